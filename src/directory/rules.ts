@@ -10,7 +10,21 @@ import { judgeAliases } from './aliases.ts'
 import { judgeBackends } from './backend-checks.ts'
 import { backend, caps, serve } from './backends.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
-import { alias, email, flag, list, modelId, name, object, optionalText, revision, role, text, timeZone, tokens } from './fields.ts'
+import {
+  alias,
+  email,
+  flag,
+  list,
+  modelId,
+  name,
+  object,
+  optionalText,
+  revision,
+  role,
+  text,
+  timeZone,
+  tokens,
+} from './fields.ts'
 import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 import { price } from './prices.ts'

@@ -6,7 +6,16 @@ import type { DirectoryCounts } from './counts.ts'
 import { findOverridden, hasChanges, toChanges } from './plan.ts'
 import type { DirectoryPlan } from './plan.ts'
 import { DirectoryChangedError, findMemberChanges, saveMemberChanges, withdrawMembers } from './rows/member-rows.ts'
-import { findBackendChanges, findModelChanges, saveBackendChanges, saveModelChanges, toAdminBackend, toAdminModel, toBackend, toModel } from './rows/model-rows.ts'
+import {
+  findBackendChanges,
+  findModelChanges,
+  saveBackendChanges,
+  saveModelChanges,
+  toAdminBackend,
+  toAdminModel,
+  toBackend,
+  toModel,
+} from './rows/model-rows.ts'
 import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './rows/team-rows.ts'
 import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'

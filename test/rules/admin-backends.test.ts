@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { contextOfCredential, judgeAdminBackend, MAX_ADMIN_BACKENDS, openAdminBackend, readAdminBackend } from '../../src/directory/admin-backends.ts'
+import {
+  contextOfCredential,
+  judgeAdminBackend,
+  MAX_ADMIN_BACKENDS,
+  openAdminBackend,
+  readAdminBackend,
+} from '../../src/directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
 import { teamOfBackend } from '../../src/kernel/backend-name.ts'

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { endOfOverlap, expiryOf, findUnknownModels, isWorking, judgeRotation, MAX_KEYS } from '../../src/control/api-keys/rules.ts'
+import {
+  endOfOverlap,
+  expiryOf,
+  findUnknownModels,
+  isWorking,
+  judgeRotation,
+  MAX_KEYS,
+} from '../../src/control/api-keys/rules.ts'
 import { isApiKey, looksLikeApiKey, newApiKey, shownPrefixOf } from '../../src/kernel/credentials/api-key.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 

@@ -2,7 +2,16 @@ import type { ListedKey } from '../../src/control/api-keys/store.ts'
 import { devicePage } from '../../src/control/device-page/device-page.ts'
 import type { DevicePage } from '../../src/control/device-page/device-page.ts'
 import { waitingPage } from '../../src/control/magic-link/waiting-page.ts'
-import { approvedBeforePage, approvedPage, deniedPage, endedLoginPage, expiredLinkPage, invalidLinkPage, signedOutPage, usedLinkPage } from '../../src/control/pages/answer-pages.ts'
+import {
+  approvedBeforePage,
+  approvedPage,
+  deniedPage,
+  endedLoginPage,
+  expiredLinkPage,
+  invalidLinkPage,
+  signedOutPage,
+  usedLinkPage,
+} from '../../src/control/pages/answer-pages.ts'
 import { confirmPage } from '../../src/control/pages/confirm-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
 import { homePage } from '../../src/control/pages/home-page.ts'

@@ -6,7 +6,17 @@ import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
-import { ALL_FIXTURES, cutEverywhere, finalResponse, FIXTURES, fixture, foldMessage, toMessages, toResponses, translate } from './streams.ts'
+import {
+  ALL_FIXTURES,
+  cutEverywhere,
+  finalResponse,
+  FIXTURES,
+  fixture,
+  foldMessage,
+  toMessages,
+  toResponses,
+  translate,
+} from './streams.ts'
 
 type Subject = { dialect: string; make: () => StreamTranslator; check: (events: readonly SseEvent[]) => string[] }
 

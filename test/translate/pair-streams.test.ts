@@ -4,7 +4,16 @@ import { parseObject, readList, readObject, readText } from '../../src/gateway/d
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, PAIRS } from './pairs.ts'
-import { ALL_FIXTURES, cutEverywhere, fixture, FIXTURES, finalResponse, foldMessage, parsed, translate } from './streams.ts'
+import {
+  ALL_FIXTURES,
+  cutEverywhere,
+  fixture,
+  FIXTURES,
+  finalResponse,
+  foldMessage,
+  parsed,
+  translate,
+} from './streams.ts'
 
 /**
  * What a vendor of each dialect would stream: the chat fixtures as they are, and translated into the other dialects,

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { isCompletion, isEmbeddingList, isMessage, isResponse, isTokenCount } from '../../src/gateway/dialects/answer-shapes.ts'
+import {
+  isCompletion,
+  isEmbeddingList,
+  isMessage,
+  isResponse,
+  isTokenCount,
+} from '../../src/gateway/dialects/answer-shapes.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
 import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'

@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readConfig } from '../../config.ts'
-import { BackupError, backUpStopped, checkData, dataOf, moveData, prepareBackup, restoreBackup } from '../../database/embedded/backup.ts'
+import {
+  BackupError,
+  backUpStopped,
+  checkData,
+  dataOf,
+  moveData,
+  prepareBackup,
+  restoreBackup,
+} from '../../database/embedded/backup.ts'
 import { DirectoryInUseError } from '../../database/embedded/lock.ts'
 import { askService } from '../../server/management.ts'
 import { requireSocket } from './reload.ts'

@@ -19,6 +19,14 @@ export function toRevokedEvents(
   { at, reason, ip, adminId }: SessionEnd,
 ) {
   return sessions.map(({ id: subjectId, invitation: { accountId, teamId } }) => {
-    return { at, kind, accountId, teamId, subjectId, ip, details: adminId ? { reason, by: 'admin', adminId } : { reason } }
+    return {
+      at,
+      kind,
+      accountId,
+      teamId,
+      subjectId,
+      ip,
+      details: adminId ? { reason, by: 'admin', adminId } : { reason },
+    }
   })
 }
