@@ -38,7 +38,7 @@ export default tseslint.config(
       'spec/**',
       'prisma/**',
       'packaging/**',
-      'src/cli/service/commands.ts',
+      'src/cli/operators/commands.ts',
       'test/support/seen.ts',
       'test/bench/**',
       'test/examples/**',

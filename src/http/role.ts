@@ -1,6 +1,6 @@
 /**
- * What the requests of one role pass: the steps before the handler, and the handler of the operation. The order matters:
- * a request costs little until its caller is known.
+ * What the requests of one role pass: the steps before the handler, and the handler of the operation. Their order
+ * matters: a request costs little until its caller is known.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request, RequestHandler } from 'express'
