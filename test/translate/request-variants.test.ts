@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { pair, refusalOf } from './pairs.ts'
 
 const MESSAGES = DEFAULT_CAPS.messages
