@@ -32,6 +32,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #head: AnswerHead
   readonly #needs: Needs
   readonly #decoder = makeSseDecoder()
+  readonly #keepAliveSlot: number
   #held: Buffer[] = []
   #heldBytes = 0
   #ticks = 0
@@ -40,7 +41,7 @@ export class StreamOpening implements Relay, SilentStream {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    needs.keepAlive.add(this)
+    this.#keepAliveSlot = needs.keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
@@ -68,7 +69,7 @@ export class StreamOpening implements Relay, SilentStream {
 
   stop(): void {
     this.#held = []
-    this.#needs.keepAlive.remove(this)
+    this.#needs.keepAlive.remove(this.#keepAliveSlot, this)
   }
 
   tick(): void {

@@ -100,6 +100,7 @@ class RewrittenStream implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
   readonly #rewriter: StreamRewriter
   readonly #keepAlive: StreamKeepAlive
+  readonly #keepAliveSlot: number
   readonly #writer: ChunkWriter
   #silentTicks = 0
 
@@ -108,7 +109,7 @@ class RewrittenStream implements Relay, SilentStream {
     this.#rewriter = rewriter
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
-    keepAlive.add(this)
+    this.#keepAliveSlot = keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
@@ -146,7 +147,7 @@ class RewrittenStream implements Relay, SilentStream {
 
   stop(): void {
     if (this.#ending) clearTimeout(this.#ending)
-    this.#keepAlive.remove(this)
+    this.#keepAlive.remove(this.#keepAliveSlot, this)
     this.#writer.stop()
   }
 
