@@ -37,6 +37,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #head: AnswerHead
   readonly #needs: Needs
   readonly #decoder = makeSseDecoder()
+  readonly #keepAliveSlot: number
   #held: Buffer[] = []
   #heldBytes = 0
   #hasPreamble = false
@@ -46,7 +47,7 @@ export class StreamOpening implements Relay, SilentStream {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    needs.keepAlive.add(this)
+    this.#keepAliveSlot = needs.keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
@@ -86,7 +87,7 @@ export class StreamOpening implements Relay, SilentStream {
 
   stop(): void {
     this.#held = []
-    this.#needs.keepAlive.remove(this)
+    this.#needs.keepAlive.remove(this.#keepAliveSlot, this)
   }
 
   tick(): void {
