@@ -3,7 +3,7 @@ import { appendFileSync, chownSync, cpSync, existsSync, mkdirSync, renameSync, r
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { moveData } from '../../src/database/backup.ts'
+import { moveData } from '../../src/database/embedded/backup.ts'
 import { blocksOf, readPage, ROOT } from '../support/documents.ts'
 import { newFolder, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'

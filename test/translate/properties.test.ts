@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_CAPS, type ModelCaps } from '../../src/gateway/dialects/caps.ts'
+import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import { readChatRequest } from '../../src/gateway/dialects/chat/read-request.ts'
 import { writeChatRequest } from '../../src/gateway/dialects/chat/write-request.ts'
-import { toUrl } from '../../src/gateway/dialects/parts/data-url.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { BackendDialect, ClientDialect, Hub } from '../../src/gateway/dialects/hub.ts'
-import { type Json, readList } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { readMessagesRequest } from '../../src/gateway/dialects/messages/read-request.ts'
 import { writeMessagesRequest } from '../../src/gateway/dialects/messages/write-request.ts'
 import type { NeutralRequest, Part, ToolRef, Turn } from '../../src/gateway/dialects/neutral.ts'
+import { toUrl } from '../../src/gateway/dialects/parts/data-url.ts'
 import { readResponsesRequest } from '../../src/gateway/dialects/responses/read-request.ts'
 import { writeResponsesRequest } from '../../src/gateway/dialects/responses/write-request.ts'
 import { nameTools, toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
@@ -60,6 +62,8 @@ const image = fc.constant<Part>({
   detail: null,
   path: 'p',
 })
+/** A schema that no dialect changes. */
+const CLOSED = { type: 'object', additionalProperties: false }
 const READ_TOOL: ToolRef = { kind: 'function', name: 'read', namespace: null }
 
 type Round = {
@@ -131,7 +135,7 @@ const request: fc.Arbitrary<NeutralRequest> = fc
     stop: [],
     sampling: { temperature, topP: null, topK: null, logprobs: null },
     reasoning: { effort: null, effortIsHint: false, show: null },
-    format: { kind: 'schema', name: 'output', description: null, schema: { type: 'object' }, strict: null },
+    format: { kind: 'schema', name: 'output', description: null, schema: CLOSED, strict: null },
     hints: { user: 'u', cacheKey: null, verbosity: null },
   }))
 

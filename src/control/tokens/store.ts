@@ -2,6 +2,7 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import { saveBrowserSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { pickReplaced } from './rules.ts'
@@ -204,17 +205,8 @@ export async function endSessions(
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   await tx.browserSession.updateMany({ where: { deviceSessionId: { in: ids }, revokedAt: null }, data: ended })
-  await tx.auditEvent.createMany({
-    data: rows.map(({ id, invitation }) => ({
-      at: now,
-      kind: 'device_session.revoked',
-      accountId: invitation.accountId,
-      teamId: invitation.teamId,
-      subjectId: id,
-      ip,
-      details: adminId ? { reason, by: 'admin', adminId } : { reason },
-    })),
-  })
+  const events = toRevokedEvents('device_session.revoked', rows, { at: now, reason, ip, adminId })
+  await tx.auditEvent.createMany({ data: events })
   return ids
 }
 

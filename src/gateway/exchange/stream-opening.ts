@@ -2,18 +2,19 @@ import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, toFailureAnswer } from './answer.ts'
+import { isKept, toFailureAnswer, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
-import { startStreamRelay } from './stream-relay.ts'
+import { UntouchedStream } from './untouched-stream.ts'
 
 type Needs = {
   /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
   /** The backend's dialect. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
   readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
@@ -23,35 +24,53 @@ type Needs = {
 /** A first event that is larger than this is content and not an error. */
 const MAX_HELD_BYTES = 64 * 1024
 
+/** The events before an answer repeat the instructions and the tools of the request. */
+const MAX_HELD_PREAMBLE_BYTES = 512 * 1024
+
 /**
  * Holds a stream back until its first event is there, because vendors report errors in it after a status of 200. The
- * head is sent with the first event, or when a keep-alive is due.
+ * head is sent with the first event, or when a keep-alive is due. Where an error can become another answer, the events
+ * before the answer are held too.
  */
 export class StreamOpening implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #needs: Needs
   readonly #decoder = makeSseDecoder()
+  readonly #keepAliveSlot: number
   #held: Buffer[] = []
   #heldBytes = 0
+  #hasPreamble = false
   #ticks = 0
 
   constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    needs.keepAlive.add(this)
+    this.#keepAliveSlot = needs.keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     const isContent = this.#held.length === 1 && isNoEvent(chunk)
-    if (isContent || this.#heldBytes > MAX_HELD_BYTES) return void this.#start()
-    const [first] = this.#decoder.push(chunk)
-    if (!first) return
-    const failure = this.#needs.backendDialect.readErrorEvent(first)
-    if (!failure || !this.#stopsAt(failure, first.data)) this.#start()
+    const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
+    if (isContent || this.#heldBytes > limit) return void this.#start()
+    const { readErrorEvent, isPreamble } = this.#needs.backendDialect
+    for (const event of this.#decoder.push(chunk)) {
+      if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
+      else {
+        const failure = readErrorEvent(event)
+        if (!failure || !this.#stopsAt(failure, event.data)) this.#start()
+        return
+      }
+    }
+  }
+
+  /** Whether the caller can get another answer than this stream. */
+  #canReplace(): boolean {
+    const { keepsErrors, rewrite } = this.#needs
+    return keepsErrors === 'all' || (rewrite?.isTranslated ?? false)
   }
 
   end(): void {
@@ -68,7 +87,7 @@ export class StreamOpening implements Relay, SilentStream {
 
   stop(): void {
     this.#held = []
-    this.#needs.keepAlive.remove(this)
+    this.#needs.keepAlive.remove(this.#keepAliveSlot, this)
   }
 
   tick(): void {
@@ -90,13 +109,35 @@ export class StreamOpening implements Relay, SilentStream {
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     if (failure.kind === 'account') {
       this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-    } else if (isKept(keepsErrors, isReasoningRefused)) {
+    } else if (isKept(keepsErrors, isReasoningRefused) || this.#canReplace()) {
+      // Agents react to the status of an error, such as 400 for a prompt that is too long, and not to an error event.
       const answer = toFailureAnswer(dialect, failure)
       this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     } else return false
     this.#exchange.abort()
     return true
   }
+}
+
+/** Writes the head of a stream and starts to relay its events. */
+function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
+  const { rewrite } = needs
+  const { headers } = head
+  const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
+  exchange.beginAnswer(head.status)
+  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
+  exchange.res.flushHeaders()
+  if (rewrite) return new RewrittenStream(exchange, rewrite, needs.keepAlive)
+  // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
+  const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
+  const monitor = needs.dialect.monitorStream({ untilClosed })
+  // A compressed stream cannot be read.
+  const { 'content-encoding': encoding = 'identity' } = headers
+  return new UntouchedStream(exchange, monitor, encoding === 'identity' ? (needs.filter?.() ?? null) : null)
+}
+
+function streamHeaders(cacheControl: string | undefined) {
+  return { 'x-accel-buffering': 'no', ...(cacheControl === undefined && { 'cache-control': 'no-cache' }) }
 }
 
 /** Whether a first chunk cannot begin an event (WHATWG HTML, section 9.2.5): some streams are lines of JSON. */
