@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
+import { makeMessageClasses } from '../http/message-classes.ts'
 import type { Logger } from '../log.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
@@ -102,7 +103,7 @@ async function start(
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
-  const http = openHttpServer(service.app, timeouts)
+  const http = openHttpServer(service.app, timeouts, makeMessageClasses(service.app))
   const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
     await metrics?.close()
     throw error

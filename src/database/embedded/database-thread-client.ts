@@ -2,6 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
+import { SlotList } from '../../kernel/slot-list.ts'
 import { DatabaseCrashError } from '../client.ts'
 import type { ThreadCall, ThreadData, ThreadMessage, ThreadMethods } from './database-thread.ts'
 import { fromPlainError } from './plain-error.ts'
@@ -28,9 +29,9 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
   const file = new URL(`./database-thread${extname(import.meta.url)}`, import.meta.url)
   const workerData: ThreadData = { directory }
   const worker = new Worker(file, { workerData, env: compileCacheEnv() })
-  const waiting = new Map<number, Waiting>()
+  const waiting = new SlotList<Waiting>()
   const listeners = new Map<number, (payload: string) => void>()
-  let lastId = 0
+  let lastSubscription = 0
   const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<DatabaseCrashError>()
   let isEnding = false
   let ended: Error | null = null
@@ -38,22 +39,20 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
   function fail(cause: unknown): void {
     if (ended) return
     const error = (ended = new DatabaseCrashError(CLOSED, { cause }))
-    for (const { reject } of waiting.values()) reject(error)
-    waiting.clear()
+    for (const { reject } of waiting.all()) reject(error)
     if (!isEnding) reportCrash(error)
   }
-  function settle(id: number): Waiting | undefined {
-    const found = waiting.get(id)
-    waiting.delete(id)
+  function settle(id: number): Waiting | null {
+    const found = waiting.at(id)
+    if (found) waiting.remove(id, found)
     // Between calls, the thread does not keep the process alive.
     if (waiting.size === 0) worker.unref()
     return found
   }
   function call(method: keyof ThreadMethods, ...args: readonly unknown[]): Promise<unknown> {
     if (ended) return Promise.reject(ended)
-    const message: ThreadCall = { id: ++lastId, method, args }
     return new Promise((resolve, reject) => {
-      waiting.set(message.id, { resolve, reject })
+      const message: ThreadCall = { id: waiting.add({ resolve, reject }), method, args }
       worker.ref()
       worker.postMessage(message)
     })
@@ -71,7 +70,7 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
     // The thread answers each call with the result of its method.
     call: call as DatabaseThread['call'],
     listen(channel, onNotice) {
-      const subscription = ++lastId
+      const subscription = ++lastSubscription
       listeners.set(subscription, onNotice)
       // When the thread has ended, there is nothing to listen to.
       call('listen', subscription, channel).catch(() => undefined)

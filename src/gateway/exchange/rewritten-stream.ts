@@ -25,6 +25,7 @@ export class RewrittenStream implements Relay, SilentStream {
   readonly #rewrite: AnswerRewrite
   readonly #translator: StreamTranslator
   readonly #keepAlive: StreamKeepAlive
+  readonly #keepAliveSlot: number
   readonly #decoder = makeSseDecoder()
   readonly #writer: ChunkWriter
   #hasBegun = false
@@ -36,7 +37,7 @@ export class RewrittenStream implements Relay, SilentStream {
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
-    keepAlive.add(this)
+    this.#keepAliveSlot = keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
@@ -74,7 +75,7 @@ export class RewrittenStream implements Relay, SilentStream {
 
   stop(): void {
     if (this.#ending) clearTimeout(this.#ending)
-    this.#keepAlive.remove(this)
+    this.#keepAlive.remove(this.#keepAliveSlot, this)
     this.#writer.stop()
   }
 
