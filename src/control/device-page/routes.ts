@@ -25,7 +25,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
         const page = await renderDevicePage(req as unknown as Request, { userCode: req.query.userCode })
-        return sendPage(res as unknown as Response, 200, page, { scripts: true })
+        return sendPage(res, 200, page, { scripts: true })
       }
       const { accountId, organization, team, role } = callerOf(req)
       const email = await findEmail(accountId)

@@ -41,7 +41,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
     getRootFavicon: asset(assets.favicon),
 
     async showHome(req, res) {
-      if (wantsPage(req)) return sendPage(res as unknown as Response, 200, homePage({ baseUrl }))
+      if (wantsPage(req)) return sendPage(res, 200, homePage({ baseUrl }))
       res.status(200).json({
         service: 'svc',
         signIn: `${baseUrl}${PATHS.signIn}`,
@@ -53,7 +53,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
     },
 
     async showSessionShell(_req, res) {
-      sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })
+      sendPage(res, 200, SESSION_SHELL, { scripts: true })
     },
   }
 }
