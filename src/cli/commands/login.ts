@@ -84,9 +84,7 @@ async function signIn(
 
 type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
 
-/**
- * Prints the code and the link, and opens the link where there is a browser. Stdout, so that a script can read them.
- */
+/** Prints the code and the link on stdout, where a script can read them. Opens the link if there is a browser. */
 function showCode({ environment, output }: Cli, url: string, email: string, shown: Shown, mayOpen: boolean): void {
   output.print(
     [

@@ -17,7 +17,7 @@ const MAX_LISTED = 200
 
 export const makeSessions: MakeCommand = (cli) =>
   new Command('sessions')
-    .description('List the latest sessions of agents in your team: their runs, with all their calls.')
+    .description('List the latest sessions of agents in your team. A session is one run of an agent.')
     .option('--account <account>', 'only sessions of this account: an email address, or service:NAME')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listSessions(cli, command.optsWithGlobals<Options>()))
@@ -53,7 +53,9 @@ async function watchSession({ environment, output }: Cli, start: string, options
   const { isListed, ...session } = await findSession(deployment, start, options.account)
   const { team } = deployment.profile
   const id = printable(session.sessionId)
-  const what = isListed ? `Following session ${id}.` : `There is no session ${id} yet. Waiting for its first call.`
+  const what = isListed
+    ? `Following session ${id} of ${team}.`
+    : `${team} has no session ${id} yet. Waiting for its first call.`
   if (!options.json) output.note(`${what} Press Ctrl-C to stop.`)
   for await (const event of followAgentSession(deployment.streaming, { ...session, team })) {
     output.print(options.json ? JSON.stringify(event) : toLine(event, output))
