@@ -65,7 +65,7 @@ function makeProgram({ stdout, stderr }: Streams, output: Output): Command {
     .option('--url <url>', 'the deployment to use (default: the one of the last login)')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print the help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand('help [command]', 'Print the help of a command.')
     .configureHelp(HELP)
     .configureOutput({
       writeOut: (text) => stdout.write(text),

@@ -10,9 +10,12 @@ export type TeamOptions = GlobalOptions & { readonly team?: string; readonly jso
 
 /** Adds `--team` and `--json` to a command; its subcommands take them too. */
 export function withTeamOptions(command: Command): Command {
-  return command
-    .option('--team <team>', '@organization/name (default: your own team)', toTeam)
-    .option('--json', 'print JSON')
+  return withTeamOption(command).option('--json', 'print JSON')
+}
+
+/** Adds `--team` to a subcommand of a command that has `--json`. */
+export function withTeamOption(command: Command): Command {
+  return command.option('--team <team>', '@organization/name (default: your own team)', toTeam)
 }
 
 /** Checks the value of an option that is a team. Throws commander's error for wrong usage. */

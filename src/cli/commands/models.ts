@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import { openTeam, toNameInTeam, withTeamOptions } from '../arguments/team-options.ts'
+import { openTeam, toNameInTeam, withTeamOption } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
@@ -26,7 +26,7 @@ export const makeModels: MakeCommand = (cli) =>
     .action((_options: object, command: Command) => listModels(cli, command.optsWithGlobals<Options>()))
     .addCommand(makeAdd(cli))
     .addCommand(
-      withTeamOptions(new Command('remove'))
+      withTeamOption(new Command('remove'))
         .description('Remove a model that an admin has added. For admins of the team.')
         .argument('<name>', NAME)
         .action((name: string, _options: object, command: Command) =>
@@ -34,7 +34,7 @@ export const makeModels: MakeCommand = (cli) =>
         ),
     )
     .addCommand(
-      withTeamOptions(new Command('default'))
+      withTeamOption(new Command('default'))
         .description('Set the model of calls that name none. For admins of the team.')
         .argument('<id>', 'the whole ID of a model that the team may use, or none: then such calls are refused')
         .action((id: string, _options: object, command: Command) =>
@@ -46,7 +46,7 @@ const NAME = 'the name of the model in the team, such as writer, or its whole ID
 const SERVE = 'a backend and its name for the model; repeat the option for more backends, which are tried in this order'
 
 const makeAdd: MakeCommand = (cli) =>
-  withTeamOptions(new Command('add'))
+  withTeamOption(new Command('add'))
     .description('Add a model to a team, or replace one that an admin has added. For admins of the team.')
     .argument('<name>', NAME)
     .requiredOption('--serve <backend=model>', SERVE, toServeEntries)
