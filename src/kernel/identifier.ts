@@ -5,6 +5,11 @@ export function newIdentifier(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '')
 }
 
+/** A new id of a row: a UUID of version 7. */
+export function newRowId(now: Date): string {
+  return newRowIds(1, now).join()
+}
+
 /** New ids of rows, in ascending order: UUIDs of version 7 with a counter of 24 bits (RFC 9562, section 6.2). */
 export function newRowIds(count: number, now: Date): string[] {
   const time = now.getTime().toString(16).padStart(12, '0')

@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { newRowId } from '../../kernel/identifier.ts'
 import { newSalt } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
@@ -44,6 +45,7 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
       ...signIn,
+      id: newRowId(now),
       salt: newSalt(),
       createdAt: now,
       lastSeenAt: now,
