@@ -12,7 +12,6 @@ export type SignIn = {
   /** Null for a passkey. */
   readonly loginId: string | null
   readonly invitationId: string
-  readonly accountId: string
   readonly deviceId: string
   readonly deviceName: string
   /** Whether it is a browser, whose tokens are in cookies. */
@@ -41,7 +40,7 @@ type Needs = {
 
 /** Makes the function that every way to sign in ends with. */
 export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
-  return async ({ accountId, approvedVia, browser, ...signIn }, ip, now) => {
+  return async ({ approvedVia, browser, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
       ...signIn,
@@ -53,7 +52,7 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
       idleExpiresAt: idleEnd(now, lifetimes, absoluteExpiresAt),
       absoluteExpiresAt,
     }
-    const opened = await sessions.open(row, accountId, approvedVia, browser ?? null)
+    const opened = await sessions.open(row, approvedVia, browser ?? null)
     if (typeof opened === 'string') throw new ApiError(opened)
     opened.replaced.forEach(onSessionEnd)
     const { session, isNew, tookNotice } = opened

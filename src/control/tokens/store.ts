@@ -66,6 +66,11 @@ type Row = Omit<DeviceSession, 'team' | 'revoked'> & {
   readonly noticeTakenAt: Date | null
 }
 
+/** A session as it is saved, with the account's other sessions. */
+type SavedRow = Row & {
+  readonly others: readonly { readonly id: string; readonly deviceId: string; readonly lastSeenAt: string }[]
+}
+
 /** A session that was read, and when: by the clock of the database, which no other clock is compared with. */
 export type ReadDeviceSession = DeviceSession & { readonly readAt: Date }
 
@@ -84,7 +89,6 @@ export function makeDeviceSessionStore(db: PrismaClient) {
      */
     async open(
       session: NewDeviceSession,
-      accountId: string,
       approvedVia: string,
       browser: SignedInBrowser | null,
     ): Promise<
@@ -105,7 +109,7 @@ export function makeDeviceSessionStore(db: PrismaClient) {
           const tookNotice = row.noticeTakenAt === null && (await takeNotice(tx, row.id, session.createdAt))
           return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
-        const replaced = await endReplaced(tx, session, accountId)
+        const replaced = await endReplaced(tx, session, row)
         return { session: toSession(row), isNew: true, tookNotice: false, replaced }
       })
     },
@@ -152,10 +156,9 @@ export function makeDeviceSessionStore(db: PrismaClient) {
 }
 
 async function takeNotice(tx: Prisma.TransactionClient, id: string, now: Date): Promise<boolean> {
-  const { count } = await tx.deviceSession.updateMany({
-    where: { id, noticeTakenAt: null, revokedAt: null },
-    data: { noticeTakenAt: now },
-  })
+  const count = await tx.$executeRaw`
+    UPDATE device_sessions SET notice_taken_at = ${now}::timestamptz
+    WHERE id = ${id}::uuid AND notice_taken_at IS NULL AND revoked_at IS NULL`
   return count === 1
 }
 
@@ -169,11 +172,11 @@ async function save(
   session: NewDeviceSession,
   approvedVia: string,
   browser: SignedInBrowser | null,
-): Promise<Row | null> {
+): Promise<SavedRow | null> {
   const { id, loginId, deviceId, createdAt, lastIp: ip } = session
   const details = JSON.stringify({ deviceId, via: approvedVia, loginId })
   const steps = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
-  const [row] = await tx.$queryRaw<Row[]>`
+  const [row] = await tx.$queryRaw<SavedRow[]>`
     WITH redeemed AS (
       UPDATE device_logins SET user_code = NULL WHERE id = ${loginId}::uuid AND status = 'approved' RETURNING id
     ), made AS (
@@ -198,7 +201,7 @@ async function save(
       UNION ALL
       SELECT existing.* FROM device_sessions existing JOIN redeemed ON redeemed.id = existing.login_id
     )
-    SELECT ${SESSION_COLUMNS} FROM ${withPeople(sql`found`)}`
+    SELECT ${SESSION_COLUMNS}, ${OTHERS} AS others FROM ${withPeople(sql`found`)}`
   return row ?? null
 }
 
@@ -211,6 +214,14 @@ const SESSION_COLUMNS = sql`
   session.notice_taken_at AS "noticeTakenAt", invitation.role, invitation.revoked_at AS "withdrawnAt",
   account.id AS "accountId", account.email, organization.name AS organization, team.name AS "teamName"`
 
+/** The account's other sessions that are alive, or that are of the same device. */
+const OTHERS = sql`(
+  SELECT coalesce(json_agg(json_build_object(
+    'id', other.id, 'deviceId', other.device_id, 'lastSeenAt', other.last_seen_at)), '[]')
+  FROM device_sessions other JOIN invitations membership ON membership.id = other.invitation_id
+  WHERE membership.account_id = account.id AND other.id <> session.id AND other.revoked_at IS NULL
+    AND (other.device_id = session.device_id OR other.idle_expires_at > session.created_at))`
+
 /** The rows of a table of sessions, with their accounts and teams. */
 const withPeople = (sessions: Sql) => sql`
   ${sessions} session
@@ -219,17 +230,13 @@ const withPeople = (sessions: Sql) => sql`
   JOIN teams team ON team.id = invitation.team_id
   JOIN organizations organization ON organization.id = team.organization_id`
 
-/** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
-async function endReplaced(tx: Prisma.TransactionClient, made: NewDeviceSession, accountId: string): Promise<string[]> {
-  const live = await tx.deviceSession.findMany({
-    where: {
-      id: { not: made.id },
-      revokedAt: null,
-      invitation: { accountId },
-      OR: [{ deviceId: made.deviceId }, { idleExpiresAt: { gt: made.createdAt } }],
-    },
-    select: { id: true, deviceId: true, lastSeenAt: true },
-  })
+/** Ends those of the other sessions that a new session replaces, each with its audit row. Returns their ids. */
+async function endReplaced(
+  tx: Prisma.TransactionClient,
+  made: NewDeviceSession,
+  { others }: SavedRow,
+): Promise<string[]> {
+  const live = others.map((other) => ({ ...other, lastSeenAt: new Date(other.lastSeenAt) }))
   const { replaced, surplus } = pickReplaced(live, made.deviceId)
   const end = (ids: readonly string[], reason: RevokeReason) =>
     ids.length === 0 ? [] : endSessions(tx, { id: { in: [...ids] } }, reason, made.createdAt, made.lastIp)
@@ -271,10 +278,13 @@ export async function endSessions(
   return ids
 }
 
-function toSession({ teamName, revokedAt, withdrawnAt, noticeTakenAt: _, ...session }: Row): DeviceSession {
+function toSession(row: Row): DeviceSession {
+  const { id, salt, accountId, email, organization, teamName, role, deviceId, deviceName, clientId } = row
+  const { generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt, revokedAt, withdrawnAt } = row
   return {
-    ...session,
-    team: formatTeamName({ organization: session.organization, name: teamName }),
+    ...{ id, salt, accountId, email, organization, role, deviceId, deviceName, clientId },
+    ...{ generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt },
+    team: formatTeamName({ organization, name: teamName }),
     revoked: revokedAt !== null || withdrawnAt !== null,
   }
 }
