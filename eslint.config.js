@@ -9,6 +9,13 @@ export default tseslint.config(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ImportSpecifier[importKind="type"]',
+          message: 'Import types on a line of their own: import type { Name } from "...".',
+        },
+      ],
       // Numbers and booleans print well.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       // `() => void something()` is how a promise is let go on purpose.
@@ -31,7 +38,7 @@ export default tseslint.config(
       'spec/**',
       'prisma/**',
       'packaging/**',
-      'src/cli/program.ts',
+      'src/cli/operators/commands.ts',
       'test/support/seen.ts',
       'test/bench/**',
       'test/examples/**',

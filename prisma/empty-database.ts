@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { PGlite } from '@electric-sql/pglite'
-import { emptyDatabaseFile } from '../src/database/empty-database.ts'
+import { emptyDatabaseFile } from '../src/database/embedded/empty-database.ts'
 import { migrate, readMigrations } from '../src/database/migrations.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-empty-database-'))

@@ -1,7 +1,7 @@
-import { isApiKey } from '../kernel/api-key.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
 import type { Caller, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { isApiKey } from '../kernel/credentials/api-key.ts'
 import { hashSecret } from '../kernel/secret.ts'
 import type { SecretHash } from '../kernel/secret.ts'
 import type { FoundKey } from './key-store.ts'

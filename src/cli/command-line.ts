@@ -3,8 +3,8 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, toCommandError } from './failures.ts'
-import { makeOutput } from './output.ts'
-import type { Output, Streams } from './output.ts'
+import { makeOutput } from './terminal/output.ts'
+import type { Output, Streams } from './terminal/output.ts'
 
 /** What every command is given. */
 export type Cli = {

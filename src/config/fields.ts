@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
-import { readEncryptionKey } from '../kernel/cipher.ts'
-import type { EncryptionKey } from '../kernel/cipher.ts'
+import { readEncryptionKey } from '../kernel/credentials/cipher.ts'
+import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
 import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { Secret } from '../kernel/secret.ts'
-import type { ReadSecret } from '../kernel/secret-source.ts'
 import { SECRET_SETTING_NAMES } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

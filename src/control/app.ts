@@ -1,5 +1,5 @@
 import { makeMemberStore } from '../directory/members.ts'
-import type { RoleRoutes } from '../http/app.ts'
+import type { RoleRoutes } from '../http/role.ts'
 import { contractOf } from '../http/contract.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
 import { makeControlSchemes } from './callers.ts'

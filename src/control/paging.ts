@@ -1,5 +1,5 @@
 import { ApiError } from '../http/errors.ts'
-import { isUuid } from '../kernel/uuid.ts'
+import { isUuid } from '../kernel/identifier.ts'
 
 /** One page of a list. `last`: its last row when there is another page; null when this page is the last one. */
 export type Page<Row> = { readonly shown: readonly Row[]; readonly last: Row | null }

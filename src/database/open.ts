@@ -12,10 +12,10 @@ export type OpenDatabase = (log?: Logger | null) => Promise<Database>
 /** Loads only the modules of the configured kind, which shortens the start. */
 export async function loadDatabase(config: DatabaseConfig): Promise<OpenDatabase> {
   if (config.kind === 'postgres') {
-    const { openPostgres } = await import('./postgres.ts')
+    const { openPostgres } = await import('./postgres/postgres.ts')
     return (log = null) => openPostgres(config.url, log)
   }
-  const { openEmbedded, openInMemory } = await import('./embedded.ts')
+  const { openEmbedded, openInMemory } = await import('./embedded/embedded.ts')
   return config.kind === 'embedded' ? (log = null) => openEmbedded(config.directory, log) : openInMemory
 }
 

@@ -4,9 +4,9 @@
  */
 import { z } from 'zod'
 import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
-import type { Cipher, Encrypted } from '../kernel/cipher.ts'
-import { CREDENTIAL_HEADERS } from '../kernel/credential-header.ts'
-import type { CredentialHeader } from '../kernel/credential-header.ts'
+import type { Cipher, Encrypted } from '../kernel/credentials/cipher.ts'
+import { CREDENTIAL_HEADERS } from '../kernel/credentials/credential-header.ts'
+import type { CredentialHeader } from '../kernel/credentials/credential-header.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'

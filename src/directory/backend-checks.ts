@@ -1,7 +1,7 @@
 /** Contradictions of the directory file about backends, found without regard to its other mistakes. */
 import { z } from 'zod'
 import { GATEWAY_NAME, isUpstreamName, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
-import type { ReadSecret } from '../kernel/secret-source.ts'
+import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 

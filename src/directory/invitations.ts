@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Actor } from '../kernel/caller.ts'
-import { newUserHandle } from '../kernel/user-handle.ts'
+import { newUserHandle } from '../kernel/identifier.ts'
 
 type Transaction = Prisma.TransactionClient
 

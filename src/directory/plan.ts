@@ -1,10 +1,10 @@
 import { isTaken } from './aliases.ts'
 import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryChanges, Counted, Overridden } from './change-rules.ts'
-import type { RowChanges } from './compare.ts'
-import type { MemberRowChanges } from './member-rows.ts'
-import type { BackendChanges, ModelChanges } from './model-rows.ts'
-import type { TeamChanges } from './team-rows.ts'
+import type { RowChanges } from './rows/compare.ts'
+import type { MemberRowChanges } from './rows/member-rows.ts'
+import type { BackendChanges, ModelChanges } from './rows/model-rows.ts'
+import type { TeamChanges } from './rows/team-rows.ts'
 
 /** Everything that has to be written so that the rows equal a directory. */
 export type DirectoryPlan = {

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import type { Role } from '../kernel/caller.ts'
+import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { toEmail } from '../kernel/email.ts'
-import type { ReadSecret } from '../kernel/secret-source.ts'
 import { judgeAliases } from './aliases.ts'
 import { judgeBackends } from './backend-checks.ts'
 import { backend, caps, serve } from './backends.ts'

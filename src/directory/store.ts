@@ -3,7 +3,9 @@ import { withRetry } from '../database/errors.ts'
 import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
 import type { DirectoryCounts } from './counts.ts'
-import { DirectoryChangedError, findMemberChanges, saveMemberChanges, withdrawMembers } from './member-rows.ts'
+import { findOverridden, hasChanges, toChanges } from './plan.ts'
+import type { DirectoryPlan } from './plan.ts'
+import { DirectoryChangedError, findMemberChanges, saveMemberChanges, withdrawMembers } from './rows/member-rows.ts'
 import {
   findBackendChanges,
   findModelChanges,
@@ -13,15 +15,13 @@ import {
   toAdminModel,
   toBackend,
   toModel,
-} from './model-rows.ts'
-import { findOverridden, hasChanges, toChanges } from './plan.ts'
-import type { DirectoryPlan } from './plan.ts'
+} from './rows/model-rows.ts'
+import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './rows/team-rows.ts'
 import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'
 import type { DirectorySnapshot } from './snapshot.ts'
 import { findState, lockDirectory, saveState } from './state.ts'
 import type { DirectoryState } from './state.ts'
-import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './team-rows.ts'
 
 /** Reads and writes the directory: organizations, teams, members, models and backends. */
 export function makeDirectoryStore(db: PrismaClient) {

@@ -1,14 +1,14 @@
 import type { Config } from '../config/values.ts'
-import type { RoleRoutes } from '../http/app.ts'
+import type { RoleRoutes } from '../http/role.ts'
 import { makeSecuritySchemes } from '../http/authenticate.ts'
-import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
+import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
-import { parseBody } from './calls/parse-body.ts'
+import { parseBody } from './calls/request/parse-body.ts'
 import { limitAddresses, limitCallers } from './limits/requests.ts'
 
 export type EdgeNeeds = {

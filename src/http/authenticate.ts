@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express'
-import { looksLikeApiKey } from '../kernel/api-key.ts'
 import type { Caller, ExplainToken, Identify, IdentifyKey, TokenProblem } from '../kernel/caller.ts'
+import { looksLikeApiKey } from '../kernel/credentials/api-key.ts'
 import { Secret } from '../kernel/secret.ts'
 import { routesOf, signInFirstIn } from './contract.ts'
 import type { Contract, Route } from './contract.ts'

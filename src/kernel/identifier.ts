@@ -20,3 +20,16 @@ export function newRowIds(count: number, now: Date): string[] {
     return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-8${low}-${random.slice(12 * at, 12 * (at + 1))}`
   })
 }
+
+/** The permanent id by which authenticators know an account. It is random, so it reveals nothing (WebAuthn, 14.6.1). */
+export function newUserHandle(): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(randomBytes(16))
+}
+
+/** The UUID of zeros (RFC 9562, section 5.9). It is less than every id of a row, and no row has it. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000'
+
+/** Whether a text is a UUID in its usual form, with hyphens. The database refuses any other text as an id. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
+}

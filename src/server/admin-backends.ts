@@ -1,10 +1,10 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Config } from '../config/values.ts'
 import { makeTeamBackendStore } from '../control/team-backends/store.ts'
+import { openKeyFile } from '../database/embedded/key-file.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
-import { openKeyFile } from '../database/key-file.ts'
-import { makeCipher, newEncryptionKey } from '../kernel/cipher.ts'
-import type { Cipher } from '../kernel/cipher.ts'
+import { makeCipher, newEncryptionKey } from '../kernel/credentials/cipher.ts'
+import type { Cipher } from '../kernel/credentials/cipher.ts'
 import type { Logger } from '../log.ts'
 
 type Settings = Pick<Config, 'adminBackendHosts' | 'encryptionKeys' | 'database'>

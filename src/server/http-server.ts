@@ -2,6 +2,8 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SlotList } from '../kernel/slot-list.ts'
+import type { MessageClasses } from '../http/message-classes.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { oneAtATime, stopParsingExcess } from './pipelining.ts'
 
@@ -23,16 +25,20 @@ const LAST_ANSWERS_MS = 1000
 const CHECK_INTERVAL_MS = 50
 
 /** Makes the HTTP server of an app, with its timeouts and an orderly stop. It does not listen yet. */
-export function openHttpServer(app: RequestListener, timeouts: ServerTimeouts): HttpServer {
+export function openHttpServer(
+  app: RequestListener,
+  timeouts: ServerTimeouts,
+  messageClasses?: MessageClasses,
+): HttpServer {
   const { writeTimeout, stopLinger, ...nodeTimeouts } = timeouts
-  const running = new Set<ServerResponse>()
+  const running = new SlotList<ServerResponse>()
   let isDraining = false
 
   const server = createServer(
-    nodeTimeouts,
+    { ...nodeTimeouts, ...messageClasses },
     oneAtATime((req, res) => {
-      running.add(res)
-      res.once('close', () => running.delete(res))
+      const slot = running.add(res)
+      res.once('close', () => running.remove(slot, res))
       // An answer that has ended in this process must also be read: Node's own timeouts end before that.
       res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
       if (isDraining) res.setHeader('Connection', 'close')
@@ -44,7 +50,7 @@ export function openHttpServer(app: RequestListener, timeouts: ServerTimeouts): 
 
   function drain(): void {
     isDraining = true
-    for (const res of running) if (!res.headersSent) res.setHeader('Connection', 'close')
+    for (const res of running.all()) if (!res.headersSent) res.setHeader('Connection', 'close')
   }
 
   return {

@@ -1,18 +1,19 @@
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
+import { makeMessageClasses } from '../http/message-classes.ts'
 import type { Logger } from '../log.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
 import { describeService, findDirectoryWarnings } from './describe.ts'
-import type { Resources } from './roles.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management, ManagementActions } from './management.ts'
-import { serveMetrics, shareMetrics } from './metrics.ts'
-import type { MetricsListener } from './metrics.ts'
+import type { Resources } from './roles.ts'
+import { serveMetrics, shareMetrics } from './telemetry/metrics.ts'
+import type { MetricsListener } from './telemetry/metrics.ts'
 
 /** A service that is listening. */
 export type Running = {
@@ -73,7 +74,7 @@ function makeApplyDirectory(config: Config, service: Service, log: Logger) {
   const readSecret = config.role === 'control-plane' ? null : config.readSecret
   return async (force: boolean): Promise<string> => {
     if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
-    const { applyDirectoryFile } = await import('./directory-file.ts')
+    const { applyDirectoryFile } = await import('./files/directory-file.ts')
     return applyDirectoryFile({ file, readSecret, service, force, log })
   }
 }
@@ -82,7 +83,7 @@ function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, l
   // A control plane serves no calls.
   return async (): Promise<string> => {
     if (!file || role === 'control-plane') return ''
-    const { applyPricesFile } = await import('./prices-file.ts')
+    const { applyPricesFile } = await import('./files/prices-file.ts')
     return applyPricesFile({ file, service, log })
   }
 }
@@ -102,7 +103,7 @@ async function start(
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
-  const http = openHttpServer(service.app, timeouts)
+  const http = openHttpServer(service.app, timeouts, makeMessageClasses(service.app))
   const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
     await metrics?.close()
     throw error

@@ -33,7 +33,7 @@ async function loadService({ role, database, directoryFile }: Config) {
     import('./running.ts'),
     database && import('./database-roles.ts'),
     database && role !== 'gateway' && import('../control/app.ts'),
-    directoryFile && import('./directory-file.ts'),
+    directoryFile && import('./files/directory-file.ts'),
   ])
   // The first request needs it, and this thread waits for the thread of the database now.
   if (database && database.kind !== 'postgres') await (await import('../http/validation/validator.ts')).loadLibrary()

@@ -2,7 +2,7 @@
  * The days, weeks and months of a time zone. A week begins on Monday (ISO 8601). A day can have 23 or 25 hours, and in
  * some zones a day begins at 01:00, because the clock skips midnight.
  */
-import { toIsoDay } from '../kernel/utc-text.ts'
+import { toIsoDay } from '../kernel/formats/utc-text.ts'
 
 export const PERIODS = ['day', 'week', 'month'] as const
 

@@ -4,7 +4,7 @@
  * limit of one member replaces the limit of each member for the same period, so that a member can get more than others.
  */
 import type { Caller } from '../kernel/caller.ts'
-import { writeUsd } from '../kernel/usd.ts'
+import { writeUsd } from '../kernel/formats/usd.ts'
 import type { Period, CalendarSpan } from './periods.ts'
 
 export const SUBJECTS = ['team', 'members', 'member', 'key', 'service_account'] as const

@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import { NIL_UUID } from '../kernel/uuid.ts'
+import { NIL_UUID } from '../kernel/identifier.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
 import { addSpent, counterOf, findCounting, indexLimits } from './rules.ts'

@@ -1,10 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isFresh } from '../../src/cli/token-age.ts'
+import { isFresh } from '../../src/cli/deployment/token-age.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
 import { atOnce } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 

@@ -1,5 +1,6 @@
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { bodyOf } from '../support/dialect-servers.ts'
 import type { Script } from '../support/upstream.ts'

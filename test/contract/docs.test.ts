@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { peopleCommands } from '../../src/cli/commands.ts'
-import { serviceCommands } from '../../src/cli/service-commands.ts'
+import { serviceCommands } from '../../src/cli/operators/commands.ts'
 import { readConfig, warningsOf } from '../../src/config.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
@@ -83,6 +83,26 @@ describe('the documents', () => {
     const shown = matches(/^ {6}([\w-]+)\//gm)(tree)
     const folders = globSync('src/*/', { cwd: ROOT }).map((folder) => path.basename(folder))
     expect(shown.toSorted()).toEqual(folders.toSorted())
+  })
+
+  it('list at most 14 steps of a chat stream and 18 of a messages stream, each behind one that uses it', () => {
+    const { text } = readPage('docs/architecture.md')
+    const sectionOf = (heading: string) => text.split(`### ${heading}\n`)[1]?.split('\n#')[0] ?? ''
+    const stepsOf = (section: string) => matches(/^\d+\. `(src\/[^`]+)`/gm)(section)
+    const messages = sectionOf('A messages stream to a worker that has only chat completions')
+    const chat = stepsOf(sectionOf('A chat stream to an upstream'))
+    const translated = stepsOf(messages)
+    expect(chat.length).toBeLessThanOrEqual(14)
+    expect(chat.length + translated.length).toBeLessThanOrEqual(18)
+
+    const [prepare = ''] = matches(/step\s+9 is `(src\/[^`]+)`/g)(messages)
+    const steps = [...chat, prepare, ...translated]
+    expect(new Set(steps).size).toBe(steps.length)
+    const uses = (user: string, used: string) =>
+      readFileSync(path.join(ROOT, user), 'utf8').includes(`${path.relative(path.dirname(user), used)}'`)
+    const unused = steps.filter((step, at) => !steps.slice(0, at).some((earlier) => uses(earlier, step)))
+    // Express calls the app, and the role has the handlers of calls from the composition.
+    expect(unused).toEqual(['src/http/app.ts', 'src/gateway/calls/handle.ts'])
   })
 
   it('link only to pages and headings that exist', () => {

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { diffSchema, migrationList, noFilters, withSchemaEngine } from '../../prisma/schema-diff.ts'
+import { openMemory } from '../../src/database/embedded/pglite.ts'
 import { migrate, migrationsDirectory, readMigrations } from '../../src/database/migrations.ts'
 import type { Migration, MigrationConnection } from '../../src/database/migrations.ts'
-import { openMemory } from '../../src/database/pglite.ts'
 import { loadMigrated } from '../support/database.ts'
 
 const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
-import { newApiKey } from '../../src/kernel/api-key.ts'
+import { newApiKey } from '../../src/kernel/credentials/api-key.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService, NewKey } from '../support/keys.ts'
 import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'

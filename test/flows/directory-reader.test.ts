@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
+import type { ReadSecret } from '../../src/kernel/credentials/secret-source.ts'
 import { Secret } from '../../src/kernel/secret.ts'
-import type { ReadSecret } from '../../src/kernel/secret-source.ts'
-import { readDirectoryText } from '../../src/server/directory-reader.ts'
+import { readDirectoryText } from '../../src/server/files/directory-reader.ts'
 import { directoryOf } from '../support/people.ts'
 
 /** Large enough to be read in another thread. */

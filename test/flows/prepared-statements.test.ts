@@ -1,7 +1,7 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makePreparedStatements } from '../../src/database/prepared-statements.ts'
-import type { RunStatement } from '../../src/database/prepared-statements.ts'
+import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
+import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
 import { loadMigrated } from '../support/database.ts'
 
 let pglite: PGlite

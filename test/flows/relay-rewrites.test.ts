@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamState } from '../../src/gateway/dialects/dialect.ts'
+import { BACKEND_BROKE_OFF } from '../../src/gateway/exchange/relay.ts'
 import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import { ApiError } from '../../src/http/errors.ts'
@@ -32,30 +33,31 @@ describe('a relay', () => {
 })
 
 describe('a rewritten answer', () => {
+  const saying = (data: string) => [{ event: null, data }]
   /** Rewrites everything in capitals; a `fatal` event ends the stream as a failure. */
   const capitals: AnswerRewrite = {
     isTranslated: false,
     stream() {
       let state: StreamState = 'open'
       return {
-        push(chunk) {
-          if (chunk.includes('fatal')) state = 'failed'
-          return Buffer.from(chunk.toString().toUpperCase())
+        push({ data }) {
+          if (data === 'fatal') state = 'failed'
+          return saying(data.toUpperCase())
         },
         end() {
           state = 'ended'
-          return Buffer.from('!')
+          return saying('!')
         },
-        fail: ({ code }) => Buffer.from(state === 'open' ? code : ''),
+        fail: (message) => (state === 'open' ? saying(message) : []),
         state: () => state,
-        keepAlive: () => ': hm\n\n',
       }
     },
+    keepAlive: (hasBegun) => (hasBegun ? ': hm\n\n' : ': wait\n\n'),
     whole: ({ status, body }) => ({ status, body: Buffer.from(`${status} ${body.toString().toUpperCase()}`) }),
   }
 
   it.each<[string, Script, string]>([
-    ['a stream with its end', streams(['data: a\n\n', 'data: b\n\n']), 'DATA: A\n\nDATA: B\n\n!'],
+    ['a stream with its end', streams(['data: a\n\n', 'data: b\n\n']), 'data: A\n\ndata: B\n\ndata: !\n\n'],
     ['a whole answer that depends on its status', answersJson('ü'), '200 "Ü"'],
   ])('is %s', async (_name, script, expected) => {
     const relay = await startRelay(script, { rewrite: capitals })
@@ -88,22 +90,30 @@ describe('a rewritten answer', () => {
     const relay = await startRelay(streams(['data: a\n\n', 'data: fatal\n\n'], { end: 'stalls' }), {
       rewrite: capitals,
     })
-    expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'DATA: A\n\nDATA: FATAL\n\n', ended: 'broken' })
+    expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'data: A\n\ndata: FATAL\n\n', ended: 'broken' })
     await expect.poll(() => relay.upstream.openCalls()).toBe(0)
   })
 
   it('tells of an upstream that breaks off in the words of the rewrite', async () => {
     const relay = await startRelay(streams(['data: a\n\n'], { end: 'breaks' }), { rewrite: capitals })
-    expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'DATA: A\n\nupstream_failed', ended: 'broken' })
+    expect(await relay.post().then(readAnswer)).toMatchObject({
+      text: `data: A\n\ndata: ${BACKEND_BROKE_OFF.message}\n\n`,
+      ended: 'broken',
+    })
   })
 
   it('is kept alive while it is silent, and an untouched stream is not', async () => {
     const keepAlive = makeStreamKeepAlive(60)
     const rewritten = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { rewrite: capitals, keepAlive })
     const answer = await answerOf(rewritten.open())
-    expect(await nextChunk(answer)).toBe('DATA: A\n\n')
+    expect(await nextChunk(answer)).toBe('data: A\n\n')
     expect(await nextChunk(answer)).toBe(': hm\n\n')
     answer.destroy()
+
+    const silent = await startRelay(streams([], { end: 'stalls' }), { rewrite: capitals, keepAlive })
+    const empty = await answerOf(silent.open())
+    expect(await nextChunk(empty)).toBe(': wait\n\n')
+    empty.destroy()
 
     const untouched = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { keepAlive, idleTimeoutMs: 400 })
     expect((await untouched.post().then(readAnswer)).text).not.toContain(': hm')
@@ -116,7 +126,7 @@ describe('a rewritten answer', () => {
       idleTimeoutMs: 400,
     })
     const { text, ended } = await relay.post().then(readAnswer)
-    expect(text).toMatch(/^DATA: A\n\n(: hm\n\n)+upstream_timeout$/)
+    expect(text).toMatch(/^data: A\n\n(: hm\n\n)+data: The upstream fell silent.*\n\n$/)
     expect(ended).toBe('broken')
   })
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { TracingConfig } from '../../src/config/tracing.ts'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/kernel/dialect.ts'
-import { openTracing } from '../../src/server/tracing.ts'
+import { openTracing } from '../../src/server/telemetry/tracing.ts'
 import { ROOT } from '../support/documents.ts'
 import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -247,7 +247,7 @@ describe('the export of spans', () => {
         if (name) loaded.add(name)
         return next(url, context)
       } })
-      const { openTracing } = await import('./src/server/tracing.ts')
+      const { openTracing } = await import('./src/server/telemetry/tracing.ts')
       await import('./src/server/running.ts')
       await openTracing(null)
       const off = [...loaded]

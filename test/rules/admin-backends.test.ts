@@ -9,7 +9,7 @@ import {
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
 import { teamOfBackend } from '../../src/kernel/backend-name.ts'
-import { makeCipher, newEncryptionKey } from '../../src/kernel/cipher.ts'
+import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 function hostsOf(text: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/body.ts'
+import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/request/decisive-members.ts'
 
 describe('the member that makes a body ambiguous', () => {
   it.each<[string, string, string | null]>([

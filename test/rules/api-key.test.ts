@@ -7,7 +7,7 @@ import {
   judgeRotation,
   MAX_KEYS,
 } from '../../src/control/api-keys/rules.ts'
-import { isApiKey, looksLikeApiKey, newApiKey, shownPrefixOf } from '../../src/kernel/api-key.ts'
+import { isApiKey, looksLikeApiKey, newApiKey, shownPrefixOf } from '../../src/kernel/credentials/api-key.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 /** Made by hand: the checksum is the CRC-32 of the text before it (RFC 1952), four bytes in base64url. */

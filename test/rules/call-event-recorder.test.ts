@@ -18,12 +18,13 @@ function setUp({ maxWaiting = 10_000 } = {}) {
   const cut: string[] = []
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
-  const database: { fault: Error | null } = { fault: null }
+  const database: { fault: Error | null; beforeSave: () => void } = { fault: null, beforeSave: () => undefined }
   const recorder = openRecorder(
     {
       onBatch: ({ id }) => void cut.push(id),
       async save({ id, events }) {
         tried.push(id)
+        database.beforeSave()
         if (database.fault) throw database.fault
         saved.push(events.map(({ call }) => call.requestId))
       },
@@ -60,6 +61,16 @@ describe('the recorder of call events', () => {
     await vi.advanceTimersByTimeAsync(1000)
     expect(saved.map((batch) => batch.length)).toEqual([500, 500, 100])
     expect(new Set(saved.flat()).size).toBe(1100)
+  })
+
+  it('leaves events that come while it saves to the next batch', async () => {
+    const { saved, database, record } = setUp()
+    database.beforeSave = () => void (saved.length < 3 && record(100 * saved.length + 2, 1))
+    record(1, 1)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(saved).toEqual([['req_1']])
+    await vi.advanceTimersByTimeAsync(500)
+    expect(saved).toEqual([['req_1'], ['req_2']])
   })
 
   it('keeps events while the database cannot be reached, and then saves the same batch under the same id', async () => {

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { makeCounter, makeHistogram } from '../../src/http/call-histograms.ts'
+import { makeCounter, makeHistogram } from '../../src/http/telemetry/call-histograms.ts'
 
 const about = { name: 'seen', help: 'Number of sightings.', labelNames: ['who', 'how'] } as const
 const LABELS = [

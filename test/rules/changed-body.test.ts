@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
 import { describe, expect, it } from 'vitest'
-import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/body.ts'
+import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/request/decisive-members.ts'
+import { setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
 
 type Body = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeCipher, newEncryptionKey, readEncryptionKey } from '../../src/kernel/cipher.ts'
+import { makeCipher, newEncryptionKey, readEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 const [first, second] = [newEncryptionKey(), newEncryptionKey()]

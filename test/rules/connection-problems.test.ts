@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explainConnection } from '../../src/cli/http.ts'
+import { explainConnection } from '../../src/cli/deployment/http.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 

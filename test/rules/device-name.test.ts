@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chooseDeviceName, cleanDeviceName, readUserAgentName } from '../../src/kernel/device-name.ts'
+import { chooseDeviceName, cleanDeviceName, readUserAgentName } from '../../src/control/devices/device-name.ts'
 
 describe('cleanDeviceName', () => {
   const cases: [promise: string, raw: string, clean: string | null][] = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findById } from '../../src/cli/find-by-id.ts'
+import { findById } from '../../src/cli/arguments/find-by-id.ts'
 
 const items = ['abcd1', 'abcd12', 'bcde2'].map((id) => ({ id }))
 const find = (start: string) => findById(items, start, { plural: 'devices' })?.id

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprintOf } from '../../src/kernel/fingerprint.ts'
+import { fingerprintOf } from '../../src/control/tokens/fingerprint.ts'
 
 const isSame = (a: [string, string], b: [string, string]) => fingerprintOf(...a) === fingerprintOf(...b)
 

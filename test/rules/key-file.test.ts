@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openKeyFile } from '../../src/database/key-file.ts'
+import { openKeyFile } from '../../src/database/embedded/key-file.ts'
 import { OperatorError } from '../../src/kernel/operator-error.ts'
 import { newFolder } from '../support/process.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { judgeMemberChange } from '../../src/directory/member-rules.ts'
+import { judgeMemberChange } from '../../src/control/members/rules.ts'
 
 const admin = { role: 'admin', source: 'admin' } as const
 const member = { role: 'member', source: 'admin' } as const

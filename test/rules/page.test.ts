@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
-import { html, type Interpolation, sendPage } from '../../src/http/page.ts'
+import { html, sendPage } from '../../src/http/page.ts'
+import type { Interpolation } from '../../src/http/page.ts'
 
 describe('html', () => {
   const cases: [promise: string, value: Interpolation, printed: string][] = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseBody, parseExactBody } from '../../src/gateway/calls/parse-body.ts'
+import { parseBody, parseExactBody } from '../../src/gateway/calls/request/parse-body.ts'
 import { character } from '../support/arbitraries.ts'
 
 type Body = Record<string, unknown>

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { loadPricesFile, PricesFileError, replacePricesFile } from '../../src/server/prices-file.ts'
+import { loadPricesFile, PricesFileError, replacePricesFile } from '../../src/server/files/prices-file.ts'
 import { newFolder } from '../support/process.ts'
 
 const list = (...prices: readonly number[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isGenuine, makeRefreshToken, readRefreshToken } from '../../src/kernel/refresh-token.ts'
+import { isGenuine, makeRefreshToken, readRefreshToken } from '../../src/kernel/credentials/refresh-token.ts'
 import { newKeyMaterial, newSalt, Secret } from '../../src/kernel/secret.ts'
 
 const KEY = { number: 1, secret: newKeyMaterial() }

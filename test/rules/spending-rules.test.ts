@@ -6,7 +6,7 @@ import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spen
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
-import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/usd.ts'
+import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/formats/usd.ts'
 import { chooseLimits, findCounting, indexLimits, spenderOf } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { dayChart, fillDays } from '../../src/control/console/chart.ts'
 import { toDayText, toDuration, toPercent } from '../../src/control/console/format.ts'
-import { writeDollars } from '../../src/kernel/usd.ts'
+import { dayChart, fillDays } from '../../src/control/console/usage/chart.ts'
+import { writeDollars } from '../../src/kernel/formats/usd.ts'
 
 describe('numbers on the pages of a team', () => {
   it.each([

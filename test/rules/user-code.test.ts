@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newUserCode, plainUserCode, showUserCode } from '../../src/kernel/user-code.ts'
+import { newUserCode, plainUserCode, showUserCode } from '../../src/control/device-login/user-code.ts'
 
 describe('user codes', () => {
   it('are eight letters that look different from each other, each equally likely', () => {

@@ -1,7 +1,8 @@
 import chromium from '@sparticuz/chromium'
 import axe from 'axe-core'
 import type { AxeResults, RunOptions } from 'axe-core'
-import { chromium as playwright, type Browser, type Page } from 'playwright-core'
+import { chromium as playwright } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 
 /** The window in which a page is shown. Scripts run unless `javaScript` is false. */
 export type View = {

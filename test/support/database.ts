@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
-import type { Database, Listening } from '../../src/database/client.ts'
-import { toDatabase } from '../../src/database/pglite-database.ts'
-import { migrate, readMigrations } from '../../src/database/migrations.ts'
-import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
+import type { Database, Listening } from '../../src/database/client.ts'
+import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/embedded/pglite.ts'
+import { toDatabase } from '../../src/database/embedded/pglite-database.ts'
+import { migrate, readMigrations } from '../../src/database/migrations.ts'
 
 export type TestDatabase = Database & AsyncDisposable
 

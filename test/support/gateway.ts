@@ -3,25 +3,23 @@ import type { AddressInfo } from 'node:net'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
-import { makeDocsHandlers } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
+import type { GatewayNeeds } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
-import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { openPrices } from '../../src/gateway/prices/cost.ts'
+import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { createApp } from '../../src/http/app.ts'
-import { makeHealthHandlers } from '../../src/http/health.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { openRateLimits } from '../../src/http/rate-limit.ts'
-import { makeRequestTraces } from '../../src/http/request-traces.ts'
 import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
+import { makeApp } from '../../src/server/app.ts'
 
 const BASE_URL = 'http://localhost:8787'
 
@@ -96,21 +94,22 @@ export async function startGateway({
   }
   const contract = readContract()
   const prices = openPrices()
+  const settings: GatewayNeeds['settings'] = {
+    baseUrl: BASE_URL,
+    gatewayUrl: BASE_URL,
+    upstreams: toSettings(upstreams),
+    readSecret: ({ env }) =>
+      env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
+    upstreamConnectTimeoutMs: 2_000,
+    upstreamIdleTimeoutMs: idleTimeoutMs,
+    engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+    callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
+    maxBodyBytes: 32 * 1024 * 1024,
+    allowedOrigins: [],
+    tracedBackends,
+  }
   const gateway = openGateway({
-    settings: {
-      baseUrl: BASE_URL,
-      gatewayUrl: BASE_URL,
-      upstreams: toSettings(upstreams),
-      readSecret: ({ env }) =>
-        env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
-      upstreamConnectTimeoutMs: 2_000,
-      upstreamIdleTimeoutMs: idleTimeoutMs,
-      engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
-      callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
-      maxBodyBytes: 32 * 1024 * 1024,
-      allowedOrigins: [],
-      tracedBackends,
-    },
+    settings,
     contract,
     deployment,
     adminBackends: null,
@@ -123,21 +122,20 @@ export async function startGateway({
     clock: systemClock,
     log,
   })
-  const noLimit = openRateLimits(null)('documents', { points: 0, seconds: 60 })
-  const everywhere = {
-    ...makeDocsHandlers({ contract, baseUrl: '', gatewayUrl: '', secure: false, limit: noLimit }),
-    ...makeHealthHandlers({ database: null, canServeAlone: true, isDraining: () => false }),
-  }
-  const { app } = createApp({
-    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...everywhere } }],
-    log,
-    ...(tracer && { onRequest: makeRequestTraces(tracer, systemClock) }),
-    trustProxy: undefined,
-    secure: false,
-    isDatabaseUnavailable: () => false,
-    writeErrorPage: () => false,
-    loginRoutes: { deviceStart: '', page: '' },
-  })
+  const { app } = makeApp(
+    { ...settings, role: 'all', verification: { controlPlaneUrl: BASE_URL }, trustProxy: undefined, mail: null },
+    {
+      roles: [gateway.routes],
+      contract,
+      database: null,
+      redis: null,
+      metrics: null,
+      tracer,
+      isDraining: () => false,
+      clock: systemClock,
+      log,
+    },
+  )
   const server = createServer(app)
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as AddressInfo

@@ -1,4 +1,4 @@
-import type { LimitsPage } from '../../src/control/console/limits-page.ts'
+import type { LimitsPage } from '../../src/control/console/limits/limits-page.ts'
 import type { Words } from './sample-pages.ts'
 
 /** A limit of each kind, filled with these texts. */

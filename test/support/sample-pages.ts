@@ -1,4 +1,7 @@
-import type { Html } from '../../src/http/page.ts'
+import type { ListedKey } from '../../src/control/api-keys/store.ts'
+import { devicePage } from '../../src/control/device-page/device-page.ts'
+import type { DevicePage } from '../../src/control/device-page/device-page.ts'
+import { waitingPage } from '../../src/control/magic-link/waiting-page.ts'
 import {
   approvedBeforePage,
   approvedPage,
@@ -10,14 +13,12 @@ import {
   usedLinkPage,
 } from '../../src/control/pages/answer-pages.ts'
 import { confirmPage } from '../../src/control/pages/confirm-page.ts'
-import { type DevicePage, devicePage } from '../../src/control/pages/device-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
 import { homePage } from '../../src/control/pages/home-page.ts'
-import type { ListedKey } from '../../src/control/api-keys/store.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
 import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
 import { deviceSignInPage, signInPage, teamSignInPage } from '../../src/control/pages/sign-in-page.ts'
-import { waitingPage } from '../../src/control/pages/waiting-page.ts'
+import type { Html } from '../../src/http/page.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { sampleTeamPages } from './sample-team-pages.ts'
 

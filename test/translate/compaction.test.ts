@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { checkResponsesStream } from '../support/stream-grammar.ts'

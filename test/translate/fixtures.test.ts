@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
 import type { StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import {
   ALL_FIXTURES,

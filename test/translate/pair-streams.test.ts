@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import { parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, PAIRS } from './pairs.ts'
 import {

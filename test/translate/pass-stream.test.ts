@@ -1,7 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
-import { makeStreamRewriter } from '../../src/gateway/dialects/sse/rewrite.ts'
 import {
   isCompletion,
   isEmbeddingList,
@@ -9,17 +6,19 @@ import {
   isResponse,
   isTokenCount,
 } from '../../src/gateway/dialects/answer-shapes.ts'
-import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
+import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
 import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
 import { isResponseStream } from '../../src/gateway/dialects/responses/traits.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { byteByByte } from '../support/upstream.ts'
 import { parsed, run } from './streams.ts'
 
 const named = (...bodies: { type: string }[]): SseEvent[] =>
   bodies.map((body) => ({ event: body.type, data: JSON.stringify(body) }))
-const rewriter = () => makeStreamRewriter(passMessagesStream({ model: 'svc/fast' }), MESSAGES.keepAlive)
 const messages = (...events: SseEvent[]) => run(passMessagesStream({ model: 'svc/fast' }), ...events)
 const responses = (...events: SseEvent[]) => run(passResponsesStream({ model: 'svc/fast' }), ...events)
 
@@ -157,20 +156,24 @@ describe('a stream that its clients can put together', () => {
   })
 })
 
-describe('as bytes', () => {
-  it('it is the same wherever it is cut', () => {
+describe('a messages stream as bytes', () => {
+  const pass = (chunks: readonly Buffer[]) => {
+    const decoder = makeSseDecoder()
+    const stream = passMessagesStream({ model: 'svc/fast' })
+    const events = chunks.flatMap((chunk) => decoder.push(chunk).flatMap((event) => stream.push(event)))
+    return { events, stream }
+  }
+
+  it('is the same wherever it is cut', () => {
     const sent = Buffer.from(named(START, STOP).map(encodeEvent).join('').replaceAll('\n', '\r\n'))
-    const whole = rewriter().push(sent).toString()
-    const rewrite = rewriter()
-    expect(Buffer.concat(byteByByte(sent.toString()).map((byte) => rewrite.push(byte))).toString()).toBe(whole)
-    expect(rewrite.state()).toBe('ended')
-    expect(rewrite.fail({ code: 'x', type: 'x', message: 'x' }).toString()).toBe('')
+    const { events, stream } = pass(byteByByte(sent.toString()))
+    expect(events).toEqual(pass([sent]).events)
+    expect(stream.state()).toBe('ended')
+    expect(stream.fail('x')).toEqual([])
   })
 
-  it('it is kept alive by a comment until the message has begun, then by a ping', () => {
-    const rewrite = rewriter()
-    expect(rewrite.keepAlive()).toBe(': keep-alive\n\n')
-    rewrite.push(Buffer.from(encodeEvent(named(START)[0] ?? { event: null, data: '' })))
-    expect(rewrite.keepAlive()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+  it('is kept alive by a comment until the message has begun, then by a ping', () => {
+    expect(MESSAGES.keepAlive(false)).toBe(': keep-alive\n\n')
+    expect(MESSAGES.keepAlive(true)).toBe('event: ping\ndata: {"type":"ping"}\n\n')
   })
 })

@@ -1,9 +1,10 @@
 /** Bugs that other gateways had with answers, each by its report. */
 import { describe, expect, it } from 'vitest'
-import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { CHECKS, pair } from './pairs.ts'
 import { callDelta, chunks, delta, finalResponse, foldMessage, parsed } from './streams.ts'

@@ -1,11 +1,12 @@
 /** Bugs that other gateways had with ids and reasoning, each by its report. */
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
-import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
-import { foldMessage, parsed } from './streams.ts'
 import { pair } from './pairs.ts'
+import { foldMessage, parsed } from './streams.ts'
 
 const VALID_ID = /^[a-zA-Z0-9_-]{1,64}$/
 const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })

@@ -1,7 +1,8 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeSseDecoder, type SseEvent, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeComment, encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
 

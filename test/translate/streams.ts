@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { NewId, StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
-import { isObject, type Json, parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { isObject, parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
-import { makeSseDecoder, type SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { translateCall, type Translation } from '../../src/gateway/dialects/translate.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { translateCall } from '../../src/gateway/dialects/translate.ts'
+import type { Translation } from '../../src/gateway/dialects/translate.ts'
 
 /** Chat streams. Those in `llama-server` are recorded, the others written by hand: the folder's README says how. */
 export const FIXTURES = {

@@ -1,4 +1,5 @@
-import { DEFAULT_CAPS, type ModelCaps } from '../../src/gateway/dialects/caps.ts'
+import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
 /** A model of each vendor that supports all that its dialect has. */

@@ -1,5 +1,6 @@
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 
 /** The stream with which a vendor of this dialect would send a whole answer. */

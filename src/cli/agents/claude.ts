@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
-import { quoteForShell } from '../shell.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** Well below the minute for which a printed token is valid. */

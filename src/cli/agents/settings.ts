@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
-import type { Deployment } from '../deployment.ts'
-import { refreshProfile } from '../deployment.ts'
+import { unwrap } from '../../sdk/index.ts'
+import { refreshProfile } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
-import { unwrap } from '../../sdk/index.ts'
 import type { AgentSettings } from './agent.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
+import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
-import { toLocalTime } from '../local-time.ts'
-import { openTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type AuditEvent = components['schemas']['AuditEvent']
 

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
+import { readInput } from '../arguments/read-input.ts'
+import { openTeam, toNameInTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { wrongUsage } from '../failures.ts'
-import { readInput } from '../read-input.ts'
-import { openTeam, toNameInTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
 
 type PutBackend = components['schemas']['PutTeamBackend']
 type Backend = components['schemas']['TeamBackend']

@@ -1,9 +1,9 @@
 import { text as readAll } from 'node:stream/consumers'
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import { wrongUsage } from '../failures.ts'
 import { streamChatCompletion } from '../../sdk/index.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import { wrongUsage } from '../failures.ts'
 
 export const makeChat: MakeCommand = (cli) =>
   new Command('chat')

@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
-import { findById } from '../find-by-id.ts'
-import { toLocalTime } from '../local-time.ts'
 import { unwrap } from '../../sdk/index.ts'
+import { findById } from '../arguments/find-by-id.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 

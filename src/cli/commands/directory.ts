@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
+import { readInput } from '../arguments/read-input.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
+import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
-import { printable } from '../output.ts'
-import { readInput } from '../read-input.ts'
-import { quoteForShell } from '../shell.ts'
+import { printable } from '../terminal/output.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 
 type Plan = components['schemas']['DirectoryPlan']
 type Options = GlobalOptions & { readonly json?: boolean; readonly yes?: boolean }

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander'
-import type { Cli, MakeCommand } from '../command-line.ts'
-import { openTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { Role } from '../../sdk/index.ts'
+import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
 
 type Options = TeamOptions & { readonly role?: Role }
 

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
-import { findById } from '../find-by-id.ts'
-import { findKeyOwner } from '../key-owner.ts'
-import type { KeyOwner } from '../key-owner.ts'
-import { toLocalTime } from '../local-time.ts'
-import { toTeam } from '../team-options.ts'
-import { toDays, toWholeNumber } from '../whole-number.ts'
 import type { NewApiKey } from '../../sdk/index.ts'
+import { findById } from '../arguments/find-by-id.ts'
+import { toTeam } from '../arguments/team-options.ts'
+import { toDays, toWholeNumber } from '../arguments/whole-number.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import { findKeyOwner } from '../deployment/key-owner.ts'
+import type { KeyOwner } from '../deployment/key-owner.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly service?: string; readonly team?: string; readonly json?: boolean }
 type Shown = Options & { readonly print?: boolean; readonly days?: number }

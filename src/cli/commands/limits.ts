@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import type { Deployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
-import { findById } from '../find-by-id.ts'
-import { toLocalTime } from '../local-time.ts'
-import { toTeam } from '../team-options.ts'
+import { MAX_USD, readUsd, writeDollars } from '../../kernel/formats/usd.ts'
 import { SvcError, unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import { MAX_USD, readUsd, writeDollars } from '../../kernel/usd.ts'
+import { findById } from '../arguments/find-by-id.ts'
+import { toTeam } from '../arguments/team-options.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type Limit = components['schemas']['SpendingLimit']
 type Wanted = Pick<components['schemas']['CreateSpendingLimit'], 'subject' | 'of'>

@@ -1,14 +1,14 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openBrowser } from '../browser.ts'
-import { CommandError, wrongUsage } from '../failures.ts'
-import { sendRequest } from '../http.ts'
-import { openProfiles, toDeploymentUrl } from '../profiles.ts'
-import type { Profile, Profiles } from '../profiles.ts'
-import { toTeam } from '../team-options.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
+import { toTeam } from '../arguments/team-options.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { sendRequest } from '../deployment/http.ts'
+import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
+import type { Profile, Profiles } from '../deployment/profiles.ts'
+import { CommandError, wrongUsage } from '../failures.ts'
+import { openBrowser } from '../terminal/browser.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
 

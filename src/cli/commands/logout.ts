@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
 import { NotSignedInError, unwrap } from '../../sdk/index.ts'
 import type { SvcClient } from '../../sdk/index.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly everywhere?: boolean }
 

@@ -1,12 +1,12 @@
 import { Argument, Command } from 'commander'
-import type { Cli, MakeCommand } from '../command-line.ts'
-import type { Deployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
-import { toLocalTime } from '../local-time.ts'
-import { openTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, Role } from '../../sdk/index.ts'
+import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type Member = components['schemas']['TeamMember']
 

@@ -8,7 +8,7 @@ import { openLocalGateway } from '../agents/local-gateway.ts'
 import type { RunningLocalGateway } from '../agents/local-gateway.ts'
 import { findAgentSettings } from '../agents/settings.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
+import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly model?: string }

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
-import type { Cli, MakeCommand } from '../command-line.ts'
-import { findServiceAccount } from '../key-owner.ts'
-import { toLocalTime } from '../local-time.ts'
-import { openTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
+import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
+import { findServiceAccount } from '../deployment/key-owner.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 /** What a name of a service account is in the contract. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import type { Deployment } from '../deployment.ts'
-import { findById } from '../find-by-id.ts'
-import { toLocalTime } from '../local-time.ts'
-import { printable } from '../output.ts'
-import type { Output } from '../output.ts'
-import { writeDollars } from '../../kernel/usd.ts'
+import { writeDollars } from '../../kernel/formats/usd.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
 import type { SessionEvent } from '../../sdk/index.ts'
+import { findById } from '../arguments/find-by-id.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
+import { printable } from '../terminal/output.ts'
+import type { Output } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean; readonly account?: string }
 

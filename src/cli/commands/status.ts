@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import type { Deployment } from '../deployment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
-import { toLocalTime } from '../local-time.ts'
 import { unwrap } from '../../sdk/index.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
+import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
+import { openDeployment } from '../deployment/deployment.ts'
 
 type Options = GlobalOptions & { readonly new?: boolean }
 

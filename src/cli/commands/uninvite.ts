@@ -1,11 +1,11 @@
 import { Command } from 'commander'
-import type { Cli, MakeCommand } from '../command-line.ts'
-import type { Deployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
-import { openTeam, withTeamOptions } from '../team-options.ts'
-import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
+import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
+import type { TeamOptions } from '../arguments/team-options.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { CommandError } from '../failures.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))

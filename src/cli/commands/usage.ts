@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { writeDollars } from '../../kernel/formats/usd.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
+import { toTeam } from '../arguments/team-options.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
-import { writeDollars } from '../../kernel/usd.ts'
-import type { Output } from '../output.ts'
-import { toTeam } from '../team-options.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Output } from '../terminal/output.ts'
 
 type Report = components['schemas']['UsageReport']
 type Sums = components['schemas']['UsageSums']

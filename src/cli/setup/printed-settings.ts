@@ -1,5 +1,5 @@
 import type { AgentSettings } from '../agents/agent.ts'
-import { quoteForShell } from '../shell.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 import { toolKeyName } from './tool-key.ts'
 
 /** Settings that are only printed: what to put where, and what else to do. */

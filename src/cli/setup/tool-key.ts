@@ -1,15 +1,15 @@
 import { readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { openDeployment } from '../deployment.ts'
-import type { Deployment } from '../deployment.ts'
-import type { Environment } from '../environment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
-import { findKeyOwner } from '../key-owner.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { replaceFile } from '../../private-files.ts'
 import { SvcError } from '../../sdk/index.ts'
 import type { ApiKeyInfo } from '../../sdk/index.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { findKeyOwner } from '../deployment/key-owner.ts'
+import type { Environment } from '../environment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
 
 /** An API key that `svc setup` has made, and where. */
 type HeldKey = { readonly url: string; readonly id: string }

@@ -6,8 +6,8 @@
  * and gets nothing twice, whichever process it continues at.
  */
 import type { components } from '../../../generated/openapi.ts'
+import { isUuid } from '../../kernel/identifier.ts'
 import { parseJson } from '../../kernel/json.ts'
-import { isUuid } from '../../kernel/uuid.ts'
 
 export type SessionEvent = components['schemas']['SessionEvent']
 

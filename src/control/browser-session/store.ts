@@ -4,6 +4,7 @@ import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
 /** The row of a session that begins. */
@@ -160,16 +161,7 @@ export async function endBrowserSessions(
     data: { revokedAt: now, revokedReason: reason },
     select: { id: true, invitation: { select: { accountId: true, teamId: true } } },
   })
-  await tx.auditEvent.createMany({
-    data: rows.map(({ id, invitation }) => ({
-      at: now,
-      kind: 'browser_session.revoked',
-      accountId: invitation.accountId,
-      teamId: invitation.teamId,
-      subjectId: id,
-      ip,
-      details: adminId ? { reason, by: 'admin', adminId } : { reason },
-    })),
-  })
+  const events = toRevokedEvents('browser_session.revoked', rows, { at: now, reason, ip, adminId })
+  await tx.auditEvent.createMany({ data: events })
   return rows.length
 }

@@ -1,5 +1,6 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import { time } from '../pages/parts.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'

@@ -6,16 +6,16 @@ import type { makeKeyFlows } from '../key-flows.ts'
 import type { makeTeamFlows } from '../team-flows.ts'
 import { makeUsageStore } from '../usage/store.ts'
 import { makeAdminPageHandlers } from './admin-routes.ts'
-import { makeDeviceForms } from './device-forms.ts'
-import { makeTeamKeyForms } from './key-forms.ts'
-import { makeLimitForms } from './limit-forms.ts'
-import { makeFindLimitChoices, makeFindLimits } from './limits.ts'
-import { makeMemberForms } from './member-forms.ts'
-import { makeModelForms } from './model-forms.ts'
-import { makeFindOverview } from './overview.ts'
+import { makeDeviceForms } from './devices/device-forms.ts'
+import { makeTeamKeyForms } from './keys/key-forms.ts'
+import { makeFindLimitChoices, makeFindLimits } from './limits/find-limits.ts'
+import { makeLimitForms } from './limits/limit-forms.ts'
+import { makeMemberForms } from './members/member-forms.ts'
+import { makeModelForms } from './models/model-forms.ts'
+import { makeFindOverview } from './overview/find-overview.ts'
 import { makeTeamPageHandlers } from './routes.ts'
 import { makeConsoleStore } from './store.ts'
-import { makeFindUsage } from './usage.ts'
+import { makeUsagePageHandlers } from './usage/routes.ts'
 import { makeFindViewer, onlyAdmins } from './viewer.ts'
 
 type Needs = {
@@ -42,12 +42,12 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
       ...makeTeamPageHandlers({
         findViewer,
         findOverview: makeFindOverview({ usage, store, findLimits, clock }),
-        findUsage: makeFindUsage({ usage, clock }),
         sessions: makeAgentSessionStore(db),
         models,
         limits,
         clock,
       }),
+      ...makeUsagePageHandlers({ findViewer, usage, clock }),
       ...makeAdminPageHandlers({
         findAdmin: onlyAdmins(findViewer),
         members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, clock }),

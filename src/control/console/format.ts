@@ -1,6 +1,6 @@
 /** How the pages of a team write numbers and days. */
-import { makeNumberFormat } from '../../kernel/number-format.ts'
-import { toUtcDay } from '../../kernel/utc-text.ts'
+import { makeNumberFormat } from '../../kernel/formats/number-format.ts'
+import { toUtcDay } from '../../kernel/formats/utc-text.ts'
 
 /** Whole numbers, with separators: `12,345`. */
 export const toCount = makeNumberFormat({})

@@ -1,4 +1,5 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { Viewer } from './viewer.ts'

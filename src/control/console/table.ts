@@ -1,4 +1,5 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 
 /** A column of a table: its heading, and what it shows of a row. */
 export type Column<Row> = {

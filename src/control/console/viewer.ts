@@ -51,6 +51,11 @@ export function onlyAdmins(findViewer: FindViewer): FindViewer {
   }
 }
 
+/** Whose calls a viewer sees: an admin those of the whole team, a member their own. */
+export function subjectOf({ team, role, caller }: Viewer) {
+  return { team, accountId: role === 'admin' ? null : caller.accountId }
+}
+
 /** The address of a team's pages: `/teams/acme/core` for `@acme/core`. */
 export function pathOf(team: string): string {
   return `/teams/${team.slice(1)}`

@@ -7,12 +7,12 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
 import { parseTeamName } from '../../kernel/team-name.ts'
-import { newUserCode, showUserCode } from '../../kernel/user-code.ts'
 import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
 import { approveLoginMail } from '../mails/approve-login.ts'
 import type { DeviceLoginStore } from './store.ts'
+import { newUserCode, showUserCode } from './user-code.ts'
 
 /** A request of a device to sign in. */
 export type LoginRequest = {

@@ -1,10 +1,10 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
-import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
 import { endSessions } from '../tokens/store.ts'
+import { chooseDeviceName, readUserAgentName } from './device-name.ts'
 
 /** A signed-in device or browser, and how it was approved. */
 export type ListedDevice = {

@@ -2,8 +2,9 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
 import type { AdminModelMistake } from '../../directory/admin-models.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
-import { toAdminModel } from '../../directory/model-rows.ts'
+import { toAdminModel } from '../../directory/rows/model-rows.ts'
 import { raiseVersion } from '../../directory/state.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { withLockedDirectory } from '../directory-change.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
@@ -11,7 +12,6 @@ import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
-import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addSeconds } from '../../kernel/clock.ts'
-import { NIL_UUID } from '../../kernel/uuid.ts'
+import { NIL_UUID } from '../../kernel/identifier.ts'
 
 const DAY_SECONDS = 86_400
 

@@ -5,8 +5,8 @@ import type { Secret } from '../../kernel/secret.ts'
 import { approvedBeforePage } from '../pages/answer-pages.ts'
 import { confirmPage } from '../pages/confirm-page.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
-import { waitingPage } from '../pages/waiting-page.ts'
 import type { LinkedLogin } from './store.ts'
+import { waitingPage } from './waiting-page.ts'
 
 type View = {
   readonly approvalMode: 'click' | 'code'

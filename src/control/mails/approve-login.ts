@@ -1,6 +1,6 @@
-import { UNNAMED_DEVICE } from '../../kernel/device-name.ts'
+import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
+import { UNNAMED_DEVICE } from '../devices/device-name.ts'
 import { composeMail, deviceFact, nameInSubject } from './compose.ts'
 import type { ComposedMail, EmailPart } from './compose.ts'
 

@@ -1,6 +1,6 @@
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
-import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
+import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
 
 /** An email without its addresses. The subject is one line. */
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }

@@ -1,4 +1,4 @@
-import { toUtcText } from '../../kernel/utc-text.ts'
+import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 

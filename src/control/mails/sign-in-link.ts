@@ -1,5 +1,5 @@
+import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
 import { composeMail } from './compose.ts'
 import type { ComposedMail } from './compose.ts'
 

@@ -1,4 +1,4 @@
-import { writeUsd } from '../../kernel/usd.ts'
+import { writeUsd } from '../../kernel/formats/usd.ts'
 import { describeLimit, writeReset } from '../../spending/rules.ts'
 import type { CountedLimit } from '../../spending/rules.ts'
 import { composeMail, quoteUnlinked } from './compose.ts'

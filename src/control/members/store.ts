@@ -3,9 +3,9 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
-import { judgeMemberChange } from '../../directory/member-rules.ts'
-import type { MemberVerdict } from '../../directory/member-rules.ts'
 import type { Role } from '../../kernel/caller.ts'
+import { judgeMemberChange } from './rules.ts'
+import type { MemberVerdict } from './rules.ts'
 
 type Transaction = Prisma.TransactionClient
 

@@ -4,7 +4,7 @@
  * the control plane. It forwards nothing else: no other route, no credential of the caller, and only listed headers.
  */
 import type { Request, Response } from 'express'
-import type { RoleRoutes } from '../../http/app.ts'
+import type { RoleRoutes } from '../../http/role.ts'
 import { smallBody } from '../../http/body.ts'
 import { contractOf } from '../../http/contract.ts'
 import type { Contract } from '../../http/contract.ts'

@@ -1,9 +1,11 @@
-import { html, type Html } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { type ApprovalMode, DECISION, loginFacts, noticeBar, type PendingLogin, tokenField, warning } from './parts.ts'
+import { DECISION, loginFacts, noticeBar, tokenField, warning } from './parts.ts'
+import type { ApprovalMode, PendingLogin } from './parts.ts'
 
 export type ConfirmPage = {
   /** The token of the link. It travels in the form's body, never in an address. */

@@ -1,4 +1,5 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import { PATHS } from './forms.ts'
 
 type Frame = {

@@ -1,9 +1,11 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import { TO_DEVICES } from './answer-pages.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
-import { answer, type Tone } from './parts.ts'
 import type { IconName } from './icons.ts'
+import { answer } from './parts.ts'
+import type { Tone } from './parts.ts'
 
 export type ErrorPage = {
   readonly status: number

@@ -1,4 +1,5 @@
-import { html, type Html } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'

@@ -1,4 +1,5 @@
-import { html, type Html } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 
 /**
  * Line icons of 20 by 20 pixels in the colour of the surrounding text. They are decoration: the text beside them says

@@ -1,7 +1,9 @@
 import type { components } from '../../../generated/openapi.ts'
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { ListedKey } from '../api-keys/store.ts'
+import { choiceField } from './choice-field.ts'
 import { ICONS } from './icons.ts'
 import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 
@@ -54,13 +56,12 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions):
         placeholder="opencode on laptop-1"
       />
     </div>
-    <div>
-      <label for="${id('model')}">Models</label>
-      <select id="${id('model')}" name="model">
-        <option value="">All of the team</option>
-        ${models.map((model) => html`<option value="${model}">Only ${model}</option>`)}
-      </select>
-    </div>
+    ${choiceField({
+      id: id('model'),
+      name: 'model',
+      label: 'Models',
+      choices: [['', 'All of the team'], ...models.map((model) => [model, `Only ${model}`] as const)],
+    })}
     ${lifetimeField(id('days'))}
     <button class="button" name="action" value="create-key">${ICONS.key} Make a key</button>
   </form>`
@@ -92,12 +93,13 @@ function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
   return html`<form method="post" action="${forms.path}" class="fields">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
-    <div>
-      <label for="overlap-${key.id}">This key works on for</label>
-      <select id="overlap-${key.id}" name="overlapSeconds">
-        ${OVERLAPS.map(([value, text]) => option(value, text, '86400'))}
-      </select>
-    </div>
+    ${choiceField({
+      id: `overlap-${key.id}`,
+      name: 'overlapSeconds',
+      label: 'This key works on for',
+      choices: OVERLAPS,
+      chosen: '86400',
+    })}
     ${lifetimeField(`days-${key.id}`, 'The new one works for')}
     <button class="button" name="action" value="rotate-key">Rotate</button>
   </form>`
@@ -113,18 +115,7 @@ function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
 }
 
 function lifetimeField(id: string, label = 'Works for'): Html {
-  return html`<div>
-    <label for="${id}">${label}</label>
-    <select id="${id}" name="expiresInDays">
-      ${LIFETIMES.map(([value, text]) => option(value, text, '90'))}
-    </select>
-  </div>`
-}
-
-function option(value: string, text: string, selected: string): Html {
-  return value === selected
-    ? html`<option value="${value}" selected>${text}</option>`
-    : html`<option value="${value}">${text}</option>`
+  return choiceField({ id, name: 'expiresInDays', label, choices: LIFETIMES, chosen: '90' })
 }
 
 function hiddenFields({ fields = {} }: KeyFormOptions): Interpolation {

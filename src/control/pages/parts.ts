@@ -1,9 +1,11 @@
-import { html, type Html, type Interpolation } from '../../http/page.ts'
-import { sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
+import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
+import { sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
 import { PATHS } from './forms.ts'
-import { ICONS, type IconName } from './icons.ts'
+import { ICONS } from './icons.ts'
+import type { IconName } from './icons.ts'
 
 /** `click`: a person approves by a button. `code`: the person also types the code that the device shows. */
 export type ApprovalMode = 'click' | 'code'

@@ -1,4 +1,5 @@
-import { html, type Html } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 import { ICONS } from './icons.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { showUserCode } from '../../kernel/user-code.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
+import { showUserCode } from '../device-login/user-code.ts'
 import type { PendingLogin } from './parts.ts'
 
 /** A login as the pages show it to a person whose browser has this IP address. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../notify.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'

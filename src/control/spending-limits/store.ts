@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
-import { isUuid, NIL_UUID } from '../../kernel/uuid.ts'
+import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
 import { TOLD_SHARES } from './rules.ts'

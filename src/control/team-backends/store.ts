@@ -3,13 +3,13 @@ import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-ba
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { placesOf } from '../../directory/admin-models.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
-import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/model-rows.ts'
+import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { loadTeamModels } from '../team-models/store.ts'
-import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 

@@ -1,10 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
-import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
-import { endSessions } from '../tokens/store.ts'
+import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import type { TimePlace } from '../paging.ts'
+import { endSessions } from '../tokens/store.ts'
 
 /** A device or browser of a member. */
 export type TeamDevice = {

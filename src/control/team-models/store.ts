@@ -3,13 +3,13 @@ import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../director
 import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import { makeNameTable } from '../../directory/aliases.ts'
 import type { NameTable } from '../../directory/aliases.ts'
-import { toAdminModel, toModel } from '../../directory/model-rows.ts'
+import { toAdminModel, toModel } from '../../directory/rows/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
-import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 

@@ -1,7 +1,7 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { FindPublicKey, SigningKey } from '../../access/access-token.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { RefreshKey } from '../../kernel/refresh-token.ts'
+import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'

@@ -1,8 +1,8 @@
 import { signAccessToken } from '../../access/access-token.ts'
 import type { SigningKey } from '../../access/access-token.ts'
 import { addSeconds } from '../../kernel/clock.ts'
-import { makeRefreshToken } from '../../kernel/refresh-token.ts'
-import type { RefreshKey } from '../../kernel/refresh-token.ts'
+import { makeRefreshToken } from '../../kernel/credentials/refresh-token.ts'
+import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { DeviceSession } from './store.ts'
 

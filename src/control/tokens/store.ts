@@ -4,6 +4,7 @@ import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { pickReplaced } from './rules.ts'
@@ -264,17 +265,8 @@ export async function endSessions(
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   await tx.browserSession.updateMany({ where: { deviceSessionId: { in: ids }, revokedAt: null }, data: ended })
-  await tx.auditEvent.createMany({
-    data: rows.map(({ id, invitation }) => ({
-      at: now,
-      kind: 'device_session.revoked',
-      accountId: invitation.accountId,
-      teamId: invitation.teamId,
-      subjectId: id,
-      ip,
-      details: adminId ? { reason, by: 'admin', adminId } : { reason },
-    })),
-  })
+  const events = toRevokedEvents('device_session.revoked', rows, { at: now, reason, ip, adminId })
+  await tx.auditEvent.createMany({ data: events })
   return ids
 }
 

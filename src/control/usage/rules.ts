@@ -2,7 +2,7 @@
  * Reports on what calls used. Gateways keep sums of days and months, and a report adds up those of a period. An admin
  * sees the whole team, and everyone sees their own calls.
  */
-import { listDays, toIsoDay } from '../../kernel/utc-text.ts'
+import { listDays, toIsoDay } from '../../kernel/formats/utc-text.ts'
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
 export type ReportPeriod = { readonly from: string; readonly to: string }

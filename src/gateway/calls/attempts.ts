@@ -9,7 +9,7 @@ import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import type { CallRequest } from './request.ts'
+import type { CallRequest } from './request/request.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
 
@@ -18,6 +18,8 @@ export type AttemptNeeds = SendNeeds & { readonly backends: Backends }
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {
   readonly attempts: readonly Attempt[]
+  /** The attempt that has settled the call: the caller has got its answer, or has left. Null: all have failed. */
+  readonly settledBy: Attempt | null
   /** Why backends were not called: each error names what the request asks and the backend cannot do. */
   readonly refusals: readonly ApiError[]
 }
@@ -52,7 +54,9 @@ export async function tryInOrder(
     if (!isTriedNext(attempt.outcome)) break
     tried.push({ step, result: attempt.outcome.kind === 'unreachable' ? 'unreachable' : 'answered' })
   }
-  return { attempts, refusals }
+  const last = attempts.at(-1)
+  const isSettled = last && (last.outcome.answered || last.outcome.kind === 'left')
+  return { attempts, settledBy: isSettled ? last : null, refusals }
 }
 
 /**

@@ -1,16 +1,25 @@
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
+import { upstreamOf } from '../backends/table.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
+import { listPlacements } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
-import type { Admission } from './admit.ts'
+import { listServed } from '../plan/served.ts'
 import type { Operation } from './operations.ts'
-import { findPlacements } from './placements.ts'
+
+type Call = {
+  readonly operation: Operation
+  readonly model: SnapshotModel
+  readonly caller: Pick<Caller, 'isOffline'>
+}
 
 /** The backends that have the model of a call, with what is known of each. */
 export async function findCandidates(
   backends: Backends,
-  { operation, model, caller }: Pick<Admission, 'operation' | 'model' | 'caller'>,
+  { operation, model, caller }: Call,
   body: Json,
 ): Promise<readonly Candidate[]> {
   const placements = findPlacements(backends, operation, model)
@@ -45,4 +54,13 @@ async function toCandidate(
     isReachable: condition.isReachable() && state !== 'unavailable',
     isTripped: condition.isTripped(),
   }
+}
+
+/** The configured backends that have a model for an operation, in the order of preference, with its name at each. */
+export function findPlacements(backends: Backends, { path }: Operation, model: SnapshotModel): readonly Placement[] {
+  const listed =
+    model.serve.length > 0
+      ? listServed(model.serve)
+      : listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
+  return listed.filter(({ backend }) => backends.find(backend) !== null)
 }

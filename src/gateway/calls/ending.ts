@@ -9,19 +9,19 @@ import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { TriedSteps } from './attempts.ts'
 
-/** How a call ends. */
+/** How a call ends that no attempt has settled. */
 export type Ending = {
   /** The attempt whose answer the caller gets; null: it gets none of a backend. */
   readonly by: Attempt | null
-  /** What the caller still has to get; null: it has got its answer, or has left. */
-  readonly answer: KeptAnswer | ApiError | null
+  /** What the caller gets. */
+  readonly answer: KeptAnswer | ApiError
 }
 
-/** Chooses what the caller gets: the answer that it already has, or the most useful one of the backends that failed. */
+/** Chooses what the caller gets when all backends have failed: the most useful of their answers. */
 export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): Ending {
   const last = attempts.at(-1)
-  if (last && (last.outcome.answered || last.outcome.kind === 'left')) return { by: last, answer: null }
-  if (last?.outcome.kind === 'ended') return { by: last, answer: last.refusal }
+  // This side has ended the call, so what the backends answered before does not matter.
+  if (last?.outcome.kind === 'ended' && last.refusal) return { by: last, answer: last.refusal }
   const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refusals.map(toRefused)]
   const chosen = chooseAnswer(failed)
   if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
@@ -59,9 +59,8 @@ function withRetryAfter(kept: KeptAnswer, seconds: number | null): KeptAnswer {
 /** A caller that does not read an error for this long is disconnected. */
 const MAX_UNREAD_MS = 60_000
 
-/** Gives the caller what it still has to get. A refusal is thrown. */
+/** Sends the caller what was chosen. A refusal is thrown. */
 export function sendEnding(res: ServerResponse, { by, answer }: Ending, attempts: readonly Attempt[]): void {
-  if (!answer) return
   if (by) res.setHeader('x-svc-served-by', by.backend)
   else res.removeHeader('x-svc-served-by')
   if (attempts.length > 1) res.setHeader('x-svc-attempts', writeAttempts(attempts.map(toTried)))

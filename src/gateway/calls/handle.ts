@@ -9,13 +9,13 @@ import { openSessionAffinity } from './affinity.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
-import { makeSendCount } from './count.ts'
-import type { SendCount } from './count.ts'
+import { makeSendCount } from './count/count.ts'
+import type { SendCount } from './count/count.ts'
 import { chooseEnding, sendEnding } from './ending.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
 import { makeCostOfAttempt, recordEnd } from './record.ts'
-import type { CallRequest } from './request.ts'
+import type { CallRequest } from './request/request.ts'
 import { describeCallEnd, startCallSpan } from './trace.ts'
 
 export type CallNeeds = AdmitNeeds & AttemptNeeds
@@ -46,10 +46,11 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     if (isCounted) return await needs.sendCount(admission, candidates, req, res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, admission, plan, req, res)
-    const ending = chooseEnding(tried, needs.clock.now())
-    recordEnd(needs, admission, tried.attempts, ending.by)
-    if (req.span) describeCallEnd(req.span, tried.attempts, ending.by, makeCostOfAttempt(needs, admission))
-    sendEnding(res, ending, tried.attempts)
+    const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())
+    const by = tried.settledBy ?? ending?.by ?? null
+    recordEnd(needs, admission, tried.attempts, by)
+    if (req.span) describeCallEnd(req.span, tried.attempts, by, makeCostOfAttempt(needs, admission))
+    if (ending) sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
     admission.hold?.release()

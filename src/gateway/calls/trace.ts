@@ -13,7 +13,7 @@ import type { Step } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 import type { Operation } from './operations.ts'
-import type { CallRequest } from './request.ts'
+import type { CallRequest } from './request/request.ts'
 
 export type TraceNeeds = {
   /** Null: calls are not traced. */

@@ -1,5 +1,5 @@
-import type { Json } from './json/read-json.ts'
 import type { Failure } from './failures/failure.ts'
+import type { Json } from './json/read-json.ts'
 import type { SseEvent } from './sse/decode.ts'
 
 export type { Dialect } from '../../kernel/dialect.ts'
@@ -24,8 +24,8 @@ export type DialectTraits = {
   readonly passStream: (options: PassOptions) => StreamTranslator
   /** How a stream is made to report its usage; null: streams of this dialect always report it. */
   readonly streamUsage: StreamUsage | null
-  /** The text that keeps a silent stream alive. `begun`: the client has received an event. */
-  readonly keepAlive: (begun: boolean) => string
+  /** The text that keeps a silent stream alive, between events. `hasBegun`: the client has received an event. */
+  readonly keepAlive: (hasBegun: boolean) => string
   /**
    * Writes a backend's error for clients of this dialect. The status is the backend's, or 400 where the client can
    * correct its request.

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { CredentialHeader } from '../../kernel/credential-header.ts'
+import type { CredentialHeader } from '../../kernel/credentials/credential-header.ts'
 import type { Secret } from '../../kernel/secret.ts'
 
 /** Names and values alternate, as in Node's `rawHeaders` and in undici. */

@@ -4,16 +4,17 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { ApiError } from '../../http/errors.ts'
-import type { StreamFailure, StreamFilter } from '../dialects/dialect.ts'
-import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
+import type { StreamFailure, StreamFilter, StreamTranslator } from '../dialects/dialect.ts'
 import type { KeptAnswer, WholeAnswer } from './answer.ts'
 import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Changes an answer on its way to the caller. */
 export type AnswerRewrite = HeaderOptions & {
-  /** A rewriter for one stream. */
-  stream(): StreamRewriter
+  /** Makes the translator of one stream. */
+  stream(): StreamTranslator
+  /** The text that keeps a silent stream alive, between events. `hasBegun`: the caller has received an event. */
+  keepAlive(hasBegun: boolean): string
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
 }

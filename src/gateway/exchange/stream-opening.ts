@@ -2,12 +2,13 @@ import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, toFailureAnswer } from './answer.ts'
+import { isKept, toFailureAnswer, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
-import { startStreamRelay } from './stream-relay.ts'
+import { UntouchedStream } from './untouched-stream.ts'
 
 type Needs = {
   /** The caller's dialect. */
@@ -32,6 +33,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #head: AnswerHead
   readonly #needs: Needs
   readonly #decoder = makeSseDecoder()
+  readonly #keepAliveSlot: number
   #held: Buffer[] = []
   #heldBytes = 0
   #ticks = 0
@@ -40,7 +42,7 @@ export class StreamOpening implements Relay, SilentStream {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    needs.keepAlive.add(this)
+    this.#keepAliveSlot = needs.keepAlive.add(this)
   }
 
   take(chunk: Buffer): void {
@@ -68,7 +70,7 @@ export class StreamOpening implements Relay, SilentStream {
 
   stop(): void {
     this.#held = []
-    this.#needs.keepAlive.remove(this)
+    this.#needs.keepAlive.remove(this.#keepAliveSlot, this)
   }
 
   tick(): void {
@@ -97,6 +99,27 @@ export class StreamOpening implements Relay, SilentStream {
     this.#exchange.abort()
     return true
   }
+}
+
+/** Writes the head of a stream and starts to relay its events. */
+function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
+  const { rewrite } = needs
+  const { headers } = head
+  const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
+  exchange.beginAnswer(head.status)
+  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
+  exchange.res.flushHeaders()
+  if (rewrite) return new RewrittenStream(exchange, rewrite, needs.keepAlive)
+  // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
+  const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
+  const monitor = needs.dialect.monitorStream({ untilClosed })
+  // A compressed stream cannot be read.
+  const { 'content-encoding': encoding = 'identity' } = headers
+  return new UntouchedStream(exchange, monitor, encoding === 'identity' ? (needs.filter?.() ?? null) : null)
+}
+
+function streamHeaders(cacheControl: string | undefined) {
+  return { 'x-accel-buffering': 'no', ...(cacheControl === undefined && { 'cache-control': 'no-cache' }) }
 }
 
 /** Whether a first chunk cannot begin an event (WHATWG HTML, section 9.2.5): some streams are lines of JSON. */

@@ -4,7 +4,7 @@
  * what is left. A call that runs alone may start whatever it may cost, so that the last part of a limit can be used.
  */
 import { ApiError } from '../../http/errors.ts'
-import { writeUsd } from '../../kernel/usd.ts'
+import { writeUsd } from '../../kernel/formats/usd.ts'
 import { describeLimit, writeReset } from '../../spending/rules.ts'
 import type { CountedLimit } from '../../spending/rules.ts'
 

@@ -1,6 +1,6 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
-import { toIsoDay } from '../../kernel/utc-text.ts'
-import { NIL_UUID } from '../../kernel/uuid.ts'
+import { toIsoDay } from '../../kernel/formats/utc-text.ts'
+import { NIL_UUID } from '../../kernel/identifier.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
 

@@ -104,10 +104,15 @@ export function openRecorder(
     while (countUnsaved() > 0) if (!(await saveBatch())) return
   }
 
-  /** One round at a time. */
+  /**
+   * Saves what waits. Events that come meanwhile are left for the next time, unless they fill a batch: a statement
+   * costs about as much as 30 events in it.
+   */
   async function flush(): Promise<void> {
-    await saveAll()
-    if (countUnsaved() === 0) await saveSpooled()
+    do {
+      if (countUnsaved() > 0 && !(await saveBatch())) return
+    } while (waiting.length >= MAX_BATCH)
+    await saveSpooled()
   }
 
   function countUnsaved(): number {

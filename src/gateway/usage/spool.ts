@@ -5,7 +5,7 @@
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
-import { toIsoDay } from '../../kernel/utc-text.ts'
+import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import { makePrivateDirectory, replaceFile } from '../../private-files.ts'
 import { NO_USAGE } from '../dialects/tokens/usage.ts'

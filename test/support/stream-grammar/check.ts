@@ -1,5 +1,6 @@
+import { isObject, readObject } from '../../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../../src/gateway/dialects/sse/decode.ts'
-import { isObject, type Json, readObject } from '../../../src/gateway/dialects/json/read-json.ts'
 
 /**
  * Takes the events of one whole stream and returns the violations of its dialect's grammar, one line each. An empty

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import { isObject, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
 import { isCount, newCheck, parseJson } from './check.ts'
 import type { Check, Checker } from './check.ts'
 

@@ -1,4 +1,5 @@
-import { type Json, readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
 import { isCount } from './check.ts'
 import type { Check } from './check.ts'
 

@@ -1,10 +1,10 @@
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
-import { isObject, parseObject, readObject } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
+import { isObject, parseObject, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 
@@ -36,7 +36,7 @@ export const MESSAGES: DialectTraits = {
   passStream: passMessagesStream,
   streamUsage: null,
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
-  keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
+  keepAlive: (hasBegun) => (hasBegun ? PING : KEEP_ALIVE_COMMENT),
   errorAnswer: messagesErrorAnswer,
   failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',

@@ -1,0 +1,21 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { Cli } from '../command-line.ts'
+import { findFileProblem, wrongUsage } from '../failures.ts'
+
+/** The text of a file, or of standard input for `-`. Throws wrong usage when it is empty or cannot be read. */
+export async function readInput({ input, output }: Cli, file: string): Promise<string> {
+  const isStandardInput = file === '-'
+  if (isStandardInput && input.isTTY) {
+    output.note('Type or paste the text, and end it with Ctrl-D on a line of its own.')
+  }
+  const read = isStandardInput ? await text(input) : await readNamed(file)
+  if (read.trim() === '') throw wrongUsage(`${isStandardInput ? 'Standard input' : file} is empty.`)
+  return read
+}
+
+async function readNamed(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw wrongUsage(`${file} cannot be read: ${findFileProblem(error) ?? String(error)}.`)
+  })
+}

@@ -1,0 +1,36 @@
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { parseTeamName } from '../../kernel/team-name.ts'
+import type { Cli, GlobalOptions } from '../command-line.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+
+/** Options of the commands about one team. */
+export type TeamOptions = GlobalOptions & { readonly team?: string; readonly json?: boolean }
+
+/** Adds `--team` and `--json` to a command; its subcommands take them too. */
+export function withTeamOptions(command: Command): Command {
+  return command
+    .option('--team <team>', '@organization/name; your own team unless given', toTeam)
+    .option('--json', 'print JSON')
+}
+
+/** Reads the value of an option that is a team. Throws commander's error, which is wrong usage. */
+export function toTeam(text: string): string {
+  if (!parseTeamName(text)) throw new InvalidArgumentError('Write a team as @organization/name.')
+  return text
+}
+
+/** The whole name of what belongs to a team: `writer` of `@acme/core` is `acme/core/writer`. */
+export function toNameInTeam(team: string, name: string): string {
+  return name.includes('/') ? name : `${team.slice(1)}/${name}`
+}
+
+/** The deployment, and the team that the options name, or else the team of the sign-in. */
+export async function openTeam(
+  { environment }: Cli,
+  { url, team }: TeamOptions,
+): Promise<{ readonly deployment: Deployment; readonly control: Deployment['control']; readonly team: string }> {
+  const deployment = await openDeployment(environment.folder, url)
+  return { deployment, control: deployment.control, team: team ?? deployment.profile.team }
+}

@@ -1,0 +1,124 @@
+import type { Send } from '../../sdk/index.ts'
+import { CommandError } from '../failures.ts'
+
+/** How long a deployment may take to answer anything but a model call. */
+const ANSWER_TIMEOUT_MS = 20_000
+
+/** `fetch` for requests of the control plane: it ends after a time and says in a sentence why there was no answer. */
+export const sendRequest: Send = (request) =>
+  sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
+
+/** `fetch` for model calls and streams, which may take as long as they like. */
+export const sendCall: Send = async (request) => {
+  const response = await fetch(request).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'AbortError') throw error
+    throw new CommandError(explainConnection(new URL(request.url), error))
+  })
+  if (isOfSomethingElse(response)) throw new CommandError(explainAnswer(new URL(request.url), response.status))
+  return response
+}
+
+/** What proxies answer when they do not reach the server behind them. */
+const UNREACHED = [502, 503, 504]
+
+/**
+ * Whether an answer is not the deployment's, but that of a proxy, a sign-in portal or another website. The command asks
+ * for no page, and every answer of a deployment has a request id.
+ */
+function isOfSomethingElse({ status, headers }: Response): boolean {
+  const isPage = headers.get('content-type')?.startsWith('text/html') === true
+  return isPage || (UNREACHED.includes(status) && !headers.has('x-request-id'))
+}
+
+function explainAnswer({ origin }: URL, status: number): string {
+  if (UNREACHED.includes(status)) {
+    return (
+      `A proxy in front of ${origin} answered ${status}: it cannot reach the service now. Try again in a minute; ` +
+      'if it stays like this, tell your operator.'
+    )
+  }
+  return (
+    `${origin} answered ${status} with a web page instead of JSON. Check the URL. If it is right, a proxy or the ` +
+    'sign-in page of a network is in between: open the URL in a browser to see it.'
+  )
+}
+
+const TLS_HELP =
+  'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
+
+/** `svc doctor` also says when a proxy of the environment is not used. */
+const CHECK_NETWORK = 'Check the URL and your network or VPN, or run: svc doctor'
+
+/** Why there was no answer, and what to do, by the error code of Node.js. */
+const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
+  ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
+  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
+  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
+  ENETUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
+  EHOSTUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
+  ECONNRESET: ({ host }) =>
+    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
+  UND_ERR_SOCKET: ({ host }) =>
+    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
+  UND_ERR_CONNECT_TIMEOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
+  ETIMEDOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
+  CERT_HAS_EXPIRED: ({ host }) => `The TLS certificate of ${host} has expired, or the clock of this machine is wrong.`,
+  CERT_NOT_YET_VALID: ({ host }) =>
+    `The TLS certificate of ${host} is not valid yet: the clock of this machine is wrong.`,
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) => `The TLS certificate of ${host} is for another name. Check the URL.`,
+  ERR_SSL_WRONG_VERSION_NUMBER: ({ host }) =>
+    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  EPROTO: ({ host }) => `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: ({ host }) =>
+    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  ...Object.fromEntries(
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    ].map((code) => [code, ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`]),
+  ),
+}
+
+/** One sentence on a request that got no answer, and what to do about it. */
+export function explainConnection(url: URL, error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    const seconds = ANSWER_TIMEOUT_MS / 1000
+    return `${url.host} did not answer within ${seconds} seconds. Try again; if it stays like this, tell your operator.`
+  }
+  const causes = causesOf(error)
+  const proxyStatus = causes.map(proxyStatusOf).find((status) => status !== null)
+  if (proxyStatus) return explainProxy(url, proxyStatus)
+  const codes = causes.map(codeOf)
+  const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
+  if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
+  const code = codes.find((found) => found !== null)
+  const reason = code ? ` (${code})` : ''
+  return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
+}
+
+/** The status with which a proxy of the environment has refused to connect; Node.js has it in a message only. */
+function proxyStatusOf(error: unknown): string | null {
+  return (error instanceof Error && /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]) || null
+}
+
+function explainProxy({ host }: URL, status: string): string {
+  const why = status === '407' ? 'it wants a user name and a password' : 'it does not connect to this host'
+  return (
+    `The proxy of your environment answered ${status} for ${host}: ${why}. Correct HTTPS_PROXY, or add the host to ` +
+    'NO_PROXY.'
+  )
+}
+
+/** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */
+function causesOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return []
+  const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  return [error, ...inner.flatMap(causesOf), ...causesOf(error.cause)]
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { systemClock } from '../../kernel/clock.ts'
+import { replaceFile } from '../../private-files.ts'
+import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
+import { fileTokenStore } from '../../sdk/node.ts'
+import { CommandError, wrongUsage } from '../failures.ts'
+
+/** What is remembered of a deployment besides the tokens. */
+export type Profile = {
+  /** Its address; names the profile. */
+  readonly url: string
+  readonly account: string
+  readonly organization: string
+  /** `@organization/name`. */
+  readonly team: string
+  /** Where model calls go. */
+  readonly gatewayUrl: string
+}
+
+/** Tokens, and when this machine got them by its own clock. */
+export type DatedTokens = StoredTokens & { readonly savedAt?: string }
+
+export type Profiles = ReturnType<typeof openProfiles>
+
+/**
+ * The profiles of this person, one for each deployment, in a folder that only they can read:
+ *
+ *     device-id                       how deployments know this machine
+ *     current                         the deployment of the last login
+ *     deployments/NAME/profile.json   who signed in, and where the gateway is
+ *     deployments/NAME/tokens.json    the tokens (mode 0600), replaced as a whole under a lock
+ */
+export function openProfiles(folder: string) {
+  const folderOf = (url: string) => path.join(folder, 'deployments', encodeURIComponent(url))
+  const profileFile = (url: string) => path.join(folderOf(url), 'profile.json')
+  const currentFile = path.join(folder, 'current')
+  return {
+    /** The address of the last login; null before the first one. */
+    async current(): Promise<string | null> {
+      return (await readText(currentFile))?.trim() || null
+    },
+    async setCurrent(url: string): Promise<void> {
+      await replaceFile(currentFile, `${url}\n`)
+    },
+    async find(url: string): Promise<Profile | null> {
+      return readJson<Profile>(profileFile(url))
+    },
+    async save(profile: Profile): Promise<void> {
+      await replaceFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
+    },
+    /** Every deployment that is remembered, in alphabetical order. */
+    async list(): Promise<Profile[]> {
+      const names = await readdir(path.join(folder, 'deployments')).catch(() => [])
+      const found = await Promise.all(
+        names.sort().map((name) => readJson<Profile>(profileFile(decodeURIComponent(name)))),
+      )
+      return found.filter((profile) => profile !== null)
+    },
+    /** The tokens of a deployment, each set with the time at which it was saved. */
+    tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
+    /** The id of this machine, made at the first use. */
+    async deviceId(): Promise<string> {
+      const file = path.join(folder, 'device-id')
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      // The first of several processes wins.
+      await writeFile(file, `cli-${randomUUID()}\n`, { flag: 'wx', mode: 0o600 }).catch(() => undefined)
+      return (await readFile(file, 'utf8')).trim()
+    },
+  }
+}
+
+function dated(store: TokenStore): TokenStore {
+  return {
+    ...store,
+    save(tokens) {
+      if (tokens === null) return store.save(null)
+      const saved: DatedTokens = { ...tokens, savedAt: systemClock.now().toISOString() }
+      return store.save(saved)
+    },
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/**
+ * The address of a deployment in the one form that names its profile: with a scheme, without a slash at the end,
+ * `localhost` for every loopback address. Throws when the text is no address.
+ */
+export function toDeploymentUrl(text: string): string {
+  const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
+  const scheme = LOOPBACK.test(parseUrl(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'
+  const url = parseUrl(hasScheme ? text : `${scheme}://${text}`)
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw wrongUsage(`"${text}" is not the address of a deployment. It looks like https://svc.example.com`)
+  }
+  if (url.username || url.password) throw wrongUsage('The address of a deployment has no user name and no password.')
+  const host = LOOPBACK.test(url.hostname) ? url.host.replace(url.hostname, 'localhost') : url.host
+  return `${url.protocol}//${host}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** `URL.parse` is younger than Node.js 20. */
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null
+}
+
+async function readText(file: string): Promise<string | null> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  })
+}
+
+/** A file of this module's own; null when there is none. */
+async function readJson<T>(file: string): Promise<T | null> {
+  const text = await readText(file)
+  if (text === null) return null
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    throw new CommandError(`${file} is damaged. Remove it and sign in again: svc login`)
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The commands of operators. Each loads what it runs when it runs, because a start of the service would wait for the
+ * modules of all.
+ */
+import { Command } from 'commander'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import type { CommandTable, MakeCommand } from '../command-line.ts'
+
+const makeServe: MakeCommand = () =>
+  new Command('serve')
+    .helpGroup('For operators:')
+    .description('Serve the role or roles of SVC_ROLE until interrupted.')
+    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
+    .action((options: { force: boolean }) => run(async () => (await import('./serve.ts')).runService(options)))
+
+const makeDemo: MakeCommand = () =>
+  new Command('demo')
+    .helpGroup('For operators:')
+    .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
+    .option('--once', 'end after the walk', false)
+    .action(({ once }: { once: boolean }) =>
+      run(async () => {
+        const [{ runDemo }, { interrupted }] = await Promise.all([import('../demo/demo.ts'), import('./interrupt.ts')])
+        await runDemo({ once, print, interrupted })
+      }),
+    )
+
+const makeMigrate: MakeCommand = () =>
+  new Command('migrate')
+    .helpGroup('For operators:')
+    .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
+    .action(() => run(async () => (await import('./migrate.ts')).migrateDatabase()))
+
+const makePrices: MakeCommand = () =>
+  new Command('prices')
+    .helpGroup('For operators:')
+    .description('Update the prices of models.')
+    .addCommand(
+      new Command('update')
+        .description('Check a price list of models.dev or LiteLLM, and put it in the place of SVC_PRICES_FILE.')
+        .argument('<file>', 'the downloaded list')
+        .action((file: string) => run(async () => (await import('./prices.ts')).updatePrices(file))),
+    )
+
+const makeReload: MakeCommand = () =>
+  new Command('reload')
+    .helpGroup('For operators:')
+    .description(
+      'Make the running service apply its directory file and its price file again, and say what has changed.',
+    )
+    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
+    .action((options: { force: boolean }) => run(async () => (await import('./reload.ts')).reloadService(options)))
+
+const makeBackup: MakeCommand = () =>
+  new Command('backup')
+    .helpGroup('For operators:')
+    .description('Copy the embedded database into a new directory. The service may run meanwhile.')
+    .argument('<dir>', 'the new directory')
+    .action((directory: string) => run(async () => (await import('./backup.ts')).backUp(directory)))
+
+const makeRestore: MakeCommand = () =>
+  new Command('restore')
+    .helpGroup('For operators:')
+    .description('Replace the embedded database by a backup. The service must be stopped.')
+    .argument('<dir>', 'the directory of the backup')
+    .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
+
+/** The commands of operators, in the order of the help. */
+export const serviceCommands: CommandTable = {
+  serve: async () => makeServe,
+  demo: async () => makeDemo,
+  reload: async () => makeReload,
+  backup: async () => makeBackup,
+  restore: async () => makeRestore,
+  migrate: async () => makeMigrate,
+  prices: async () => makePrices,
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+/** Prints the message of an error that the operator can resolve, and the stack of any other error. */
+async function run(command: () => Promise<void>): Promise<void> {
+  try {
+    await command()
+  } catch (error) {
+    console.error(error instanceof OperatorError ? error.message : error)
+    // Open connections and timers would keep the process alive.
+    process.exit(1)
+  }
+}

@@ -1,0 +1,10 @@
+import { ConfigError, readConfig } from '../../config.ts'
+import { openDatabase } from '../../database/open.ts'
+
+/** `svc migrate`: brings the database up to this version and ends. Opening a database migrates it. */
+export async function migrateDatabase(): Promise<void> {
+  const { database } = readConfig()
+  if (!database) throw new ConfigError(['SVC_DATABASE_URL: names no database to migrate'])
+  await (await openDatabase(database)).close()
+  process.stdout.write('The database is up to date.\n')
+}

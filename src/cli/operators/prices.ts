@@ -1,0 +1,11 @@
+import { ConfigError, readConfig } from '../../config.ts'
+import { replacePricesFile } from '../../server/files/prices-file.ts'
+
+/** `svc prices update FILE`: checks a price list and puts it in the place of SVC_PRICES_FILE. */
+export async function updatePrices(source: string): Promise<void> {
+  const { pricesFile } = readConfig()
+  if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: names no file to update'])
+  const { models, changed } = await replacePricesFile(source, pricesFile)
+  process.stdout.write(`${pricesFile} has prices of ${models} models, ${changed} of them new or changed.\n`)
+  process.stdout.write('Send SIGHUP to running services, or run svc reload, to apply them.\n')
+}

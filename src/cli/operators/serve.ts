@@ -1,0 +1,56 @@
+import cluster from 'node:cluster'
+import { flushCompileCache } from 'node:module'
+import { readConfig, warningsOf } from '../../config.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { openLog } from '../../log.ts'
+import type { Log } from '../../log.ts'
+import { obeyParent } from '../../server/processes/child.ts'
+import type { Running } from '../../server/running.ts'
+import { interrupted } from './interrupt.ts'
+
+/**
+ * `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. When the
+ * embedded database crashes, it stops as after a signal and rejects with a `DatabaseCrashError`, so that a supervisor
+ * starts the service again.
+ */
+export async function runService({ force }: { readonly force: boolean }): Promise<void> {
+  const config = readConfig()
+  const log = await openLog(config.logLevel)
+  // The service is loaded after the settings are read, so that a mistake in them shows at once.
+  const serveHere = async () => {
+    const { serve } = await import('../../server/serve.ts')
+    const running = await serve(config, { clock: systemClock, log, forceDirectory: force })
+    // A process that is killed later does not write what it has compiled.
+    flushCompileCache()
+    return running
+  }
+  if (cluster.isWorker) return runChild(serveHere(), log)
+  for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
+  const openProcesses = async () => (await import('../../server/processes/processes.ts')).openProcesses(config, log)
+  const starting = config.processes > 1 ? openProcesses() : serveHere()
+  // From the start, because the default action of the signal ends the process.
+  process.on('SIGHUP', () => {
+    // The log says what became of it.
+    starting.then((running) => running.reload()).catch(() => undefined)
+  })
+  const running = await starting
+  const reason = await Promise.race([interrupted(), ...('crashed' in running ? [running.crashed] : [])])
+  if (reason instanceof Error) log.error({ err: reason }, 'database.crashed')
+  else log.info({ signal: reason }, 'service.stopping')
+  await running.stop()
+  await closeLog(log)
+  if (reason instanceof Error) throw reason
+}
+
+/** Serves as one of several processes, until the process above says stop. */
+async function runChild(starting: Promise<Running>, log: Log): Promise<void> {
+  await obeyParent(starting)
+  await (await starting).stop()
+  await closeLog(log)
+  process.disconnect()
+}
+
+async function closeLog(log: Log): Promise<void> {
+  // A pipe that nobody reads blocks the last write, and with it the exit of the process.
+  if (!(await log.close())) process.kill(process.pid, 'SIGKILL')
+}

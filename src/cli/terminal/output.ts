@@ -1,0 +1,100 @@
+import type { Readable, Writable } from 'node:stream'
+import { styleText } from 'node:util'
+import type { Environment } from '../environment.ts'
+
+/** The streams of a process. Their members are those of a terminal, which pipes do not have. */
+export type Streams = {
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Sink
+  readonly stderr: Sink
+}
+
+type Sink = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
+
+export type Output = {
+  /** One line or several on stdout. */
+  print(text: string): void
+  /** On stdout as it is, without a line end. */
+  write(text: string): void
+  /** One line or several on stderr: what is not the result. */
+  note(text: string): void
+  /** Indented JSON on stdout. */
+  json(value: unknown): void
+  /** Rows of text in columns, under their headings. */
+  table(headings: readonly string[], rows: readonly (readonly string[])[]): void
+  /** Text of stdout in a style; as it is in a pipe and with `NO_COLOR`. */
+  style(style: Style, text: string): string
+  /** Text of stderr in a style. */
+  noteStyle(style: Style, text: string): string
+  /** Whether stdout is a terminal. */
+  readonly isTerminal: boolean
+  /** Whether a person can answer questions. */
+  readonly isInteractive: boolean
+  /** Shows on a terminal that a task is running. */
+  busy<T>(message: string, task: () => Promise<T>): Promise<T>
+}
+
+/** Writes to the streams: colour and a spinner on a terminal, plain text elsewhere. */
+export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }: Streams): Output {
+  const print = (text: string) => void stdout.write(`${text}\n`)
+  const note = (text: string) => void stderr.write(`${text}\n`)
+  const painter = (stream: Sink) => (style: Style, text: string) =>
+    hasColour(stream, variables) ? styleText(style, text, { validateStream: false }) : text
+  const style = painter(stdout)
+  return {
+    print,
+    note,
+    write: (text) => void stdout.write(text),
+    json: (value) => print(JSON.stringify(value, null, 2)),
+    table: (headings, rows) => {
+      const [head = '', ...lines] = columns([headings, ...rows])
+      print([style('dim', head), ...lines].join('\n'))
+    },
+    style,
+    noteStyle: painter(stderr),
+    isTerminal: stdout.isTTY === true,
+    isInteractive: stdin.isTTY === true && stderr.isTTY === true,
+    // A terminal that does not say how wide it is gets no spinner: it would draw one character a line.
+    busy: (message, task) => (stderr.isTTY && stderr.columns ? withSpinner(stderr, message, task) : task()),
+  }
+}
+
+/** https://no-color.org: every value except an empty one. */
+function hasColour(stream: Sink, variables: Environment['variables']): boolean {
+  return stream.isTTY === true && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
+}
+
+async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise<T>): Promise<T> {
+  const { spinner } = await import('@clack/prompts')
+  const shown = spinner({ output: stderr, withGuide: false })
+  shown.start(message)
+  try {
+    return await task()
+  } finally {
+    shown.clear()
+  }
+}
+
+/** Rows as lines whose cells are padded to the widest of their column. */
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const cells = rows.map((row) => row.map(printable))
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/**
+ * Text from elsewhere on one line: without control characters, which could move the cursor or recolour the terminal.
+ */
+export function printable(text: string): string {
+  return text.replaceAll(CONTROLS, ' ')
+}
+
+// eslint-disable-next-line no-control-regex -- these are what it removes.
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g

@@ -1,0 +1,32 @@
+import type { Html } from '../../../http/page.ts'
+import type { TimePlace } from '../../paging.ts'
+import type { TeamDevices } from '../../team-devices/changes.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import { teamDevicesPage } from './devices-page.ts'
+
+/** The devices page and its form. */
+export type DeviceForms = {
+  render(
+    admin: Viewer,
+    content: { readonly before: TimePlace | null; readonly notice: TeamNotice | null },
+  ): Promise<Html>
+  signOut(admin: Viewer, sessionId: string, ip: string): Promise<TeamNotice>
+}
+
+const DEVICES_OF_PAGE = 50
+
+/** Makes the devices page and its form. */
+export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }): DeviceForms {
+  return {
+    async render(admin, { before, notice }) {
+      const { shown, last } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
+      return teamDevicesPage(admin, { devices: shown, next: last, notice })
+    },
+
+    async signOut({ caller, teamId }, sessionId, ip) {
+      const hasEnded = await devices.signOut(sessionId, teamId, { accountId: caller.accountId, ip })
+      return hasEnded ? 'device_signed_out' : 'unknown_device'
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { html } from '../../../http/page.ts'
+import type { Html } from '../../../http/page.ts'
+import { deviceNamed, fold, time } from '../../pages/parts.ts'
+import { writeTimePlace } from '../../paging.ts'
+import type { TeamDevice } from '../../team-devices/store.ts'
+import { teamPage } from '../frame.ts'
+import type { FramedViewer } from '../frame.ts'
+import { noticeOf } from '../notices.ts'
+import type { TeamNotice } from '../notices.ts'
+import { nextPage } from '../table.ts'
+
+export type TeamDevicesPage = {
+  readonly devices: readonly TeamDevice[]
+  /** The last device of the page; null on the last page. */
+  readonly next: TeamDevice | null
+  readonly notice: TeamNotice | null
+}
+
+/** The devices and browsers that are signed in to a team, for its admins. */
+export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }: TeamDevicesPage): Html {
+  const path = `${viewer.path}/devices`
+  return teamPage(
+    viewer,
+    'devices',
+    html`${noticeOf(notice)}
+      <section class="part" aria-labelledby="devices">
+        <h2 id="devices">Signed-in devices and browsers, the last seen first</h2>
+        ${
+          devices.length === 0
+            ? html`<p class="empty">There are no devices on this page.</p>`
+            : html`<ul class="rows">
+                ${devices.map((device) => deviceRow(device, path))}
+              </ul>`
+        }
+        ${nextPage(next && `${path}?before=${writeTimePlace({ at: next.lastSeenAt, id: next.id })}`, 'More devices')}
+      </section>`,
+  )
+}
+
+function deviceRow({ kind, id, email, deviceName, ...device }: TeamDevice, path: string): Html {
+  return html`<li class="row">
+    <p class="row-name">
+      ${deviceNamed(deviceName)} ${kind === 'browser' && html`<span class="badge plain">Browser</span>`}
+    </p>
+    <p class="row-facts">
+      <span class="name">${email}</span>
+      <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>
+      <span>First seen ${time(device.firstSeenAt)}</span>
+    </p>
+    ${fold(
+      'Sign out',
+      `the ${kind} ${deviceName} of ${email}`,
+      html`<p>
+          Sign out ${deviceNamed(deviceName)} of <span class="name">${email}</span>? Its access ends within seconds.
+          They can sign in again.
+        </p>
+        <form method="post" action="${path}">
+          <input type="hidden" name="sessionId" value="${id}" />
+          <button class="button danger" name="action" value="sign-out">Sign out this ${kind}</button>
+        </form>`,
+    )}
+  </li>`
+}

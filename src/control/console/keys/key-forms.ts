@@ -1,0 +1,95 @@
+import type { components } from '../../../../generated/openapi.ts'
+import type { Html } from '../../../http/page.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import type { KeyChanges } from '../../api-keys/changes.ts'
+import type { ApiKeyStore } from '../../api-keys/store.ts'
+import { required, toNumber } from '../../form-fields.ts'
+import { isFresh } from '../../fresh.ts'
+import { KEY_REFUSALS } from '../../pages/key-notices.ts'
+import type { MadeKey } from '../../pages/key-parts.ts'
+import type { ServiceAccountChanges } from '../../service-accounts/changes.ts'
+import type { ServiceAccountRefusal, ServiceAccountStore } from '../../service-accounts/store.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import { teamKeysPage } from './keys-page.ts'
+
+type Form = components['schemas']['TeamKeysForm']
+
+/** What a form did. */
+type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: MadeKey | null }
+
+/** The keys page and its forms. */
+export type TeamKeyForms = {
+  render(admin: Viewer, outcome: Outcome): Promise<Html>
+  change(admin: Viewer, form: Form, ip: string): Promise<Outcome>
+}
+
+type Needs = {
+  readonly keys: ApiKeyStore
+  readonly changes: KeyChanges
+  readonly serviceAccounts: ServiceAccountStore
+  readonly accountChanges: ServiceAccountChanges
+  readonly clock: Clock
+}
+
+/** Makes the keys page and its forms. */
+export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
+  async function changeKey({ caller, teamId }: Viewer, form: Form, ip: string): Promise<Outcome> {
+    const serviceAccountId = required('accountId', form.accountId)
+    if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return says('unknown_account')
+    const scope = { serviceAccountId }
+    const days = toNumber(form.expiresInDays)
+    if (form.action === 'create-key') {
+      const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days }
+      const made = await changes.create(caller, { scope, holder: { ...scope, teamId } }, wanted, ip)
+      if (typeof made === 'string') return says(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
+      return 'unknown' in made ? says('unknown_model') : { notice: 'key_made', madeKey: made }
+    }
+    const keyId = required('keyId', form.keyId)
+    if (form.action === 'revoke-key') {
+      const revoked = await changes.revoke(caller, keyId, scope, ip)
+      return says(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
+    }
+    const made = await changes.rotate(caller, keyId, scope, { days, overlapSeconds: toNumber(form.overlapSeconds) }, ip)
+    return typeof made === 'string' ? says(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
+  }
+
+  return {
+    async render(admin, outcome) {
+      const now = clock.now()
+      const { teamId } = admin
+      return teamKeysPage(admin, {
+        accounts: await serviceAccounts.list(teamId, now),
+        keys: await keys.listOfServiceAccounts(teamId, now),
+        models: await keys.findModels(teamId),
+        fresh: isFresh(admin.caller, now),
+        ...outcome,
+      })
+    },
+
+    async change(admin, form, ip) {
+      const { caller, teamId } = admin
+      switch (form.action) {
+        case 'create-account': {
+          const made = await accountChanges.create(caller, teamId, required('account', form.account), ip)
+          return says(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
+        }
+        case 'delete-account': {
+          const isDeleted = await accountChanges.remove(caller, teamId, required('accountId', form.accountId), ip)
+          return says(isDeleted ? 'account_deleted' : 'unknown_account')
+        }
+        default:
+          return changeKey(admin, form, ip)
+      }
+    },
+  }
+}
+
+function says(notice: TeamNotice): Outcome {
+  return { notice, madeKey: null }
+}
+
+const ACCOUNT_REFUSALS = {
+  exists: 'account_exists',
+  too_many: 'too_many_accounts',
+} as const satisfies Record<ServiceAccountRefusal, TeamNotice>

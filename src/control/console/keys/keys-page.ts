@@ -1,0 +1,90 @@
+import { html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
+import type { ServiceAccountKey } from '../../api-keys/store.ts'
+import { PATHS } from '../../pages/forms.ts'
+import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
+import type { MadeKey } from '../../pages/key-parts.ts'
+import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import type { ListedServiceAccount } from '../../service-accounts/store.ts'
+import { teamPage } from '../frame.ts'
+import type { FramedViewer } from '../frame.ts'
+import { noticeOf } from '../notices.ts'
+import type { TeamNotice } from '../notices.ts'
+
+export type TeamKeysPage = {
+  readonly accounts: readonly ListedServiceAccount[]
+  readonly keys: readonly ServiceAccountKey[]
+  /** The models of the team, which a new key can be for. */
+  readonly models: readonly string[]
+  /** Whether the sign-in is fresh, which making a key needs. */
+  readonly fresh: boolean
+  readonly notice: TeamNotice | null
+  /** The key that the form has made; only this page shows its secret. */
+  readonly madeKey: MadeKey | null
+}
+
+/** The service accounts of a team and their keys, for its admins. */
+export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
+  const path = `${viewer.path}/keys`
+  const { accounts, fresh, notice, madeKey } = data
+  return teamPage(
+    viewer,
+    'keys',
+    html`${noticeOf(notice)} ${madeKey && newKeyPart(madeKey)}
+      <section class="part" aria-labelledby="new-account">
+        <h2 id="new-account">Make a service account</h2>
+        <p class="about">
+          For a program that belongs to no person, such as a nightly job. Its keys stay when people leave the team. Your
+          own keys are on <a href="${PATHS.device}#keys">the page of your devices</a>.
+          ${!fresh && html`To make or rotate keys, ${CONFIRM_FIRST}.`}
+        </p>
+        <form method="post" action="${path}" class="fields">
+          <div>
+            <label for="account">Name <small>small letters, digits, . _ -</small></label>
+            <input
+              id="account"
+              name="account"
+              required
+              maxlength="64"
+              pattern="[a-z0-9][a-z0-9._\\-]{0,63}"
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck="false"
+              placeholder="nightly-review"
+            />
+          </div>
+          <button class="button primary" name="action" value="create-account">Make it</button>
+        </form>
+      </section>
+      ${accounts.length === 0 && html`<p class="empty">There is no service account yet.</p>`}
+      ${accounts.map((account) => accountPart(account, path, data))}`,
+  )
+}
+
+function accountPart(account: ListedServiceAccount, path: string, { keys, models, fresh }: TeamKeysPage): Html {
+  const { id, name } = account
+  const own = keys.filter(({ serviceAccountId }) => serviceAccountId === id)
+  const forms = { path, fresh, fields: { accountId: id }, idPrefix: `${id}-` }
+  return html`<section class="part" aria-labelledby="account-${id}">
+    <h2 id="account-${id}"><span class="name">service:${name}</span></h2>
+    <p class="about">${factsOf(account)}</p>
+    ${own.length === 0 ? html`<p class="empty">It has no key that works.</p>` : keyRows(own, forms)}
+    ${fresh && createKeyForm(models, forms)}
+    <div class="foot">
+      ${fold(
+        'Delete',
+        `the service account ${name}`,
+        html`<form method="post" action="${path}">
+          <input type="hidden" name="accountId" value="${id}" />
+          <p>Its keys open nothing any more, within seconds. This cannot be undone.</p>
+          <button class="button danger" name="action" value="delete-account">Delete it with its keys</button>
+        </form>`,
+      )}
+    </div>
+  </section>`
+}
+
+function factsOf({ createdAt, createdBy, lastUsedAt }: ListedServiceAccount): Interpolation {
+  return html`Made ${time(createdAt)} by <span class="name">${createdBy}</span> ·
+    ${lastUsedAt ? html`last used ${time(lastUsedAt)}` : 'not used yet'}`
+}

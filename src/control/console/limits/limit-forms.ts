@@ -1,0 +1,76 @@
+import type { components } from '../../../../generated/openapi.ts'
+import type { Html } from '../../../http/page.ts'
+import type { Actor } from '../../../kernel/caller.ts'
+import { readUsd } from '../../../kernel/formats/usd.ts'
+import { SUBJECTS } from '../../../spending/rules.ts'
+import { required } from '../../form-fields.ts'
+import type { LimitRefusal, TeamLimits, WantedLimit } from '../../spending-limits/changes.ts'
+import { noticeStatusOf } from '../notices.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import type { FindLimits, LimitChoices } from './find-limits.ts'
+import { limitsPage } from './limits-page.ts'
+
+type Form = components['schemas']['TeamLimitsForm']
+
+/** What a form did. `draft`: the form that changed nothing, for the page that says why. */
+type Outcome = { readonly notice: TeamNotice | null; readonly draft: Form | null }
+
+/** The limits page, and its forms for admins. */
+export type LimitForms = {
+  render(viewer: Viewer, outcome: Outcome): Promise<Html>
+  change(admin: Viewer, form: Form, ip: string): Promise<Outcome>
+}
+
+type Needs = {
+  readonly limits: TeamLimits
+  readonly findLimits: FindLimits
+  readonly findChoices: (admin: Viewer) => Promise<LimitChoices>
+}
+
+/** Makes the limits page and its forms. */
+export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
+  async function apply(teamId: string, form: Form, actor: Actor): Promise<TeamNotice> {
+    if (form.action === 'remove') {
+      const isRemoved = await limits.remove(teamId, required('limitId', form.limitId), actor)
+      return isRemoved ? 'limit_removed' : 'unknown_limit'
+    }
+    const amountNanoUsd = readUsd(required('amount', form.amount))
+    if (amountNanoUsd === null) return 'invalid_amount'
+    if (form.action === 'change') {
+      const changed = await limits.change(teamId, required('limitId', form.limitId), amountNanoUsd, actor)
+      return changed ? 'limit_changed' : 'unknown_limit'
+    }
+    const whose = readWhose(required('whose', form.whose))
+    if (!whose) return 'unknown_subject'
+    const wanted = { ...whose, period: required('period', form.period), amountNanoUsd }
+    const made = await limits.create(teamId, wanted, actor)
+    return typeof made === 'string' ? REFUSALS[made] : 'limit_created'
+  }
+
+  return {
+    async render(viewer, outcome) {
+      const shown = await findLimits(viewer)
+      const choices = viewer.role === 'admin' ? await findChoices(viewer) : null
+      return limitsPage(viewer, { limits: shown, choices, ...outcome })
+    },
+
+    async change({ caller, teamId }, form, ip) {
+      const notice = await apply(teamId, form, { accountId: caller.accountId, ip })
+      return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
+    },
+  }
+}
+
+/** Reads `team`, `members`, or a subject and its name, such as `member:ada@example.com`; null for anything else. */
+function readWhose(whose: string): Pick<WantedLimit, 'subject' | 'of'> | null {
+  const [, name, of] = /^(\w+)(?::(.+))?$/.exec(whose) ?? []
+  const subject = SUBJECTS.find((one) => one === name)
+  return subject ? { subject, of } : null
+}
+
+const REFUSALS: Readonly<Record<LimitRefusal, TeamNotice>> = {
+  unknown_subject: 'unknown_subject',
+  exists: 'limit_exists',
+  too_many: 'too_many_limits',
+}

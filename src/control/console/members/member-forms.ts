@@ -1,0 +1,58 @@
+import type { components } from '../../../../generated/openapi.ts'
+import type { Html } from '../../../http/page.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import { required } from '../../form-fields.ts'
+import { isFresh } from '../../fresh.ts'
+import type { Invite } from '../../invitations/invite.ts'
+import type { MemberChanges } from '../../members/changes.ts'
+import type { ListedMember, MemberRefusal, TeamMemberStore } from '../../members/store.ts'
+import { findPage } from '../../paging.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import { membersPage } from './members-page.ts'
+
+/** The members page and its forms. */
+export type MemberForms = {
+  /** `after`: the address that the page follows; empty for the first page. */
+  render(admin: Viewer, content: { readonly after: string; readonly notice: TeamNotice | null }): Promise<Html>
+  change(admin: Viewer, form: components['schemas']['MembersForm'], ip: string): Promise<TeamNotice>
+}
+
+type Needs = {
+  readonly members: TeamMemberStore
+  readonly changes: MemberChanges
+  readonly invite: Invite
+  readonly clock: Clock
+}
+
+const MEMBERS_OF_PAGE = 50
+
+/** Makes the members page and its forms. */
+export function makeMemberForms({ members, changes, invite, clock }: Needs): MemberForms {
+  return {
+    async render(admin, { after, notice }) {
+      const now = clock.now()
+      const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
+        members.list(admin.teamId, { after, limit }, now),
+      )
+      return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.caller, now), notice })
+    },
+
+    async change({ caller, teamId, team }, { action, email, role = 'member', memberId }, ip) {
+      if (action === 'invite') {
+        const made = await invite(caller, { teamId, team, email: required('email', email), role }, ip)
+        if (typeof made === 'string') return made
+        return made.emailed ? 'invited' : 'invited_without_email'
+      }
+      const member = { teamId, accountId: required('memberId', memberId) }
+      const changed =
+        action === 'remove' ? await changes.remove(caller, member, ip) : await changes.setRole(caller, member, role, ip)
+      return toNotice(changed)
+    },
+  }
+}
+
+function toNotice(changed: ListedMember | 'removed' | 'reauthenticate' | MemberRefusal): TeamNotice {
+  if (typeof changed !== 'string') return 'role_set'
+  return changed === 'not_found' ? 'unknown_member' : changed
+}

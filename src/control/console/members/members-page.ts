@@ -1,0 +1,112 @@
+import { html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
+import type { ListedMember } from '../../members/store.ts'
+import { choiceField } from '../../pages/choice-field.ts'
+import type { Choice } from '../../pages/choice-field.ts'
+import { ICONS } from '../../pages/icons.ts'
+import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import { toCount } from '../format.ts'
+import { teamPage } from '../frame.ts'
+import type { FramedViewer } from '../frame.ts'
+import { noticeOf } from '../notices.ts'
+import type { TeamNotice } from '../notices.ts'
+import { nextPage } from '../table.ts'
+
+export type MembersPage = {
+  readonly members: readonly ListedMember[]
+  /** The address that the next page follows; null on the last page. */
+  readonly next: string | null
+  /** Whether the sign-in is fresh, which making an admin needs. */
+  readonly fresh: boolean
+  readonly notice: TeamNotice | null
+}
+
+/** Who may sign in to a team, for its admins. */
+export function membersPage(viewer: FramedViewer, { members, next, fresh, notice }: MembersPage): Html {
+  const path = `${viewer.path}/members`
+  return teamPage(
+    viewer,
+    'members',
+    html`${noticeOf(notice)} ${invitePart(path, fresh)}
+      <section class="part" aria-labelledby="members">
+        <h2 id="members">People of the team</h2>
+        ${
+          members.length === 0
+            ? html`<p class="empty">There is nobody on this page.</p>`
+            : html`<ul class="rows">
+                ${members.map((member) => memberRow(member, path, fresh))}
+              </ul>`
+        }
+        ${nextPage(next && `${path}?after=${encodeURIComponent(next)}`, 'More people')}
+      </section>`,
+  )
+}
+
+function invitePart(path: string, fresh: boolean): Html {
+  return html`<section class="part" aria-labelledby="invite">
+    <h2 id="invite">Invite a person</h2>
+    <form method="post" action="${path}" class="fields">
+      <div>
+        <label for="email">Email address</label>
+        <input id="email" name="email" type="email" required maxlength="254" autocomplete="off" spellcheck="false" />
+      </div>
+      ${choiceField({ id: 'role', name: 'role', label: 'Role', choices: fresh ? [MEMBER, ADMIN] : [MEMBER] })}
+      <button class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
+    </form>
+    ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
+  </section>`
+}
+
+const MEMBER: Choice = ['member', 'Member']
+const ADMIN: Choice = ['admin', 'Admin']
+
+function memberRow(member: ListedMember, path: string, fresh: boolean): Html {
+  const isListed = member.source === 'directory'
+  return html`<li class="${isListed ? 'row plain' : 'row'}">
+    <p class="row-name">
+      <span class="name">${member.email}</span> ${member.role === 'admin' && html`<span class="badge">Admin</span>`}
+    </p>
+    <p class="row-facts">
+      <span>${lastUse(member)}</span>
+      <span>${isListed ? 'Listed in the directory file since' : 'Invited'} ${time(member.invitedAt)}</span>
+    </p>
+    ${isListed ? null : editPart(member, path, fresh)}
+  </li>`
+}
+
+function editPart(member: ListedMember, path: string, fresh: boolean): Html {
+  return fold('Edit', `the member ${member.email}`, [roleForm(member, path, fresh), removeForm(member.id, path)])
+}
+
+function lastUse({ devices, lastSeenAt }: ListedMember): Interpolation {
+  if (lastSeenAt === null) return 'Not seen in the last 30 days'
+  const signedIn = devices === 1 ? '1 device' : `${toCount(devices)} devices`
+  return html`Last seen ${time(lastSeenAt)} · ${signedIn} signed in`
+}
+
+function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Html {
+  const wanted = role === 'admin' ? 'member' : 'admin'
+  if (wanted === 'admin' && !fresh) return html`<p>To make them an admin, ${CONFIRM_FIRST}.</p>`
+  return html`<form method="post" action="${path}">
+    <input type="hidden" name="memberId" value="${id}" />
+    <input type="hidden" name="role" value="${wanted}" />
+    <p>
+      ${
+        wanted === 'admin'
+          ? 'Admins see what the whole team uses, invite and remove people, and manage keys.'
+          : 'Members see their own calls only, and change nothing of the team.'
+      }
+    </p>
+    <button class="button" name="action" value="set-role">
+      ${wanted === 'admin' ? 'Make them an admin' : 'Make them a member'}
+    </button>
+  </form>`
+}
+
+function removeForm(id: string, path: string): Html {
+  return html`<form method="post" action="${path}">
+    <input type="hidden" name="memberId" value="${id}" />
+    <p>Their devices, browsers and API keys end within seconds. What they used stays in the reports.</p>
+    <button class="button danger" name="action" value="remove">Remove from the team</button>
+  </form>`
+}

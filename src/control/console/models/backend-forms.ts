@@ -1,0 +1,50 @@
+import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
+import { detailOf } from '../../directory-change.ts'
+import type { DirectoryRefusal } from '../../directory-change.ts'
+import { required } from '../../form-fields.ts'
+import type { TeamBackends } from '../../team-backends/flow.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import { refuse, says } from './models-outcome.ts'
+import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
+
+/** Makes the receiver of the forms for the backends that admins add. */
+export function makeBackendForms({ backends, changes }: TeamBackends) {
+  async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
+    const given = required('backend', form.backend)
+    const name = form.action === 'add-backend' ? `${team.slice(1)}/${given}` : given
+    const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
+    if (form.action === 'add-backend' && exists) return refuse(form, 'backend_exists')
+    if (form.action === 'change-backend' && !exists) return refuse(form, 'unknown_backend')
+    const settings = {
+      dialects: DIALECT_NAMES.filter((dialect) => form[dialect] === '1'),
+      url: required('url', form.url),
+      credential: toCredential(form),
+    }
+    const refusal = await changes.put(caller, { id: teamId, name: team }, name, settings, ip)
+    if (!refusal) return says('backend_saved')
+    if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
+    if (refusal === 'off') return refuse(form, 'backends_off')
+    return refuse(form, REFUSALS[refusal.kind], detailOf(refusal))
+  }
+
+  return async (admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> => {
+    if (form.action !== 'delete-backend') return save(admin, form, ip)
+    const refusal = await changes.remove(admin.caller, admin.teamId, required('backend', form.backend), ip)
+    if (!refusal) return says('backend_deleted')
+    return says(REFUSALS[refusal.kind], detailOf(refusal))
+  }
+}
+
+/** Undefined: the credential stays as it is. */
+function toCredential({ credential, credentialAs, removeCredential }: ModelsForm) {
+  if (credential) return { value: credential, as: credentialAs }
+  return removeCredential === '1' ? null : undefined
+}
+
+const REFUSALS: Readonly<Record<DirectoryRefusal['kind'], TeamNotice>> = {
+  invalid: 'backend_invalid',
+  not_found: 'unknown_backend',
+  taken: 'backend_taken',
+  busy: 'directory_busy',
+}

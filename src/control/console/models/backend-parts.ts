@@ -1,0 +1,147 @@
+import type { components } from '../../../../generated/openapi.ts'
+import { html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
+import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
+import type { Dialect } from '../../../kernel/dialect.ts'
+import { choiceField } from '../../pages/choice-field.ts'
+import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import { textField } from './model-parts.ts'
+import type { ModelsPageForms } from './model-parts.ts'
+import type { ModelsForm } from './models-outcome.ts'
+
+type TeamBackend = components['schemas']['TeamBackend']
+type Backends = components['schemas']['TeamBackendList'] & { readonly fresh: boolean }
+
+/** The backends of a team, those of its admins with a form each, and the form for another one. */
+export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms: ModelsPageForms): Html {
+  const isAllowed = allowedHosts.length > 0
+  return html`<section class="part" aria-labelledby="backends">
+    <h2 id="backends">Backends</h2>
+    <p class="about">
+      ${
+        isAllowed
+          ? html`Servers that models of admins may name. The operator allows these hosts:
+              <span class="name">${allowedHosts.join(', ')}</span>.`
+          : 'Servers that models of admins may name. The operator of this service lets admins add none.'
+      }
+      ${isAllowed && !fresh && html`To add or change one, ${CONFIRM_FIRST}.`}
+    </p>
+    ${
+      backends.length > 0 &&
+      html`<ul class="rows">
+        ${backends.map((backend) => backendRow(backend, forms, fresh && isAllowed))}
+      </ul>`
+    }
+    ${isAllowed && fresh && html`<div class="foot">${addForm(forms)}</div>`}
+  </section>`
+}
+
+function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canChange: boolean): Html {
+  const { name, source, dialects, url, credential, problem } = backend
+  const given = draft?.action === 'change-backend' && draft.backend === name ? draft : null
+  return html`<li class="${source === 'admin' ? 'row' : 'row plain'}">
+    <p class="row-name">
+      <span class="name">${name}</span> ${problem && html`<span class="badge bad">${PROBLEMS[problem]}</span>`}
+    </p>
+    <p class="row-facts">
+      <span>${dialects.join(', ')}</span>
+      <span class="name">${url ?? 'of the directory file'}</span>
+      ${source === 'admin' && html`<span>${credentialOf(credential)}</span>`}
+    </p>
+    ${source === 'admin' && fold('Edit', name, editForms(backend, path, given, canChange), given !== null)}
+  </li>`
+}
+
+function credentialOf(credential: TeamBackend['credential']): Interpolation {
+  return credential ? html`credential set ${time(new Date(credential.setAt))}` : 'no credential'
+}
+
+const PROBLEMS = {
+  host_not_allowed: 'Host not allowed any more',
+  credential_unreadable: 'Set the credential again',
+} as const satisfies Record<NonNullable<TeamBackend['problem']>, string>
+
+function editForms(backend: TeamBackend, path: string, given: ModelsForm | null, canChange: boolean): Interpolation {
+  const { name, credential } = backend
+  const hidden = html`<input type="hidden" name="backend" value="${name}" />`
+  return [
+    canChange &&
+      html`<form method="post" action="${path}" class="fields">
+        ${hidden} ${backendFields(name, given ?? toForm(backend), credential !== null)}
+        <button class="button" name="action" value="change-backend">Save</button>
+      </form>`,
+    html`<form method="post" action="${path}">
+      ${hidden}
+      <button class="button danger" name="action" value="delete-backend">Delete it with its credential</button>
+    </form>`,
+  ]
+}
+
+function addForm({ path, draft, team }: ModelsPageForms): Html {
+  const given = draft?.action === 'add-backend' ? draft : null
+  return fold(
+    'Add a backend',
+    '',
+    html`<form method="post" action="${path}" class="fields">
+      ${textField('new-backend', 'backend', `Name, after ${team.slice(1)}/`, given?.backend ?? '', { isName: true })}
+      ${backendFields('new-backend', given ?? { chat: '1' }, false)}
+      <button class="button primary" name="action" value="add-backend">Add it</button>
+    </form>`,
+    given !== null,
+  )
+}
+
+type Values = Partial<ModelsForm>
+
+function toForm({ url, dialects, credential }: TeamBackend): Values {
+  const spoken = Object.fromEntries(dialects.map((dialect) => [dialect, '1'] as const))
+  return { ...(url !== null && { url }), ...spoken, ...(credential && { credentialAs: credential.as }) }
+}
+
+/** The credential is never filled in: it is not known to the page. */
+function backendFields(prefix: string, values: Values, hasCredential: boolean): Interpolation {
+  const { url = '', credentialAs = 'bearer' } = values
+  return [
+    textField(prefix, 'url', 'URL, without /v1', url, { maxLength: 500, isName: true }),
+    html`<fieldset>
+      <legend>Dialects</legend>
+      ${DIALECT_NAMES.map((dialect) => tick(dialect, DIALECT_TITLES[dialect], values[dialect] === '1'))}
+    </fieldset>`,
+    html`<div>
+      <label for="${prefix}-credential"
+        >Credential <small>${hasCredential ? 'empty: as it is' : 'optional'}</small></label
+      >
+      <input
+        id="${prefix}-credential"
+        name="credential"
+        type="password"
+        maxlength="4096"
+        autocomplete="off"
+        spellcheck="false"
+      />
+    </div>`,
+    choiceField({
+      id: `${prefix}-as`,
+      name: 'credentialAs',
+      label: 'Sent as',
+      choices: [
+        ['bearer', 'Authorization: Bearer'],
+        ['x-api-key', 'x-api-key'],
+      ],
+      chosen: credentialAs,
+    }),
+    hasCredential && tick('removeCredential', 'It wants no credential any more', false),
+  ]
+}
+
+function tick(name: string, label: string, isChecked: boolean): Html {
+  return html`<label class="tick"
+    ><input type="checkbox" name="${name}" value="1" ${isChecked && html`checked`} /> ${label}</label
+  >`
+}
+
+const DIALECT_TITLES: Readonly<Record<Dialect, string>> = {
+  chat: 'Chat completions',
+  responses: 'Responses',
+  messages: 'Messages',
+}

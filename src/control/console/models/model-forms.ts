@@ -1,0 +1,106 @@
+import { readAdminModel } from '../../../directory/admin-models.ts'
+import type { Html } from '../../../http/page.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import { detailOf } from '../../directory-change.ts'
+import type { DirectoryRefusal } from '../../directory-change.ts'
+import { required } from '../../form-fields.ts'
+import { isFresh } from '../../fresh.ts'
+import { toTeamBackends } from '../../team-backends/answers.ts'
+import type { TeamBackends } from '../../team-backends/flow.ts'
+import { toTeamModels } from '../../team-models/answers.ts'
+import type { TeamModelStore } from '../../team-models/store.ts'
+import type { TeamNotice } from '../notices.ts'
+import type { Viewer } from '../viewer.ts'
+import { makeBackendForms } from './backend-forms.ts'
+import { refuse, says } from './models-outcome.ts'
+import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
+import { modelsPage } from './models-page.ts'
+import { readServeRows, toServe } from './serve-fields.ts'
+
+/** The models page, and its forms for admins. */
+export type ModelForms = {
+  render(viewer: Viewer, outcome: ModelsOutcome): Promise<Html>
+  change(admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome>
+}
+
+type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
+
+/** Makes the models page and its forms. */
+export function makeModelForms({ models, teamBackends, clock }: Needs): ModelForms {
+  const { backends, trust } = teamBackends
+  const changeBackend = makeBackendForms(teamBackends)
+
+  async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
+    const prefix = `${team.slice(1)}/`
+    const given = required('model', form.model)
+    const id = form.action === 'add-model' ? prefix + given : given
+    const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
+    if (form.action === 'add-model' && existing) return refuse(form, 'model_exists')
+    if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
+    const read = readAdminModel({
+      displayName: required('displayName', form.displayName),
+      aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
+      serve: toServe(readServeRows(form)),
+      contextWindow: form.contextWindow ? Number(form.contextWindow) : null,
+      caps: existing?.caps ?? {},
+      published: existing?.published ?? true,
+    })
+    if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
+    const actor = { accountId: caller.accountId, ip }
+    const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
+    if (!refusal) return says('model_saved')
+    return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
+  }
+
+  return {
+    async render(viewer, outcome) {
+      const { teamId, role, caller } = viewer
+      const found = await models.find(teamId)
+      const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
+      return modelsPage(viewer, {
+        ...toTeamModels(found),
+        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(caller, clock.now()) },
+        ...outcome,
+      })
+    },
+
+    async change(admin, form, ip) {
+      const { caller, teamId } = admin
+      const actor = { accountId: caller.accountId, ip }
+      switch (form.action) {
+        case 'set-default': {
+          const model = required('model', form.model)
+          const refusal = await models.setDefault(teamId, model === '' ? null : model, actor, clock.now())
+          return says(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
+        }
+        case 'delete': {
+          const refusal = await models.remove(teamId, required('model', form.model), actor, clock.now())
+          return says(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
+        }
+        case 'add-model':
+        case 'change-model':
+          return save(admin, form, ip)
+        default:
+          return changeBackend(admin, form, ip)
+      }
+    },
+  }
+}
+
+type Notices = Readonly<Record<DirectoryRefusal['kind'], TeamNotice>>
+
+const SAVE_REFUSALS: Notices = {
+  invalid: 'model_invalid',
+  not_found: 'not_added',
+  taken: 'model_taken',
+  busy: 'directory_busy',
+}
+
+const DELETE_REFUSALS: Notices = {
+  invalid: 'no_such_model',
+  not_found: 'not_added',
+  taken: 'model_kept',
+  busy: 'directory_busy',
+}
+
+const DEFAULT_REFUSALS: Notices = { ...DELETE_REFUSALS, taken: 'default_of_file' }

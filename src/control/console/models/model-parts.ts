@@ -1,0 +1,125 @@
+import type { components } from '../../../../generated/openapi.ts'
+import { html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
+import { fold } from '../../pages/parts.ts'
+import type { ModelsForm } from './models-outcome.ts'
+import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
+import type { ServeRow } from './serve-fields.ts'
+
+type TeamModel = components['schemas']['TeamModel']
+
+/** What the forms of the models page have in common. */
+export type ModelsPageForms = {
+  /** Where forms are sent. */
+  readonly path: string
+  /** The form that was refused. */
+  readonly draft: ModelsForm | null
+  /** `@organization/name` */
+  readonly team: string
+}
+
+/** The models that admins have added, each with its form, and the form for another one. */
+export function ownModelsPart(
+  models: readonly TeamModel[],
+  backends: readonly string[],
+  { path, draft, team }: ModelsPageForms,
+): Html {
+  const own = models.filter(({ source }) => source === 'admin')
+  const given = draft?.action === 'add-model' ? draft : null
+  return html`<section class="part" aria-labelledby="own-models">
+    <h2 id="own-models">Models that admins add</h2>
+    <p class="about">
+      Another name for what serves a model of the team, or a model of a backend below. Only this team sees it.
+    </p>
+    ${
+      own.length > 0 &&
+      html`<ul class="rows">
+        ${own.map((model) => ownModel(model, backends, path, draft))}
+      </ul>`
+    }
+    ${backends.length > 0 && html`<div class="foot">${addModelForm(backends, given, path, team)}</div>`}
+  </section>`
+}
+
+function addModelForm(backends: readonly string[], given: ModelsForm | null, path: string, team: string): Html {
+  return fold(
+    'Add a model',
+    '',
+    html`<form method="post" action="${path}" class="fields">
+      ${textField('new-model', 'model', `Name, after ${team.slice(1)}/`, given?.model ?? '', { isName: true })}
+      ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends)}
+      <button class="button primary" name="action" value="add-model">Add it</button>
+    </form>`,
+    given !== null,
+  )
+}
+
+function ownModel(model: TeamModel, backends: readonly string[], path: string, draft: ModelsForm | null): Html {
+  const { id, displayName } = model
+  const given = draft?.action === 'change-model' && draft.model === id ? draft : null
+  const hidden = html`<input type="hidden" name="model" value="${id}" />`
+  return html`<li class="row">
+    <p class="row-name"><span class="name">${displayName}</span></p>
+    <p class="row-facts"><span class="name">${id}</span></p>
+    ${fold(
+      'Edit',
+      id,
+      [
+        html`<form method="post" action="${path}" class="fields">
+          ${hidden}
+          ${modelFields(id, given ?? toForm(model), given ? readServeRows(given) : toServeRows(model.serve), backends)}
+          <button class="button" name="action" value="change-model">Save</button>
+        </form>`,
+        html`<form method="post" action="${path}">
+          ${hidden}
+          <button class="button danger" name="action" value="delete">Delete it</button>
+        </form>`,
+      ],
+      given !== null,
+    )}
+  </li>`
+}
+
+type Values = Partial<ModelsForm>
+
+function toForm({ displayName, aliases, contextWindow }: TeamModel): Values {
+  return {
+    displayName,
+    aliases: aliases.join(', '),
+    ...(contextWindow !== null && { contextWindow: String(contextWindow) }),
+  }
+}
+
+function modelFields(
+  prefix: string,
+  values: Values,
+  serve: readonly ServeRow[],
+  backends: readonly string[],
+): Interpolation {
+  const { displayName = '', aliases = '', contextWindow = '' } = values
+  return [
+    textField(prefix, 'displayName', 'Title', displayName, { maxLength: 200 }),
+    textField(prefix, 'aliases', 'Other names', aliases, { isOptional: true, maxLength: 2600, isName: true }),
+    textField(prefix, 'contextWindow', 'Context in tokens', contextWindow, { isOptional: true, maxLength: 9 }),
+    serveFields(prefix, serve, backends),
+  ]
+}
+
+type FieldOptions = { readonly isOptional?: boolean; readonly maxLength?: number; readonly isName?: boolean }
+
+/** `isName`: keyboards and spelling checks do not change what is typed. */
+export function textField(prefix: string, name: string, label: string, value: string, options: FieldOptions): Html {
+  const { isOptional = false, maxLength = 64, isName = false } = options
+  return html`<div>
+    <label for="${prefix}-${name}">${label} ${isOptional && html`<small>optional</small>`}</label>
+    <input
+      id="${prefix}-${name}"
+      name="${name}"
+      value="${value}"
+      maxlength="${maxLength}"
+      autocomplete="off"
+      ${!isOptional && html`required`}
+      ${isName && html`autocapitalize="none" spellcheck="false"`}
+    />
+  </div>`
+}

@@ -1,0 +1,39 @@
+import type { Response } from 'express'
+import { ApiError } from '../../../http/errors.ts'
+import type { Handlers } from '../../../http/operation.ts'
+import { sendPage } from '../../../http/page.ts'
+import { callerOf } from '../../../http/request.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import { toFileName, writeCsv } from '../../usage/csv.ts'
+import type { makeUsageStore } from '../../usage/store.ts'
+import type { FindViewer } from '../viewer.ts'
+import { makeFindUsage } from './find-usage.ts'
+import { usagePage } from './usage-page.ts'
+
+type Needs = {
+  readonly findViewer: FindViewer
+  readonly usage: ReturnType<typeof makeUsageStore>
+  readonly clock: Clock
+}
+
+type Operations = 'showTeamUsage' | 'downloadTeamUsage'
+
+/** The report of what a team used, as a page and as a file. */
+export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Handlers<Operations> {
+  const findUsage = makeFindUsage({ usage, clock })
+  return {
+    async showTeamUsage(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const data = await findUsage.forPage(viewer, req.query)
+      sendPage(res as unknown as Response, data.mistake === null ? 200 : 400, usagePage(viewer, data))
+    },
+
+    async downloadTeamUsage(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const report = await findUsage.forFile(viewer, req.query)
+      if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
+      const answer = (res as unknown as Response).status(200).set('Cache-Control', 'no-store')
+      answer.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+    },
+  }
+}

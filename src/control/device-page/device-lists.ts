@@ -1,0 +1,180 @@
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
+import { PATHS } from '../pages/forms.ts'
+import { ICONS } from '../pages/icons.ts'
+import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
+import { PASSKEY_MISSING, PASSKEY_STATUS } from '../pages/passkey-parts.ts'
+
+export type SignedInDevice = {
+  readonly kind: 'device' | 'browser'
+  readonly sessionId: string
+  readonly deviceName: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly lastIp: string
+  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  /** The device whose session approved it; null when a browser, an email or a passkey did. */
+  readonly approverName: string | null
+  /** Whether this page was requested with this session. */
+  readonly current: boolean
+}
+
+export type OwnPasskey = {
+  readonly passkeyId: string
+  readonly name: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  /** Whether a password manager syncs it to other devices. */
+  readonly synced: boolean
+}
+
+/**
+ * The account's passkeys for the browser, which tells its password manager to forget the deleted ones (WebAuthn signal
+ * methods).
+ */
+export type AcceptedPasskeys = {
+  readonly rpId: string
+  /** The account's user handle, base64url. */
+  readonly userId: string
+  readonly credentialIds: readonly string[]
+}
+
+/** A credential that stays when the device that added it is signed out. */
+export type LastingCredential = {
+  readonly kind: 'passkey' | 'key'
+  readonly name: string
+  readonly createdAt: Date
+}
+
+/** The signed-in devices and browsers, each with buttons for what its owner can do about it. */
+export function deviceList(
+  devices: readonly SignedInDevice[],
+  lasting: readonly LastingCredential[],
+  fresh: boolean,
+): Html {
+  return html`<section class="part" aria-labelledby="devices">
+    <h2 id="devices">Devices and browsers ${countOf(devices)}</h2>
+    ${
+      devices.length === 0
+        ? html`<p class="empty">Nothing is signed in. Start with <code>svc login</code> on a device.</p>`
+        : html`<ul class="rows">
+            ${devices.map((device) => deviceRow(device, lasting, fresh))}
+          </ul>`
+    }
+  </section>`
+}
+
+/** The account's passkeys, and a form to add one, which needs a fresh sign-in. */
+export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys, fresh: boolean): Html {
+  return html`<section
+    class="part"
+    aria-labelledby="passkeys"
+    data-passkey="list"
+    data-rp-id="${accepted.rpId}"
+    data-user-id="${accepted.userId}"
+    data-accepted="${accepted.credentialIds.join(' ')}"
+  >
+    <h2 id="passkeys">Passkeys ${countOf(passkeys)}</h2>
+    ${
+      passkeys.length === 0
+        ? html`<p class="empty">
+            None yet. With a passkey you sign in by fingerprint, face or screen lock, without an email.
+          </p>`
+        : html`<ul class="rows">
+            ${passkeys.map((passkey) => passkeyRow(passkey, fresh))}
+          </ul>`
+    }
+    ${fresh ? ADD_PASSKEY : html`<p class="about">To add a passkey, ${CONFIRM_FIRST}.</p>`}
+  </section>`
+}
+
+function deviceRow(device: SignedInDevice, lasting: readonly LastingCredential[], fresh: boolean): Html {
+  const since = lasting.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
+  return html`<li class="row">
+    <div class="row-text">
+      <p class="row-name">
+        ${deviceNamed(device.deviceName)} ${device.current && html`<span class="badge">This ${device.kind}</span>`}
+      </p>
+      <p class="row-facts">
+        <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>
+        <span>First seen ${time(device.firstSeenAt)}, ${approval(device)}</span>
+      </p>
+    </div>
+    ${fold(
+      'Sign out',
+      `of the ${device.kind} ${device.deviceName}`,
+      html`<p>Sign out ${deviceNamed(device.deviceName)}? Its access ends within seconds.</p>
+        <form method="post" action="${PATHS.device}">
+          <input type="hidden" name="sessionId" value="${device.sessionId}" />
+          <button class="button danger" name="action" value="revoke-device">Sign out this ${device.kind}</button>
+        </form>
+        ${!device.current && since.length > 0 && disownForm(device, since, fresh)}`,
+    )}
+  </li>`
+}
+
+/** For a device that its owner did not sign in: a thief may have added credentials that stay after it is signed out. */
+function disownForm({ sessionId }: SignedInDevice, since: readonly LastingCredential[], fresh: boolean): Html {
+  const which = since.length === 1 ? 'it' : 'them'
+  return html`<p>
+      Was it not you? Added after it signed in:
+      ${since.map(({ kind, name }, index) => html`${index > 0 && ', '}the ${kind} ${quoted(name)}`)}.
+    </p>
+    ${
+      fresh
+        ? html`<form method="post" action="${PATHS.device}">
+            <input type="hidden" name="sessionId" value="${sessionId}" />
+            <button class="button danger" name="action" value="disown-device">
+              Sign out everywhere else and delete ${which}
+            </button>
+          </form>`
+        : html`<p>To sign out everywhere else and delete ${which}, ${CONFIRM_FIRST}.</p>`
+    }`
+}
+
+function approval({ kind, approvedVia, approverName }: SignedInDevice): Interpolation {
+  if (approvedVia === 'passkey') return 'signed in by passkey'
+  if (approvedVia === 'mail') return kind === 'browser' ? 'signed in by email' : 'approved by email'
+  const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
+  return approverName ? html`approved ${way} from ${deviceNamed(approverName)}` : `approved ${way} in a browser`
+}
+
+function passkeyRow(passkey: OwnPasskey, fresh: boolean): Html {
+  return html`<li class="row">
+    <div class="row-text">
+      <p class="row-name">${quoted(passkey.name)} ${passkey.synced && html`<span class="badge">Synced</span>`}</p>
+      <p class="row-facts">
+        <span>${passkey.lastUsedAt ? html`Last used ${time(passkey.lastUsedAt)}` : 'Not used yet'}</span>
+        <span>Added ${time(passkey.createdAt)}</span>
+      </p>
+    </div>
+    ${fold('Edit', `the passkey ${passkey.name}`, passkeyForms(passkey, fresh))}
+  </li>`
+}
+
+function passkeyForms({ passkeyId, name }: OwnPasskey, fresh: boolean): Html {
+  const inputId = `name-${passkeyId}`
+  return html`<form method="post" action="${PATHS.device}" class="inline">
+      <input type="hidden" name="passkeyId" value="${passkeyId}" />
+      <label for="${inputId}">Name</label>
+      <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
+      <button class="button" name="action" value="rename-passkey">Rename</button>
+    </form>
+    ${fresh ? deletePasskeyForm(passkeyId) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
+}
+
+function deletePasskeyForm(passkeyId: string): Html {
+  return html`<form method="post" action="${PATHS.device}">
+    <input type="hidden" name="passkeyId" value="${passkeyId}" />
+    <p>Once deleted, it no longer signs you in here, on any of your devices.</p>
+    <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
+  </form>`
+}
+
+const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
+    <label for="passkey-name">Name of a new passkey <small>optional</small></label>
+    <input id="passkey-name" name="name" maxlength="64" autocomplete="off" placeholder="Work laptop" />
+    <button class="button">${ICONS.key} Add a passkey</button>
+    ${PASSKEY_STATUS}
+  </form>
+  ${PASSKEY_MISSING}`

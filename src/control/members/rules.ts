@@ -1,0 +1,18 @@
+import type { Role } from '../../kernel/caller.ts'
+
+/** The part of an invitation in force that the rule reads. */
+type Member = { readonly role: Role; readonly source: 'directory' | 'admin' }
+
+/**
+ * Whether an admin may change a member. `listed`: the directory file lists the member, so only the file changes it.
+ * `last_admin`: the team would have no admin.
+ */
+export type MemberVerdict = 'allowed' | 'not_found' | 'listed' | 'last_admin'
+
+/** Decides a change by an admin. `wanted`: the new role; null: the member is removed. */
+export function judgeMemberChange(member: Member | null, wanted: Role | null, otherAdmins: number): MemberVerdict {
+  if (!member) return 'not_found'
+  if (member.source === 'directory') return 'listed'
+  const losesAdmin = member.role === 'admin' && wanted !== 'admin'
+  return losesAdmin && otherAdmins === 0 ? 'last_admin' : 'allowed'
+}

@@ -1,0 +1,87 @@
+import { constants, existsSync } from 'node:fs'
+import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { makePrivateDirectory } from '../../private-files.ts'
+import { lockDataDirectory } from './lock.ts'
+
+/** An embedded database cannot be backed up or restored. The message says what to do. */
+export class BackupError extends OperatorError {
+  override readonly name = 'BackupError'
+}
+
+/** The database itself, in the directory of an embedded database and in a backup. */
+export const dataOf = (directory: string) => join(directory, 'data')
+
+/** Copies the files of a database that no statement changes meanwhile. Files are shared where the file system can. */
+export async function copyData(data: string, to: string): Promise<void> {
+  await cp(data, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
+}
+
+/** Copies the database of a service that is not running. Throws a `DirectoryInUseError` when it is. */
+export async function backUpStopped(directory: string, backup: string): Promise<void> {
+  const unlock = lockDataDirectory(directory)
+  try {
+    await copyData(dataOf(directory), dataOf(backup))
+  } finally {
+    unlock()
+  }
+}
+
+/** Moves a finished copy into the backup, also from another file system. */
+export async function moveData(copy: string, backup: string): Promise<void> {
+  await rename(copy, dataOf(backup)).catch(async () => {
+    await copyData(copy, dataOf(backup))
+    await rm(copy, { recursive: true })
+  })
+}
+
+/** Creates the directory of a new backup. Its database contains secrets, so no other user may read it. */
+export async function prepareBackup(backup: string): Promise<void> {
+  await mkdir(backup, { recursive: true })
+  if ((await readdir(backup)).length > 0) throw new BackupError(`${backup} is not empty. Name a new directory.`)
+  await chmod(backup, 0o700)
+}
+
+/**
+ * Replaces the database by a backup, and resolves with where the former one is now; null when there was none. Throws a
+ * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup cannot be opened.
+ */
+export async function restoreBackup(path: string, backup: string): Promise<string | null> {
+  if (!existsSync(dataOf(backup))) throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
+  const directory = resolve(path)
+  await makePrivateDirectory(directory)
+  const unlock = lockDataDirectory(directory)
+  try {
+    const copy = join(directory, 'data.restored')
+    await rm(copy, { recursive: true, force: true })
+    await copyData(dataOf(backup), copy)
+    await checkData(copy)
+    const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
+    if (former) await rename(dataOf(directory), former)
+    await rename(copy, dataOf(directory))
+    return former
+  } finally {
+    unlock()
+  }
+}
+
+/** Opens a copy, which completes it: what the database had not written yet is in its log. */
+export async function checkData(data: string): Promise<void> {
+  try {
+    const { PGlite } = await import('@electric-sql/pglite')
+    const pglite = await PGlite.create(data)
+    await pglite.query('SELECT count(*) FROM "_prisma_migrations"')
+    await pglite.close()
+  } catch (cause) {
+    throw new BackupError(`The copy in ${data} cannot be opened: ${String(cause)}.`, { cause })
+  }
+}
+
+/** `data.before-restore-1`, or the next number that is free. */
+async function findFreeName(directory: string): Promise<string> {
+  const names = new Set(await readdir(directory))
+  let number = 1
+  while (names.has(`data.before-restore-${number}`)) number += 1
+  return join(directory, `data.before-restore-${number}`)
+}

@@ -1,0 +1,112 @@
+import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import type { Logger } from '../../log.ts'
+import { makeSilenceWatch } from './silence.ts'
+import type { SilenceWatch } from './silence.ts'
+
+/**
+ * The longest wait for a connection, whether it is a new one or all of them are in use. It is shorter than the timeout
+ * of statements, so that requests behind ten that wait for a lock are refused instead of waiting for the same lock.
+ */
+export const CONNECT_TIMEOUT_MS = 1200
+
+/** The server ends a statement after this time, and the connection stays usable. */
+const STATEMENT_TIMEOUT_MS = 1300
+
+/** The pause between two attempts to reach a server that has stopped answering. */
+const PROBE_PAUSE_MS = 500
+
+const CLOSE_TIMEOUT_MS = 1000
+
+export type Connections = SilenceWatch & {
+  readonly pool: pg.Pool
+  /** Ends the pool, and after a second destroys the connections that a silent server keeps open. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a pool of connections to a Postgres server that may stop answering without closing them (a frozen machine, a
+ * lost network). A request then waits at most 1.6 s, once: all connections are destroyed, and new ones are refused at
+ * once until a probe in the background reaches the server again.
+ */
+export function openConnections(options: pg.ClientConfig, log: Logger | null): Connections {
+  const sockets = new Set<Socket>()
+  let isAway = false
+  let isClosed = false
+
+  /** Creates the socket of each connection, which is the only public way to destroy it whatever it is waiting for. */
+  function makeSocket(): Socket {
+    const socket = new Socket()
+    sockets.add(socket)
+    return socket.once('close', () => sockets.delete(socket))
+  }
+  function makePoolSocket(): Socket {
+    const socket = makeSocket()
+    // node-postgres calls `connect` on it first.
+    if (isAway || isClosed) setImmediate(() => socket.destroy(noAnswer()))
+    return socket
+  }
+  function destroyAll(): void {
+    for (const socket of sockets) socket.destroy(noAnswer())
+  }
+
+  function disconnect(): void {
+    if (isAway || isClosed) return
+    isAway = true
+    log?.warn({}, 'database.disconnected')
+    destroyAll()
+    void probeUntilBack()
+  }
+  async function probeUntilBack(): Promise<void> {
+    while (!isClosed && !(await canQuery({ ...options, stream: makeSocket }))) {
+      await sleep(PROBE_PAUSE_MS, undefined, { ref: false })
+    }
+    isAway = false
+    if (!isClosed) log?.info({}, 'database.reconnected')
+  }
+
+  const pool = new pg.Pool({
+    ...options,
+    stream: makePoolSocket,
+    max: 10,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: 10_000,
+  })
+  // The pool replaces a lost idle connection. Without a listener, the event would end the process.
+  pool.on('error', () => undefined)
+  return {
+    pool,
+    ...makeSilenceWatch({ onSilence: disconnect, isTimeout: isConnectTimeout }),
+    async close() {
+      isClosed = true
+      await Promise.race([pool.end(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })])
+      destroyAll()
+    },
+  }
+}
+
+async function canQuery(options: pg.ClientConfig): Promise<boolean> {
+  const client = new pg.Client({ ...options, query_timeout: CONNECT_TIMEOUT_MS })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await client.query('SELECT 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    client.end().catch(() => undefined)
+  }
+}
+
+/** In the form of a socket's error, which `isDatabaseUnavailable` knows. */
+function noAnswer(): Error {
+  return Object.assign(new Error('The database does not answer.'), { code: 'ECONNREFUSED' })
+}
+
+/** The words of node-postgres' pool for a wait that was too long. */
+function isConnectTimeout(error: unknown): boolean {
+  return error instanceof Error && /timeout exceeded when trying|connection timeout/.test(error.message)
+}

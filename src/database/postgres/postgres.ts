@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PrismaPg } from '@prisma/adapter-pg'
+import type { IsolationLevel, SqlDriverAdapterFactory, SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils'
+import pg from 'pg'
+import { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { Logger } from '../../log.ts'
+import { DatabaseOpenError, makePing, once } from '../client.ts'
+import type { Database, Listening } from '../client.ts'
+import { isDatabaseUnavailable } from '../errors.ts'
+import { migrate, readMigrations } from '../migrations.ts'
+import type { MigrationConnection } from '../migrations.ts'
+import { PLANNED_FOR_VALUES } from '../planned-for-values.ts'
+import { CONNECT_TIMEOUT_MS, openConnections } from './connections.ts'
+import type { Connections } from './connections.ts'
+import { listenOnPostgres } from './listening.ts'
+import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
+
+/** Migrates a database on a Postgres server and opens connections to it. */
+export async function openPostgres(url: Secret, log: Logger | null): Promise<Database> {
+  await migratePostgres(url)
+  const connections = openConnections(connectionOptions(url), log)
+  const prisma = new PrismaClient({
+    adapter: postgresAdapter(connections),
+    errorFormat: 'minimal',
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS * MAX_WAITS_FOR_CONNECTION + 500, timeout: 10_000 },
+  })
+  const listenings: Listening[] = []
+  return {
+    prisma,
+    copyFiles: null,
+    // The server is a process of its own, and connections to it are opened again.
+    crashed: new Promise(() => undefined),
+    ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
+    listen(channel, onNotice) {
+      const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)
+      listenings.push(listening)
+      return listening
+    },
+    close: once(async () => {
+      for (const listening of listenings) listening.close()
+      // Prisma waits for its statements; closing the connections ends those that get no answer.
+      await Promise.all([prisma.$disconnect(), connections.close()])
+    }),
+  }
+}
+
+/** The package's Prisma adapter for node-postgres, with every statement watched. */
+function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory {
+  const factory = new PrismaPg(pool, { statementNameGenerator: makeStatementNames() })
+  const watched = (queryable: SqlQueryable) => ({
+    queryRaw: watching(queryable.queryRaw.bind(queryable)),
+    executeRaw: watching(queryable.executeRaw.bind(queryable)),
+  })
+  function watching<Query, Result>(run: (query: Query) => Promise<Result>) {
+    return (query: Query) => watch(() => run(query))
+  }
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    async connect() {
+      const adapter = await factory.connect()
+      const start = adapter.startTransaction.bind(adapter)
+      return Object.assign(adapter, watched(adapter), {
+        startTransaction: (level?: IsolationLevel) =>
+          watch(() => start(level)).then((transaction) => Object.assign(transaction, watched(transaction))),
+      })
+    },
+  }
+}
+
+/** The maximum number of names, because a connection keeps every statement that it has prepared. */
+const MAX_PREPARED = 500
+
+/**
+ * Makes the names under which connections prepare statements, so that the server parses and plans each of them once and
+ * not each time. An empty name is that of a statement that is not kept. One without values, such as COMMIT, takes a
+ * simpler message without a name.
+ */
+function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string {
+  const names = new Map<string, string>()
+  return ({ sql, args }) => {
+    const known = names.get(sql)
+    if (known !== undefined) return known
+    if (args.length === 0 || names.size === MAX_PREPARED || sql.includes(PLANNED_FOR_VALUES)) return ''
+    const name = `svc_${names.size + 1}`
+    names.set(sql, name)
+    return name
+  }
+}
+
+function connectionOptions(url: Secret): pg.ClientConfig {
+  return {
+    connectionString: url.reveal(),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'svc',
+    // The driver adapter sends and reads times without a time zone.
+    options: '-c timezone=UTC',
+  }
+}
+
+/** Migrates over a connection of its own, without statement timeouts, because a migration may take long. */
+async function migratePostgres(url: Secret): Promise<void> {
+  const client = await connectWithRetries(url)
+  client.on('error', () => undefined)
+  const connection: MigrationConnection = {
+    query: async (sql, parameters = []) => (await client.query<Record<string, unknown>>(sql, [...parameters])).rows,
+    script: async (sql) => void (await client.query(sql)),
+  }
+  try {
+    await migrate(connection, await readMigrations())
+  } finally {
+    await client.end()
+  }
+}
+
+const MAX_CONNECT_TRIES = 10
+
+async function connectWithRetries(url: Secret): Promise<pg.Client> {
+  for (let tries = 1; ; tries++) {
+    const client = new pg.Client(connectionOptions(url))
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      await client.end().catch(() => undefined)
+      if (tries === MAX_CONNECT_TRIES || !mayStartSoon(error)) throw cannotOpen(url, error)
+    }
+    await sleep(1000)
+  }
+}
+
+/** Whether the server may only be starting. A wrong password (28) or database name (3D) stays wrong. */
+function mayStartSoon(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return isDatabaseUnavailable(error) && !/^(28|3D)/.test(code)
+}
+
+function cannotOpen(url: Secret, cause: unknown): DatabaseOpenError {
+  const { host, pathname } = new URL(url.reveal())
+  const reason = cause instanceof AggregateError ? cause.errors.map(String).join(', ') : String(cause)
+  return new DatabaseOpenError(`Cannot open the database ${host}${pathname}: ${reason}. Check SVC_DATABASE_URL.`, {
+    cause,
+  })
+}

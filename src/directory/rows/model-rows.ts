@@ -1,0 +1,117 @@
+/** The rows of models and backends. */
+import { isDeepStrictEqual } from 'node:util'
+import type { CredentialHeader as HeaderColumn, Prisma } from '../../../generated/prisma/client.ts'
+import type { CredentialHeader } from '../../kernel/credentials/credential-header.ts'
+import type { AdminBackend } from '../admin-backends.ts'
+import type { AdminModel } from '../admin-models.ts'
+import type { DirectoryBackend, GivenCaps, ServeEntry } from '../backends.ts'
+import type { GivenPrice } from '../prices.ts'
+import type { DirectoryModel } from '../rules.ts'
+import type { SnapshotModel } from '../snapshot.ts'
+import { batchesOf, compareRows } from './compare.ts'
+import type { RowChanges } from './compare.ts'
+
+type Transaction = Prisma.TransactionClient
+
+/** The columns of JSON hold what was read from a directory file, so their types are known. */
+export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
+  return {
+    ...row,
+    serve: row.serve as ServeEntry[],
+    caps: row.caps as GivenCaps,
+    price: toPrice(row.price),
+  }
+}
+
+/** The row of a model that admins of a team have added. */
+export function toAdminModel(row: Prisma.AdminModelGetPayload<object>): AdminModel {
+  const { id, displayName, aliases, contextWindow, published, createdAt } = row
+  const serve = row.serve as ServeEntry[]
+  return { id, displayName, aliases, serve, contextWindow, caps: row.caps as GivenCaps, published, createdAt }
+}
+
+/** What the column holds for a model without a price of its own. */
+const NO_PRICE = {}
+
+function toPrice(column: Prisma.JsonValue): GivenPrice | null {
+  return isDeepStrictEqual(column, NO_PRICE) ? null : (column as GivenPrice)
+}
+
+/** Converts the header of a credential to its column. The names of Prisma's enumerations have no hyphens. */
+export function toHeaderColumn(header: CredentialHeader): HeaderColumn {
+  return header === 'x-api-key' ? 'x_api_key' : header
+}
+
+function fromHeaderColumn(column: HeaderColumn): CredentialHeader {
+  return column === 'x_api_key' ? 'x-api-key' : column
+}
+
+/** The backend of a row of the directory file. */
+export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
+  const { credentialEnv: env, credentialFile: file, credentialAs: as } = row
+  return { name, dialects, url, credential: as && { env, file, as: fromHeaderColumn(as) } }
+}
+
+/** The row of a backend that admins of a team have added. */
+export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): AdminBackend {
+  const { name, teamId, dialects, url, encryptedCredential: bytes, credentialKeyId: keyId } = row
+  const { credentialAs: as, credentialSetAt: setAt } = row
+  const credential =
+    bytes && keyId !== null && as && setAt ? { as: fromHeaderColumn(as), encrypted: { keyId, bytes }, setAt } : null
+  return { name, teamId, dialects, url, credential }
+}
+
+function toBackendRow({ name, dialects, url, credential }: DirectoryBackend) {
+  const { env = null, file = null, as = null } = credential ?? {}
+  const credentialAs = as && toHeaderColumn(as)
+  return { name, dialects: [...dialects], url, credentialEnv: env, credentialFile: file, credentialAs }
+}
+
+type BackendRow = ReturnType<typeof toBackendRow>
+
+export type BackendChanges = RowChanges<BackendRow, BackendRow>
+
+/** Compares the rows of backends with the directory's. */
+export async function findBackendChanges(
+  db: Transaction,
+  backends: readonly DirectoryBackend[],
+): Promise<BackendChanges> {
+  const kept = new Map((await db.backend.findMany()).map((row) => [row.name, row]))
+  return compareRows(kept, new Map(backends.map((backend) => [backend.name, toBackendRow(backend)])), differs)
+}
+
+/** Writes the changes of the backends of the directory file. */
+export async function saveBackendChanges(tx: Transaction, changes: BackendChanges): Promise<void> {
+  const { added, changed, removed } = changes
+  await tx.backend.deleteMany({ where: { name: { in: removed.map(({ name }) => name) } } })
+  await tx.backend.createMany({ data: [...added] })
+  for (const { row, wanted } of changed) await tx.backend.update({ where: { name: row.name }, data: wanted })
+}
+
+export type ModelChanges = RowChanges<Prisma.ModelGetPayload<object>, ReturnType<typeof toModelRow>>
+
+function toModelRow(model: DirectoryModel) {
+  return { ...model, aliases: [...model.aliases], serve: [...model.serve], price: model.price ?? NO_PRICE }
+}
+
+/** Compares the rows of models with the directory's. */
+export async function findModelChanges(db: Transaction, models: readonly DirectoryModel[]): Promise<ModelChanges> {
+  const kept = new Map((await db.model.findMany()).map((row) => [row.id, row]))
+  return compareRows(kept, new Map(models.map((model) => [model.id, toModelRow(model)])), differs)
+}
+
+/** Writes the changes of the models of the directory file. */
+export async function saveModelChanges(tx: Transaction, changes: ModelChanges, now: Date): Promise<void> {
+  const { added, changed, removed } = changes
+  for (const batch of batchesOf(removed))
+    await tx.model.deleteMany({ where: { id: { in: batch.map(({ id }) => id) } } })
+  for (const batch of batchesOf(added)) {
+    await tx.model.createMany({ data: batch.map((model) => ({ ...model, createdAt: now })) })
+  }
+  for (const { row, wanted } of changed) await tx.model.update({ where: { id: row.id }, data: wanted })
+}
+
+/** Whether a row lacks one of these values. JSON counts by its content. */
+function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
+  return (Object.keys(wanted) as (keyof Row)[]).some((key) => !isDeepStrictEqual(row[key], wanted[key]))
+}

@@ -1,0 +1,69 @@
+import { ApiError } from '../../../http/errors.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { Dialect } from '../../dialects/dialect.ts'
+import { DIALECTS } from '../../dialects/dialects.ts'
+import { parseObject } from '../../dialects/json/read-json.ts'
+import { FREE_USAGE } from '../../dialects/tokens/usage.ts'
+import type { Outcome } from '../../exchange/outcome.ts'
+import { sendAndWait } from '../../exchange/send.ts'
+import type { BackendReply } from '../../exchange/send.ts'
+import { toStep } from '../../plan/plan.ts'
+import type { Candidate } from '../../plan/plan.ts'
+import type { Attempt } from '../../usage/events.ts'
+import type { Admission } from '../admit.ts'
+import { prepareCount } from '../prepare/prepare-translated.ts'
+import type { RecordNeeds } from '../record.ts'
+import type { CallRequest } from '../request/request.ts'
+import { endAttemptSpan, traceAttempt } from '../trace.ts'
+import type { TraceNeeds } from '../trace.ts'
+
+/** Agents count before they send, so a count that takes longer is not worth waiting for. */
+const LIMITS = { timeoutMs: 5_000, maxBytes: 64 * 1024 }
+
+/** `unable`: the backend counts no request. `failed`: it did not count this one. */
+type Counted = { readonly attempt: Attempt; readonly tokens: number | 'unable' | 'failed' }
+
+/** Asks a backend to count the tokens of a request. Null: it cannot be asked. */
+export async function attemptCount(
+  needs: TraceNeeds & Pick<RecordNeeds, 'clock'>,
+  { operation, model, calledAs, caller: { team } }: Admission,
+  backend: Backend,
+  candidate: Candidate,
+  req: CallRequest,
+): Promise<Counted | null> {
+  const { clock } = needs
+  const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
+  if (!dialect) return null
+  const step = toStep({ ...candidate, dialect })
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, clock }
+  const request = prepareCount(facts, req)
+  if (!request || request instanceof ApiError) return null
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  const sentAt = clock.now()
+  const reply = await sendAndWait(backend.pool, request, LIMITS)
+  const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, clock.now().getTime() - sentAt.getTime()))
+  if (span) endAttemptSpan(span, attempt)
+  return { attempt, tokens: readCount(reply, dialect) }
+}
+
+function readCount(reply: BackendReply, dialect: Dialect): Counted['tokens'] {
+  if (reply.kind !== 'answered') return 'failed'
+  const answer = reply.status === 200 ? parseObject(reply.body.toString()) : null
+  return DIALECTS[dialect].tokenCount?.read(answer ?? {}) ?? (UNABLE.has(reply.status) ? 'unable' : 'failed')
+}
+
+function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome: Outcome): Attempt {
+  const known = { usage: FREE_USAGE, unreportedBytes: 0, answerEnding: null, refusal: null }
+  return { backend: name, backendKind: kind, model, sentAt, outcome, ...known }
+}
+
+/** The caller gets no byte of the reply itself. */
+function toOutcome(reply: BackendReply, firstByteMs: number): Outcome {
+  const none = { answered: false, refusal: null, kept: null }
+  return reply.kind === 'answered'
+    ? { ...none, kind: 'whole', status: reply.status, firstByteMs, bytes: reply.body.length, reason: null }
+    : { ...none, kind: reply.kind, status: null, firstByteMs: null, bytes: 0, reason: reply.reason }
+}
+
+/** How servers without such a route answer. Some answer 200 to any path. */
+const UNABLE: ReadonlySet<number> = new Set([200, 404, 405, 501])

@@ -1,0 +1,74 @@
+import type { ServerResponse } from 'node:http'
+import { ApiError } from '../../../http/errors.ts'
+import { GATEWAY_NAME } from '../../../kernel/backend-name.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { Backends } from '../../backends/backends.ts'
+import { estimateTokens } from '../../dialects/tokens/count-tokens.ts'
+import type { Candidate } from '../../plan/plan.ts'
+import type { Attempt } from '../../usage/events.ts'
+import type { Admission } from '../admit.ts'
+import { makeCostOfAttempt, recordEnd, recordStart } from '../record.ts'
+import type { RecordNeeds } from '../record.ts'
+import { exactBodyOf } from '../request/request.ts'
+import type { CallRequest } from '../request/request.ts'
+import { describeCallEnd } from '../trace.ts'
+import type { TraceNeeds } from '../trace.ts'
+import { attemptCount } from './count-attempt.ts'
+
+type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
+
+/** Answers a request to count tokens. */
+export type SendCount = (
+  admission: Admission,
+  candidates: readonly Candidate[],
+  req: CallRequest,
+  res: ServerResponse,
+) => Promise<void>
+
+/**
+ * Makes the function that counts tokens where no backend of the model speaks the dialect of the request: by a backend
+ * of another dialect, or else with an estimate, which a header marks. It remembers the backends that cannot count. A
+ * count of a backend is recorded as a call; an estimate is not, because no backend serves it.
+ */
+export function makeSendCount(needs: Needs): SendCount {
+  const unable = new WeakSet<Backend>()
+
+  return async (admission, candidates, req, res) => {
+    const attempts: Attempt[] = []
+    for (const candidate of candidates) {
+      const backend = needs.backends.find(candidate.backend)
+      if (!backend || !candidate.isReachable || candidate.isTripped || unable.has(backend)) continue
+      const counted = await attemptCount(needs, admission, backend, candidate, req)
+      if (!counted) continue
+      const { attempt, tokens } = counted
+      attempts.push(attempt)
+      if (tokens === 'unable') unable.add(backend)
+      if (typeof tokens !== 'number') continue
+      recordCount(needs, admission, attempts, attempt, req)
+      return send(res, tokens, { 'x-svc-served-by': backend.name })
+    }
+    sendEstimate(req, res)
+  }
+}
+
+function sendEstimate(req: CallRequest, res: ServerResponse): void {
+  const estimate = estimateTokens(exactBodyOf(req))
+  if ('refused' in estimate) {
+    const { param, message } = estimate.refused
+    throw new ApiError('invalid_request', { message: `${param}: ${message}` })
+  }
+  send(res, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
+}
+
+function recordCount(needs: Needs, admission: Admission, attempts: readonly Attempt[], by: Attempt, req: CallRequest) {
+  const [first = by] = attempts
+  recordStart(needs, admission, first.backend, first.sentAt)
+  recordEnd(needs, admission, attempts, by)
+  if (req.span) describeCallEnd(req.span, attempts, by, makeCostOfAttempt(needs, admission))
+}
+
+function send(res: ServerResponse, tokens: number, headers: Readonly<Record<string, string>>): void {
+  const answer = JSON.stringify({ input_tokens: tokens })
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer), ...headers })
+  res.end(answer)
+}

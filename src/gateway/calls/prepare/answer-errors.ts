@@ -1,0 +1,88 @@
+/** Errors of a backend, as callers get them. */
+import { ApiError } from '../../../http/errors.ts'
+import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { DialectTraits } from '../../dialects/dialect.ts'
+import { readFailure } from '../../dialects/failures/failure.ts'
+import type { Failure } from '../../dialects/failures/failure.ts'
+import { toFailureAnswer, toJsonAnswer } from '../../exchange/answer.ts'
+import type { WholeAnswer } from '../../exchange/answer.ts'
+import type { Operation } from '../operations.ts'
+
+/**
+ * What the rewrite of an answer needs of its call. Nothing of the request, which would be kept until the answer ends.
+ */
+export type AnsweredCall = {
+  readonly operation: Operation
+  readonly backend: Backend
+  /** The name that the caller asked for, which the answer repeats. */
+  readonly calledAs: string
+  /** The model's name at the backend. */
+  readonly backendModel: string
+}
+
+/** Writes the failure of a backend of another dialect, with the status for failures of this kind. */
+export function writeFailure(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  return failure.kind === 'account' ? new ApiError('upstream_refused_credential') : toFailureAnswer(dialect, failure)
+}
+
+/** An answer of another shape comes from a server that does not know the operation, whatever its status. */
+export function readOtherShape(
+  { operation, backend }: AnsweredCall,
+  dialect: DialectTraits,
+  { body }: WholeAnswer,
+): WholeAnswer | ApiError {
+  if (operation.reach === 'own_dialect') return new ApiError('not_supported')
+  backend.dialects.forget(operation.dialect)
+  return writeMisreported(dialect, failureOf(body))
+}
+
+/** Writes a failure that the backend reported with the status of an answer. */
+export function writeMisreported(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
+  return toJsonAnswer(dialect.errorAnswer(502, failure))
+}
+
+/** What the caller gets of an error answer: the same, or its failure in the caller's dialect. */
+export function readError(call: AnsweredCall, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
+  const { status, body } = answer
+  const failure = failureOf(body)
+  if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call)
+  if (status === 501 && call.operation.reach === 'own_dialect') return new ApiError('not_supported')
+  if (status < 400) {
+    const { title } = call.backend.traits
+    return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
+  }
+  const shown = dialect.errorAnswer(status, failure)
+  const isReadable = dialect.isErrorBody(parseAnswer(body)) && shown.status === status && failure.kind !== 'context'
+  return isReadable ? answer : toJsonAnswer(shown)
+}
+
+/** llama.cpp's words where it serves several models. */
+const MODEL_NOT_FOUND = /^model '.*' not found$/
+
+/**
+ * The backend lacks the model or does not know the operation. An operator can cure only the first, by loading the
+ * model.
+ */
+function refuseMissing({ operation, backend, backendModel }: AnsweredCall): ApiError {
+  const isModelMissing = backend.health.lastKnown(backendModel) === 'model_missing'
+  if (operation.reach === 'own_dialect' && !isModelMissing) return new ApiError('not_supported')
+  if (operation.reach === 'any_dialect') backend.dialects.forget(operation.dialect)
+  return new ApiError('model_unavailable')
+}
+
+/** An engine may put anything into an error; a page is not shown in full. */
+const MAX_ERROR_BYTES = 2_000
+
+/** Reads the failure from the body of an error answer. `status` decides only where the body does not. */
+export function failureOf(body: Buffer, status: number | null = null): Failure {
+  const parsed = parseAnswer(body)
+  return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed, status)
+}
+
+/** Parses a body; undefined when it is not JSON or is nested too deep. */
+export function parseAnswer(body: Buffer): unknown {
+  const value = parseJson(body.toString('utf8'))
+  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
+}

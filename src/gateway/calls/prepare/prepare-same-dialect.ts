@@ -1,0 +1,66 @@
+/** A step in the caller's dialect: the caller's bytes reach the backend with few changes, and so does its answer. */
+import { toBackendPath } from '../../backends/table.ts'
+import { clampTokens } from '../../backends/token-limits.ts'
+import { DIALECTS } from '../../dialects/dialects.ts'
+import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
+import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
+import { renameAnswer } from '../../dialects/passing/rename-model.ts'
+import { toJsonAnswer } from '../../exchange/answer.ts'
+import type { AnswerRewrite } from '../../exchange/relay.ts'
+import { bytesOf, locatedOf } from '../request/request.ts'
+import type { CallRequest } from '../request/request.ts'
+import { readError, readOtherShape } from './answer-errors.ts'
+import type { AnsweredCall } from './answer-errors.ts'
+import { toStepHeaders } from './prepared-call.ts'
+import type { PreparedCall, StepNeeds } from './prepared-call.ts'
+import { askForUsage } from './stream-usage.ts'
+
+/**
+ * Makes the request of a step in the caller's dialect. It changes the model's name, token limits, and asks for usage.
+ */
+export function prepareSameDialect(needs: StepNeeds, req: CallRequest): PreparedCall {
+  const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
+  const { isRenamed, refusesLocalReasoning } = backend.traits
+  const answered = { operation, backend, calledAs, backendModel: step.model }
+  const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
+  const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
+  const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
+  const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
+  const wish = askForUsage(operation, model, req.body)
+  const changes = { model: step.model, ...limits, ...wish?.changes }
+  const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
+  return {
+    request: {
+      method: 'POST',
+      path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
+      headers: toStepHeaders(needs, req, { isTranslated: false }),
+      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
+    },
+    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
+    filter: isRenamed ? null : (wish?.makeFilter ?? null),
+  }
+}
+
+/** The same bytes with these members set to other values. `located` must have those of them that are there. */
+function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Buffer {
+  const changed = setMembers(bytes, changes, located)
+  if (!changed) throw new Error('The body of a call is not a JSON object.')
+  return changed
+}
+
+/** The answer names the model as the caller did, and a stream that breaks off never looks complete. */
+function renameAnswers(call: AnsweredCall & { readonly hidesUsage: boolean }): AnswerRewrite {
+  const { operation, calledAs, hidesUsage } = call
+  const dialect = DIALECTS[operation.dialect]
+  return {
+    isTranslated: false,
+    stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
+    keepAlive: dialect.keepAlive,
+    whole(answer) {
+      if (answer.status >= 300) return readError(call, dialect, answer)
+      const body = renameAnswer(answer.body, calledAs, operation.isAnswer)
+      return body ? toJsonAnswer({ status: answer.status, body }) : readOtherShape(call, dialect, answer)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/** A step in another dialect than the caller's: the request is translated, and the answer is translated back. */
+import { ApiError } from '../../../http/errors.ts'
+import { newIdentifier } from '../../../kernel/identifier.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { clampTokens } from '../../backends/token-limits.ts'
+import { DIALECTS } from '../../dialects/dialects.ts'
+import { mayLoseDigits, parseExactly } from '../../dialects/json/read-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
+import { translateCall } from '../../dialects/translate.ts'
+import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
+import { toJsonAnswer } from '../../exchange/answer.ts'
+import type { AnswerRewrite } from '../../exchange/relay.ts'
+import type { BackendRequest } from '../../exchange/send.ts'
+import { bytesOf, exactBodyOf, sessionIdOf } from '../request/request.ts'
+import type { CallRequest } from '../request/request.ts'
+import { failureOf, parseAnswer, readError, writeFailure, writeMisreported } from './answer-errors.ts'
+import type { AnsweredCall } from './answer-errors.ts'
+import { toStepHeaders } from './prepared-call.ts'
+import type { PreparedCall, StepNeeds } from './prepared-call.ts'
+import { sealsFor } from './seals.ts'
+
+/**
+ * Makes the translated request of a step. An `ApiError` names what this backend cannot be asked. Nothing of the query
+ * goes along, because it belongs to the caller's dialect.
+ */
+export function prepareTranslated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+  const { operation, calledAs, step, backend } = needs
+  const translation = translateFor(needs, req)
+  if (translation instanceof ApiError) return translation
+  return {
+    request: {
+      method: 'POST',
+      path: backend.prefix + DIALECTS[step.dialect].path,
+      headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
+    },
+    filter: null,
+    rewrite: translateAnswers({ operation, backend, calledAs, backendModel: step.model }, translation.answer),
+  }
+}
+
+/** The request that only counts the tokens of a call; null: backends of this dialect are not asked to count. */
+export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest | ApiError | null {
+  const { step, backend } = needs
+  const { tokenCount } = DIALECTS[step.dialect]
+  const translation = tokenCount && translateFor(needs, req)
+  if (!translation || translation instanceof ApiError) return translation
+  return {
+    method: 'POST',
+    path: backend.prefix + tokenCount.path,
+    headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+    body: Buffer.from(JSON.stringify(tokenCount.toRequest(translation.request))),
+  }
+}
+
+function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiError {
+  const { operation, model, calledAs, team, step, backend, clock } = needs
+  const text = bytesOf(req).toString('utf8')
+  const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? exactBodyOf(req)
+  const translation = translateCall(operation.dialect, step.dialect, body, {
+    model: calledAs,
+    backendModel: step.model,
+    newId: newIdentifier,
+    createdAt: Math.floor(clock.now().getTime() / 1000),
+    isCodex: operation.isCodex ?? false,
+    sessionId: sessionIdOf(req.headers),
+    caps: model.caps,
+    ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
+  })
+  if ('refused' in translation) {
+    const { param, message } = translation.refused
+    return new ApiError('invalid_request', { message: `${param}: ${message}` })
+  }
+  return translation
+}
+
+function clamped(request: Json, { maxTokens }: Backend): Json {
+  return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
+}
+
+/** Translates the answer for the caller. */
+function translateAnswers(call: AnsweredCall, { stream, whole }: AnswerTranslation): AnswerRewrite {
+  const dialect = DIALECTS[call.operation.dialect]
+  const { keepsStatus } = call.backend.traits
+  return {
+    isTranslated: true,
+    stream,
+    keepAlive: dialect.keepAlive,
+    whole(answer) {
+      const isError = answer.status >= 300
+      if (isError && keepsStatus) return readError(call, dialect, answer)
+      if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
+      const made = whole(parseAnswer(answer.body))
+      if ('answer' in made) return toJsonAnswer({ status: answer.status, body: made.answer })
+      return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import type { SnapshotModel } from '../../../directory/snapshot.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { toBackendHeaders } from '../../exchange/headers.ts'
+import type { HeaderList, HeaderOptions } from '../../exchange/headers.ts'
+import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
+import type { BackendRequest } from '../../exchange/send.ts'
+import type { Step } from '../../plan/plan.ts'
+import type { Operation } from '../operations.ts'
+import type { CallRequest } from '../request/request.ts'
+
+/** The request of one step of a plan, and what its answer becomes. */
+export type PreparedCall = {
+  readonly request: BackendRequest & { readonly body: Buffer }
+  /** Null: the answer passes untouched. */
+  readonly rewrite: AnswerRewrite | null
+  /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
+  readonly filter: MakeStreamFilter | null
+}
+
+/** What the request of a step is made of, besides the caller's request. */
+export type StepNeeds = {
+  readonly operation: Operation
+  readonly model: SnapshotModel
+  /** The name that answers give the model. */
+  readonly calledAs: string
+  /** The team of the caller: `@organization/name`. */
+  readonly team: string
+  readonly step: Step
+  readonly backend: Backend
+  /** The conversation may hold reasoning that was translated. */
+  readonly mayBeTranslated: boolean
+  readonly clock: Clock
+}
+
+/** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
+export function toStepHeaders({ backend }: StepNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
+  const { credential, traits } = backend
+  const headers = toBackendHeaders(req.rawHeaders, credential, options)
+  if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
+  return headers
+}

@@ -1,0 +1,99 @@
+/**
+ * The models that a body names beside `model`. A backend that routes calls itself would use them without asking, and
+ * so would some vendors. They pass the same policy as `model`.
+ */
+import type { SnapshotModel } from '../../../directory/snapshot.ts'
+import { ApiError } from '../../../http/errors.ts'
+import type { Caller } from '../../../kernel/caller.ts'
+import { isObject, readList } from '../../dialects/json/read-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
+import { explainRefusal, pickModel } from '../../models/rules.ts'
+import type { ModelTeam } from '../../models/rules.ts'
+import type { Placement } from '../../plan/plan.ts'
+
+/** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
+const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
+
+/** These choose models or servers in ways that name no model of this service (OpenRouter, LiteLLM). */
+const REFUSED = [
+  'route',
+  'preset',
+  'engine',
+  'deployment_id',
+  'model_list',
+  'context_window_fallbacks',
+  'context_window_fallback_dict',
+  'content_policy_fallbacks',
+  'router_settings_override',
+  'custom_llm_provider',
+  'api_base',
+  'base_url',
+  'extra_body',
+] as const
+
+/** Two readers of a body must not disagree about these members. */
+export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED]
+
+/** What the models beside `model` are judged by. */
+type Call = {
+  readonly caller: Pick<Caller, 'key'>
+  readonly team: ModelTeam
+  /** The model of the call. */
+  readonly model: SnapshotModel
+  /** The backends that have a model, and its name at each. */
+  readonly placementsOf: (model: SnapshotModel) => readonly Placement[]
+}
+
+/**
+ * What is wrong with the models that a body names beside `model`; null: the team may call each of them, and each
+ * backend of the call has them under the names that the body gives.
+ */
+export function judgeAlternatives(call: Call, body: Json): ApiError | null {
+  for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
+  for (const name of LISTS) {
+    const list = body[name]
+    if (!isGiven(list)) continue
+    // Anthropic's `"default"` leaves the choice to the vendor.
+    if (!Array.isArray(list)) return refuseMember(name)
+    for (const [at, entry] of list.entries()) {
+      const refusal = judgeNamed(call, `${name}.${at}`, isObject(entry) ? entry.model : entry)
+      if (refusal) return refusal
+    }
+  }
+  return judgeTools(call, body)
+}
+
+/** Some tools that a vendor runs name a model of their own, for example one that makes images. */
+function judgeTools(call: Call, { tools }: Json): ApiError | null {
+  for (const [at, tool] of readList(tools).entries()) {
+    if (!isObject(tool) || !isGiven(tool.model)) continue
+    const refusal = judgeNamed(call, `tools.${at}.model`, tool.model)
+    if (refusal) return refusal
+  }
+  return null
+}
+
+function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {
+  if (typeof name !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
+  const verdict = pickModel(call.team, name)
+  if (typeof verdict === 'string') {
+    return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.caller, call.team, name)}` })
+  }
+  const there = call.placementsOf(verdict.model)
+  const isKnown = ({ backend }: Placement) => there.some((at) => at.backend === backend && at.model === name)
+  if (call.placementsOf(call.model).every(isKnown)) return null
+  // The name reaches the backend as it is, where it could mean another model.
+  return new ApiError('invalid_request', {
+    message: `${param}: a backend of this call does not know the model under this name. Use it as "model" instead.`,
+  })
+}
+
+function refuseMember(name: string): ApiError {
+  return new ApiError('invalid_request', {
+    message: `${JSON.stringify(name)} lets the backend choose another model. Leave it out and set "model".`,
+  })
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}

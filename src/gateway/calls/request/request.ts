@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../../../kernel/caller.ts'
+import type { ServerSpan } from '../../../kernel/tracer.ts'
+import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import { readObject } from '../../dialects/json/read-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
+import { locateDecisive } from './decisive-members.ts'
+import { parseExactBody } from './parse-body.ts'
+
+/** What a call reads of Express's request. */
+export type CallRequest = {
+  /** Parsed by `parseBody`: texts of the conversation may be inexact. */
+  body: Json & { readonly model?: string; readonly stream?: boolean | null }
+  bytes?: Buffer | undefined
+  /** Where the decisive members are in `bytes`; undefined until they are looked for. */
+  located?: TopLevel | null | undefined
+  readonly id: string
+  readonly ip: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  readonly originalUrl: string
+  readonly caller?: Caller
+  /** Ends with the answer. Only where calls are traced. */
+  span?: ServerSpan
+}
+
+/** The body as it arrived, decompressed. */
+export function bytesOf({ bytes }: CallRequest): Buffer {
+  if (!bytes) throw new Error('The body of a model call was not kept.')
+  return bytes
+}
+
+/** The body with the exact texts of the conversation, which `req.body` may lack. */
+export function exactBodyOf(req: CallRequest): Json {
+  return readObject(parseExactBody(bytesOf(req), req.body))
+}
+
+/** Where the decisive members are in the body's bytes; null when it is not an object. */
+export function locatedOf(req: CallRequest): TopLevel | null {
+  if (req.located === undefined) req.located = locateDecisive(bytesOf(req), req.body)
+  return req.located
+}
+
+/** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
+export function releaseBody(req: CallRequest): void {
+  req.body = {}
+  // Not by `delete`, after which each access to the request is slow.
+  req.bytes = undefined
+  req.located = undefined
+}
+
+/** Ours wins. The others are what the clients of the three dialects send by themselves. */
+const SESSION_HEADERS = ['x-svc-session-id', 'session-id', 'x-claude-code-session-id', 'x-session-id'] as const
+
+/**
+ * The run of an agent that a call belongs to, as its client names it; null when it names none, or not in 1 to 256
+ * visible ASCII characters.
+ */
+export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value)) return value
+  }
+  return null
+}

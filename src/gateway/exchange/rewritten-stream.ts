@@ -1,0 +1,100 @@
+import type { StreamFailure, StreamTranslator } from '../dialects/dialect.ts'
+import { makeSseDecoder } from '../dialects/sse/decode.ts'
+import type { SseEvent } from '../dialects/sse/decode.ts'
+import { encodeEvent } from '../dialects/sse/encode.ts'
+import { ChunkWriter, hasUnread } from './chunk-writer.ts'
+import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
+import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
+import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
+
+/**
+ * How long a backend may take to end a stream whose last event the caller has got. Most end it at once, and their
+ * connection can be used again.
+ */
+const MAX_TRAILER_MS = 250
+
+/**
+ * A stream whose events are decoded, rewritten and encoded again. It is kept alive while the backend is silent. A
+ * class, because thousands of these are open at once. `take` may throw `SseEventTooLarge`.
+ */
+export class RewrittenStream implements Relay, SilentStream {
+  /** Ends the call when the backend goes on after the caller's stream has ended. */
+  #ending: NodeJS.Timeout | null = null
+  readonly #exchange: RelayedExchange
+  readonly #rewrite: AnswerRewrite
+  readonly #translator: StreamTranslator
+  readonly #keepAlive: StreamKeepAlive
+  readonly #keepAliveSlot: number
+  readonly #decoder = makeSseDecoder()
+  readonly #writer: ChunkWriter
+  #hasBegun = false
+  #silentTicks = 0
+
+  constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, keepAlive: StreamKeepAlive) {
+    this.#exchange = exchange
+    this.#rewrite = rewrite
+    this.#translator = rewrite.stream()
+    this.#keepAlive = keepAlive
+    this.#writer = new ChunkWriter(exchange)
+    this.#keepAliveSlot = keepAlive.add(this)
+  }
+
+  take(chunk: Buffer): void {
+    this.#write(this.#decoder.push(chunk).flatMap((event) => this.#translator.push(event)))
+    const state = this.#translator.state()
+    if (state === 'ended') this.#ending ??= setTimeout(this.#endEarly, MAX_TRAILER_MS)
+    if (state !== 'failed') return
+    this.cut('cut', BACKEND_BROKE_OFF, 'said_so')
+    this.#exchange.abort()
+  }
+
+  end(): void {
+    this.#write(this.#translator.end())
+    if (this.#translator.state() === 'failed') return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
+    this.#exchange.res.end()
+    this.#exchange.finish('whole', null)
+  }
+
+  /** The caller has the whole answer, and the backend sends more than was asked for. */
+  readonly #endEarly = (): void => {
+    this.end()
+    this.#exchange.abort()
+  }
+
+  isComplete(): boolean {
+    return this.#translator.state() === 'ended'
+  }
+
+  cut(kind: 'cut' | 'ended', { message }: StreamFailure, reason: string): void {
+    const events = this.#translator.fail(message)
+    if (events.length > 0) this.#exchange.res.write(toBytes(events))
+    this.#exchange.finish(kind, reason)
+    breakConnection(this.#exchange.res)
+  }
+
+  stop(): void {
+    if (this.#ending) clearTimeout(this.#ending)
+    this.#keepAlive.remove(this.#keepAliveSlot, this)
+    this.#writer.stop()
+  }
+
+  tick(): void {
+    if (++this.#silentTicks < TICKS_OF_SILENCE) return
+    this.#silentTicks = 0
+    const { res } = this.#exchange
+    // A slow caller still has unread bytes, which keep its connection alive.
+    if (this.#translator.state() === 'open' && !hasUnread(res)) res.write(this.#rewrite.keepAlive(this.#hasBegun))
+  }
+
+  #write(events: readonly SseEvent[]): void {
+    if (events.length === 0) return
+    this.#hasBegun = true
+    this.#silentTicks = 0
+    this.#writer.write(toBytes(events))
+  }
+}
+
+function toBytes(events: readonly SseEvent[]): Buffer {
+  return Buffer.from(events.map(encodeEvent).join(''))
+}

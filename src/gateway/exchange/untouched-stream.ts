@@ -1,0 +1,54 @@
+import type { StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
+import { ChunkWriter } from './chunk-writer.ts'
+import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
+import type { Relay, RelayedExchange } from './relay.ts'
+
+/**
+ * A stream whose bytes pass unchanged, but for events that a filter removes. A class, because thousands of these are
+ * open at once.
+ */
+export class UntouchedStream implements Relay {
+  readonly #exchange: RelayedExchange
+  readonly #monitor: StreamMonitor
+  readonly #filter: StreamFilter | null
+  readonly #writer: ChunkWriter
+
+  constructor(exchange: RelayedExchange, monitor: StreamMonitor, filter: StreamFilter | null) {
+    this.#exchange = exchange
+    this.#monitor = monitor
+    this.#filter = filter
+    this.#writer = new ChunkWriter(exchange)
+  }
+
+  take(chunk: Buffer): void {
+    this.#pass(this.#filter ? this.#filter.push(chunk) : chunk)
+  }
+
+  #pass(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    this.#monitor.see(chunk)
+    this.#writer.write(chunk)
+  }
+
+  end(): void {
+    if (this.#filter) this.#pass(this.#filter.end())
+    if (!this.#monitor.hasEnded()) return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
+    this.#exchange.res.end()
+    this.#exchange.finish('whole', null)
+  }
+
+  isComplete(): boolean {
+    return false
+  }
+
+  cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
+    const event = this.#monitor.failure(failure)
+    if (event !== null) this.#exchange.res.write(event)
+    this.#exchange.finish(kind, reason)
+    breakConnection(this.#exchange.res)
+  }
+
+  stop(): void {
+    this.#writer.stop()
+  }
+}

@@ -1,0 +1,40 @@
+import type { RequestHandler } from 'express'
+import { newIdentifier } from '../../kernel/identifier.ts'
+import type { Logger } from '../../log.ts'
+import type { OnRequest } from './request-metrics.ts'
+import '../request.ts'
+
+/** Gives the request an id, which its answer and its log lines carry. */
+export const assignRequestId: RequestHandler = (req, res, next) => {
+  req.id = newIdentifier('req_')
+  res.setHeader('x-request-id', req.id)
+  res.setHeader('request-id', req.id)
+  next()
+}
+
+/**
+ * Logs one line for each request when its answer has ended, and passes it to `onRequest`. The logged path is the
+ * contract's, because the real one may contain a token.
+ */
+export function logRequests(log: Logger, onRequest?: OnRequest): RequestHandler {
+  return (req, res, next) => {
+    const startedAt = performance.now()
+    res.once('close', () => {
+      const ended = {
+        method: req.method,
+        route: req.contractPath ?? 'unknown',
+        status: res.statusCode,
+        ms: Math.round(performance.now() - startedAt),
+      }
+      onRequest?.(ended, req)
+      const fields = {
+        requestId: req.id,
+        ...ended,
+        ...(req.caller && { accountId: req.caller.accountId }),
+        ...(!res.writableFinished && { cut: true }),
+      }
+      log.info(fields, 'http.request')
+    })
+    next()
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { readPrices } from '../../gateway/prices/read-prices.ts'
+import type { PriceList } from '../../gateway/prices/read-prices.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import type { Logger } from '../../log.ts'
+import { replaceFile } from '../../private-files.ts'
+import type { Service } from '../compose.ts'
+
+/** The maximum number of mistakes that a message names. */
+const MAX_MISTAKES = 20
+
+/** The price file cannot be read or has mistakes. The message names them. */
+export class PricesFileError extends OperatorError {
+  override readonly name = 'PricesFileError'
+
+  constructor(file: string, mistakes: readonly string[]) {
+    const more = mistakes.length > MAX_MISTAKES ? [`and ${mistakes.length - MAX_MISTAKES} more`] : []
+    const lines = [...mistakes.slice(0, MAX_MISTAKES), ...more].map((line) => `  ${line}`)
+    super(`The price file ${file} was not applied:\n${lines.join('\n')}`)
+  }
+}
+
+type Needs = { readonly file: string; readonly service: Pick<Service, 'applyPrices'>; readonly log: Logger }
+
+/** Applies a price file, and resolves with a sentence. Rejects with a `PricesFileError`; then nothing changes. */
+export async function applyPricesFile({ file, service, log }: Needs): Promise<string> {
+  const { prices } = await loadPricesFile(file)
+  service.applyPrices(prices)
+  log.info({ file, models: prices.size }, 'prices.applied')
+  return `The price file ${file} was applied: it has prices of ${prices.size} models.`
+}
+
+/** Reads a price file. Rejects with a `PricesFileError`. */
+export async function loadPricesFile(file: string): Promise<{ readonly text: string; readonly prices: PriceList }> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new PricesFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
+  })
+  const read = readPrices(text)
+  if ('mistakes' in read) throw new PricesFileError(file, read.mistakes)
+  return { text, prices: read.prices }
+}
+
+/**
+ * Checks the list in `source` and puts it in the place of `file`. Resolves with the number of its models, and of those
+ * whose price is new or changed. Rejects with a `PricesFileError`, and then `file` stays as it was.
+ */
+export async function replacePricesFile(source: string, file: string): Promise<{ models: number; changed: number }> {
+  const { text, prices } = await loadPricesFile(source)
+  const before = await loadPricesFile(file).catch(() => null)
+  // Prices are no secret, and another user may run the service that reads them.
+  await mkdir(path.dirname(file), { recursive: true })
+  await replaceFile(file, text, 0o644)
+  const changed = [...prices].filter(([name, price]) => !isDeepStrictEqual(before?.prices.get(name), price))
+  return { models: prices.size, changed: changed.length }
+}

@@ -1,0 +1,117 @@
+import cluster from 'node:cluster'
+import type { Worker as Child } from 'node:cluster'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../config/values.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import type { Logger } from '../../log.ts'
+import { openManagement } from '../management.ts'
+import { metricsOfChildren, serveMetrics } from '../telemetry/metrics.ts'
+import { isFromChild } from './child-messages.ts'
+import type { ToChild } from './child-messages.ts'
+
+/** Several processes that serve one port, and this process above them. */
+export type Processes = {
+  /** As `Running.reload`, in one process after the other. Resolves with the answer of the first. */
+  reload(force?: boolean): Promise<string>
+  /** Stops all processes as `Running.stop` does, and waits for their end. */
+  stop(): Promise<void>
+}
+
+/** The first process could not start. It has printed why. */
+export class ProcessStartError extends OperatorError {
+  override readonly name = 'ProcessStartError'
+}
+
+/** The wait before a process that has ended is replaced doubles from the first to the second. */
+const [MIN_WAIT_MS, MAX_WAIT_MS] = [1000, 30_000]
+
+/** A process that has served for this long is replaced after the shortest wait. */
+const STABLE_MS = 60_000
+
+/**
+ * Starts SVC_PROCESSES processes that share the port, and replaces those that end. The first one starts alone, so that
+ * a mistake is reported once. This process serves the metrics of all of them, and the management socket.
+ */
+export async function openProcesses(config: Config, log: Logger): Promise<Processes> {
+  const { processes: count, managementSocket, host, metricsPort } = config
+  const stopping = new AbortController()
+  const first = await startFirst()
+  const metrics = metricsPort === null ? null : await serveMetrics(await metricsOfChildren(), host, metricsPort)
+  const keepers = Array.from({ length: count }, (_, at) => keepRunning(at === 0 ? first : null, stopping.signal, log))
+  const actions = { reload: (options: URLSearchParams) => reloadAll(options.has('force')) }
+  const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
+  return {
+    reload: (force = false) => reloadAll(force),
+    async stop() {
+      stopping.abort()
+      await management?.close()
+      for (const child of running()) tell(child, { type: 'stop' })
+      await Promise.all(keepers)
+      await metrics?.close()
+    },
+  }
+}
+
+/** Rejects with a `ProcessStartError` when the process ends before it listens. */
+async function startFirst(): Promise<Child> {
+  const child = cluster.fork()
+  const hasStarted = await Promise.race([
+    once(child, 'listening').then(() => true),
+    once(child, 'exit').then(() => false),
+  ])
+  if (!hasStarted) throw new ProcessStartError('The service could not start. The reason is above.')
+  return child
+}
+
+/** Keeps one process running until the service stops. */
+async function keepRunning(first: Child | null, stopping: AbortSignal, log: Logger): Promise<void> {
+  const hasStopped = () => stopping.aborted
+  let waitMs = MIN_WAIT_MS
+  for (let child = first ?? cluster.fork(); ; child = cluster.fork()) {
+    const { pid } = child.process
+    const startedAt = performance.now()
+    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    if (hasStopped()) return
+    if (performance.now() - startedAt >= STABLE_MS) waitMs = MIN_WAIT_MS
+    log.error({ pid, code, signal, replacedAfterMs: waitMs }, 'process.ended')
+    await sleep(waitMs, undefined, { signal: stopping }).catch(() => undefined)
+    if (hasStopped()) return
+    waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)
+  }
+}
+
+async function reloadAll(force: boolean): Promise<string> {
+  const answers: string[] = []
+  for (const child of running()) answers.push(await reloadOne(child, force))
+  return answers[0] ?? 'No process is running now. The next one reads the files when it starts.'
+}
+
+let lastId = 0
+
+function reloadOne(child: Child, force: boolean): Promise<string> {
+  const id = ++lastId
+  return new Promise((resolve, reject) => {
+    const settle = (run: () => void) => {
+      child.off('message', read)
+      child.off('exit', end)
+      run()
+    }
+    const read = (message: unknown) => {
+      if (!isFromChild(message) || message.id !== id) return
+      settle(() => (message.isApplied ? resolve(message.text) : reject(new Error(message.text))))
+    }
+    const end = () => settle(() => reject(new Error('A process has ended before it answered.')))
+    child.on('message', read)
+    child.on('exit', end)
+    tell(child, { type: 'reload', id, force })
+  })
+}
+
+function running(): Child[] {
+  return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined && child.isConnected()) as Child[]
+}
+
+function tell(child: Child, message: ToChild): void {
+  child.send(message)
+}

@@ -1,0 +1,73 @@
+import { createServer } from 'node:http'
+import type { Registry } from 'prom-client'
+import MetricsRegistry from 'prom-client/lib/registry.js'
+import { makeCounter } from '../../http/telemetry/call-histograms.ts'
+import type { Logger } from '../../log.ts'
+import { listenOn } from '../listener.ts'
+
+/** Opens an empty registry, to which the parts of the service add their metrics. */
+export function openMetrics(): Registry {
+  return new MetricsRegistry()
+}
+
+/** Adds the metrics of the Node process. A start does not wait for the many modules that they load. */
+export async function addProcessMetrics(registry: Registry): Promise<void> {
+  const { collectDefaultMetrics } = await import('prom-client')
+  collectDefaultMetrics({ register: registry })
+}
+
+/** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
+export function countEvents(log: Logger, registry: Registry): Logger {
+  const countEvent = makeCounter(registry, {
+    name: 'svc_events_total',
+    help: 'Log events by name.',
+    labelNames: ['event'],
+  })
+  const counting = (level: keyof Logger) => (fields: object, event: string) => {
+    // Requests have metrics of their own.
+    if (event !== 'http.request') countEvent(1, event)
+    log[level](fields, event)
+  }
+  return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
+}
+
+export type MetricsListener = { readonly port: number; close(): Promise<void> }
+
+/** What is shown at `/metrics`. */
+type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
+
+/** The metrics of all processes below this one, in sum. */
+export async function metricsOfChildren(): Promise<Metrics> {
+  const { AggregatorRegistry } = await import('prom-client')
+  const registry = new AggregatorRegistry()
+  return { metrics: () => registry.clusterMetrics(), contentType: registry.contentType }
+}
+
+/** Gives the metrics of this process to the one above it, which serves them. */
+export async function shareMetrics(registry: Registry): Promise<void> {
+  const { AggregatorRegistry } = await import('prom-client')
+  AggregatorRegistry.setRegistries([registry])
+  // Answers the questions of the process above.
+  new AggregatorRegistry()
+}
+
+/**
+ * Serves `/metrics` on a listener of its own, because metrics are for the operator only. Rejects with an
+ * `AddressError`.
+ */
+export async function serveMetrics(registry: Metrics, host: string, port: number): Promise<MetricsListener> {
+  const server = createServer((req, res) => {
+    if (req.url?.split('?')[0] !== '/metrics') return void res.writeHead(404).end()
+    registry.metrics().then(
+      (text) => void res.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => void res.writeHead(500).end(),
+    )
+  })
+  return {
+    port: await listenOn(server, host, port, 'SVC_METRICS_PORT'),
+    close(): Promise<void> {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}
