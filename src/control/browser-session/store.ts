@@ -128,8 +128,10 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
       SELECT device.id FROM replaced
       JOIN invitations invitation ON invitation.id = replaced.invitation_id
       JOIN ${of} signed_in ON signed_in.account_id = invitation.account_id
-      JOIN device_sessions device ON device.id = replaced.device_session_id
-      WHERE invitation.revoked_at IS NULL AND device.revoked_at IS NULL
+      -- With OFFSET 0, no plan reads all live device sessions.
+      JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) device
+        ON device.revoked_at IS NULL
+      WHERE invitation.revoked_at IS NULL
     ), begun AS (
       INSERT INTO browser_sessions (
         id, hash, invitation_id, device_session_id, created_at, authenticated_at, last_seen_at, idle_expires_at,

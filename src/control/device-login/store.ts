@@ -99,13 +99,14 @@ async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accou
 }
 
 async function cancelSurplus(db: PrismaClient, newId: string, accountId: string, now: Date): Promise<void> {
+  // By the account's invitations, so that no plan reads the logins of all accounts.
+  const isPending = sql`
+    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid)) AND status = 'pending'`
   // Never the new one: the clock of another process may be ahead.
   await db.$executeRaw`
     UPDATE device_logins SET status = 'cancelled', user_code = NULL
-    WHERE status = 'pending' AND id IN (
-      SELECT login.id FROM device_logins login JOIN invitations invitation ON invitation.id = login.invitation_id
-      WHERE invitation.account_id = ${accountId}::uuid AND login.id <> ${newId}::uuid
-        AND login.status = 'pending' AND login.expires_at > ${now}::timestamptz
-      ORDER BY login.created_at DESC, login.id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
-    )`
+    WHERE ${isPending} AND id = ANY (ARRAY(
+      SELECT id FROM device_logins WHERE ${isPending} AND id <> ${newId}::uuid AND expires_at > ${now}::timestamptz
+      ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
+    ))`
 }

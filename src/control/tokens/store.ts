@@ -215,11 +215,14 @@ const SESSION_COLUMNS = sql`
   session.notice_taken_at AS "noticeTakenAt", invitation.role, invitation.revoked_at AS "withdrawnAt",
   account.id AS "accountId", account.email, organization.name AS organization, team.name AS "teamName"`
 
-/** The account's other sessions that are alive, or that are of the same device. */
+/**
+ * The account's other live sessions, of the same device or not idle for too long. `OFFSET 0` keeps the plan from reading
+ * the live sessions of all accounts.
+ */
 const OTHERS = sql`(
   SELECT coalesce(json_agg(json_build_object(
     'id', other.id, 'deviceId', other.device_id, 'lastSeenAt', other.last_seen_at)), '[]')
-  FROM device_sessions other JOIN invitations membership ON membership.id = other.invitation_id
+  FROM invitations membership, LATERAL (SELECT * FROM device_sessions WHERE invitation_id = membership.id OFFSET 0) other
   WHERE membership.account_id = account.id AND other.id <> session.id AND other.revoked_at IS NULL
     AND (other.device_id = session.device_id OR other.idle_expires_at > session.created_at))`
 
