@@ -34,12 +34,16 @@ export type Log = Logger & {
   close(): Promise<boolean>
 }
 
-/** Opens the log on stdout: JSON lines, or readable ones on a terminal. Buffered lines are written at exit. */
-export async function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Promise<Log> {
+/**
+ * Opens the log on stdout: JSON lines, or readable ones on a terminal. Buffered lines are written at exit. With `pid`,
+ * each line says which of several processes has written it.
+ */
+export async function openLog(level: LogLevel, pid: number | null = null): Promise<Log> {
+  const { stdout } = process
   const stream = stdout.isTTY
-    ? (await import('pino-pretty')).default({ destination: stdout, ignore: 'pid,hostname', sync: true })
+    ? (await import('pino-pretty')).default({ destination: stdout, sync: true })
     : pino.destination({ dest: 1, sync: false, ...BUFFER })
-  const options = { level, timestamp: makeTimestamp(), base: null }
+  const options = { level, timestamp: makeTimestamp(), base: pid === null ? null : { pid } }
   const hooks = { streamWrite: (line: string) => line.replace(SECRET_PATTERN, '[secret]') }
   const log = pino({ ...options, hooks }, stream)
   const unredacted = pino(options, stream)

@@ -19,6 +19,9 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
       (database?.kind === 'embedded' || database?.kind === 'memory') &&
       'SVC_PROCESSES: an embedded database belongs to one process; several processes need postgresql://... in ' +
         'SVC_DATABASE_URL, or a gateway without a database',
+    config.metricsPort === config.port &&
+      config.port !== 0 &&
+      'SVC_METRICS_PORT: must not be the port of SVC_PORT, because metrics have a listener of their own',
     config.adminBackendHosts !== null &&
       config.encryptionKeys === null &&
       database?.kind === 'postgres' &&

@@ -10,7 +10,17 @@ export const text = z.string().trim().min(1, 'must not be blank')
 /** Marks a field whose value is a secret or contains one, so that it can also be given as a file. */
 const withSecret = <Field extends z.ZodType>(field: Field) => field.meta({ holdsSecret: true })
 
-export const secret = withSecret(text.transform((value) => new Secret(value)))
+/** A token or key that is sent in a header. */
+export const secret = withSecret(
+  text
+    .refine(isHeaderValue, 'must be printable ASCII without spaces, because it is sent in an HTTP header')
+    .transform((value) => new Secret(value)),
+)
+
+/** Whether a secret can be sent in a header. Calls with any other one would fail. */
+export function isHeaderValue(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value)
+}
 
 /** Keys of 32 bytes in base64, separated by commas or line breaks. The first one encrypts. */
 export const encryptionKeys = withSecret(
@@ -62,17 +72,24 @@ export const httpUrl = z
   )
   .refine((value) => !URL.canParse(value) || !new URL(value).search, 'must not have a query')
   .transform((value) => new URL(value))
-
-/** A public address without credentials, as text without slashes at the end. */
-export const publicUrl = httpUrl
   .refine((url) => !(url.username || url.password || url.hash), 'must not have credentials or a fragment')
-  .transform((url) => url.href.replace(/\/+$/, ''))
+
+/** A public address, as text without slashes at the end. */
+export const publicUrl = httpUrl.transform((url) => url.href.replace(/\/+$/, ''))
+
+/** The public address of pages, in the same form. */
+export const pagesUrl = publicUrl.refine(
+  (url) => new URL(url).pathname === '/',
+  'must have no path, because the pages and cookies of the service are at the root of a host',
+)
+
+const ENCODED = 'special characters of a password are percent-encoded, such as %23 for #'
 
 export const databaseUrl = withSecret(
   text.refine(
     (url) =>
       url === 'none' || url === 'memory:' || /^embedded:./.test(url) || hasScheme(url, ['postgres:', 'postgresql:']),
-    'must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none',
+    `must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none; ${ENCODED}`,
   ),
 )
 
@@ -80,12 +97,15 @@ export const mailUrl = withSecret(
   text.refine(
     (url) =>
       /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:', 'smtp+insecure:']) && new URL(url).hostname !== ''),
-    'must be smtp://HOST:PORT, smtps://HOST:PORT, smtp+insecure://HOST:PORT or outbox:DIRECTORY',
+    `must be smtp://HOST:PORT, smtps://HOST:PORT, smtp+insecure://HOST:PORT or outbox:DIRECTORY; ${ENCODED}`,
   ),
 )
 
 export const redisUrl = withSecret(
-  text.refine((url) => hasScheme(url, ['redis:', 'rediss:']), 'must be redis://HOST:PORT or rediss://HOST:PORT'),
+  text.refine(
+    (url) => hasScheme(url, ['redis:', 'rediss:']),
+    `must be redis://HOST:PORT or rediss://HOST:PORT; ${ENCODED}`,
+  ),
 )
 
 /** The longest path of a Unix socket that every system takes. */
@@ -122,7 +142,18 @@ function isProxy(item: string): boolean {
 }
 
 function hasScheme(url: string, schemes: readonly string[]): boolean {
-  return URL.canParse(url) && url.includes('://') && schemes.includes(new URL(url).protocol)
+  if (!URL.canParse(url) || !url.includes('://')) return false
+  const { protocol, username, password } = new URL(url)
+  return schemes.includes(protocol) && isPercentEncoded(username) && isPercentEncoded(password)
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isOrigin(value: string): boolean {

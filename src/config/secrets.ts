@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { Secret } from '../kernel/secret.ts'
+import { isHeaderValue } from './fields.ts'
 import { SECRET_SETTING_NAMES } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -58,7 +59,7 @@ function readSecretFile(file: string): ReturnType<ReadSecret> {
 
 /** A secret that cannot be the value of a header would fail each call. */
 function toSecret(value: string): ReturnType<ReadSecret> {
-  return /^[\x21-\x7e]+$/.test(value)
+  return isHeaderValue(value)
     ? { secret: new Secret(value) }
     : { mistake: 'names a secret with characters that an HTTP header cannot hold' }
 }

@@ -7,7 +7,7 @@ const SERVER = {
   SVC_ROLE: z.enum(['all', 'control-plane', 'gateway']).default('all'),
   SVC_HOST: text.default('127.0.0.1'),
   SVC_PORT: wholeNumber(0, 65_535).default(8787),
-  SVC_BASE_URL: publicUrl.optional(),
+  SVC_BASE_URL: field.pagesUrl.optional(),
   SVC_GATEWAY_URL: publicUrl.optional(),
   SVC_TRUST_PROXY: field.trustProxy.optional(),
   SVC_ALLOWED_ORIGINS: field.origins.optional(),

@@ -5,12 +5,12 @@ import { isDatabaseUnavailable } from '../database/errors.ts'
 import { makeDocsHandlers } from '../docs/routes.ts'
 import { createApp } from '../http/app.ts'
 import type { HttpApp } from '../http/app.ts'
-import { makeHealthHandlers } from '../http/health.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { makeRequestMetrics } from '../http/telemetry/request-metrics.ts'
 import type { OnRequest } from '../http/telemetry/request-metrics.ts'
 import { makeRequestTraces } from '../http/telemetry/request-traces.ts'
+import { makeHealthHandlers } from './health.ts'
 import type { Resources, RoleNeeds } from './roles.ts'
 
 /** The settings that the app needs. */

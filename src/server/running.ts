@@ -142,7 +142,7 @@ async function start(
 const PREPARE_AFTER_MS = 100
 
 async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
-  if (metrics && cluster.isWorker) await shareMetrics(metrics)
+  if (metrics && cluster.isWorker) shareMetrics(metrics)
   if (cluster.isWorker) return null
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeHealthHandlers } from '../../src/http/health.ts'
+import { makeHealthHandlers } from '../../src/server/health.ts'
 import { startService } from '../support/service.ts'
 
 describe('getReadiness', () => {

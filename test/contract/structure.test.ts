@@ -1,3 +1,4 @@
+import path from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { UPSTREAM_NAMES, WORKER_NAME } from '../../src/kernel/backend-name.ts'
@@ -64,6 +65,8 @@ const MAX_FILE_LINES = 300
 const MAX_FUNCTION_LINES = 60
 const MAX_IMPORTS = 20
 const MAX_COLUMNS = 120
+/** Enough for one file for each command. */
+const MAX_FOLDER_FILES = 24
 
 const sources = readSources()
 
@@ -235,6 +238,12 @@ describe('sizes', () => {
   it(`a file has at most ${MAX_FILE_LINES} lines`, () => {
     const lines = sources.map(({ file, tree }) => ({ file, count: tree.getLineStarts().length - 1 }))
     expect(lines.filter(({ count }) => count > MAX_FILE_LINES)).toEqual([])
+  })
+
+  it(`a folder has at most ${MAX_FOLDER_FILES} files`, () => {
+    const folders = Map.groupBy(sources, ({ file }) => path.dirname(file))
+    const large = [...folders].filter(([, files]) => files.length > MAX_FOLDER_FILES)
+    expect(large.map(([folder, files]) => `${folder}: ${files.length}`)).toEqual([])
   })
 
   it(`a line has at most ${MAX_COLUMNS} columns`, () => {

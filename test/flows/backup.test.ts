@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { appendFileSync, chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { moveData } from '../../src/database/embedded/backup.ts'
 import { blocksOf, readPage, ROOT } from '../support/documents.ts'
 import { newFolder, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
@@ -42,7 +43,9 @@ function runBlock(name: string): string {
   if (!block) throw new Error(`docs/operating.md has no block "sh run=${name}".`)
   const svc = `svc() { ${process.execPath} ${path.join(ROOT, 'src/start.js')} "$@"; }`
   const env = { ...settings(), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
-  const code = `set -eu\nsystemctl() { :; }\n${svc}\n${block.code.replaceAll('/var/backups', folder.path)}`
+  // The user of the service is the one that runs this test.
+  const commands = `systemctl() { :; }\nrunuser() { shift 3; "$@"; }\n${svc}`
+  const code = `set -eu\n${commands}\n${block.code.replaceAll('/var/backups', folder.path)}`
   return execFileSync('sh', ['-c', code], { cwd: folder.path, env, stdio: 'pipe', encoding: 'utf8' })
 }
 
@@ -85,5 +88,32 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     rmSync(path.join(folder.path, 'svc/2026-11-22'), { recursive: true })
     expect(() => runBlock('restore')).toThrow('is not a backup')
     expect(runBlock('backup')).toContain('The database is backed up in')
+  })
+
+  it.each<[string, (data: string) => void]>([
+    ['a byte was changed', (data) => appendFileSync(path.join(data, 'PG_VERSION'), '0')],
+    ['a file is missing', (data) => rmSync(path.join(data, 'global/pg_control'))],
+  ])('is not restored when %s', (_, damage) => {
+    const backup = path.join(folder.path, 'svc/2026-11-22')
+    const whole = path.join(folder.path, 'whole')
+    cpSync(backup, whole, { recursive: true })
+    damage(path.join(backup, 'data'))
+    expect(() => runBlock('restore')).toThrow(/The file data\/\S+ of the backup is missing or damaged/)
+    rmSync(backup, { recursive: true })
+    renameSync(whole, backup)
+  })
+
+  it.runIf(process.getuid?.() === 0)('is not restored into the directory of another user, which needs root', () => {
+    const directory = path.join(folder.path, 'db')
+    chownSync(directory, 65_534, 65_534)
+    expect(() => runBlock('restore')).toThrow('belongs to the user with the id 65534')
+    chownSync(directory, 0, 0)
+  })
+
+  it('leaves no copy behind when it cannot be moved to its place', async () => {
+    const copy = path.join(folder.path, 'copy')
+    mkdirSync(copy)
+    await expect(moveData(copy, '/dev/null/backup')).rejects.toThrow('ENOTDIR')
+    expect(existsSync(copy)).toBe(false)
   })
 })

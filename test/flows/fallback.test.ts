@@ -22,6 +22,16 @@ const fails = (status: number, headers: Record<string, string> = {}): Script =>
 
 const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
 
+/** A responses stream that fails before it has any part of an answer. */
+const announcesThenFails = (code: string): Script =>
+  streams(
+    [
+      { type: 'response.created', response: { id: 'resp_failed', status: 'in_progress' } },
+      { type: 'response.in_progress', response: { id: 'resp_failed', status: 'in_progress' } },
+      { type: 'response.failed', response: { id: 'resp_failed', status: 'failed', error: { code, message: 'no' } } },
+    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
+  )
+
 let a: TestUpstream
 let b: TestUpstream
 let c: TestUpstream
@@ -100,6 +110,15 @@ describe('the next backend is asked', () => {
     const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', true))
     expect([response.status, attemptsOf(response)]).toEqual([200, 'a=529,b=200'])
     expect(await response.text()).toMatch(/^event: message_start\n/)
+  })
+
+  it('when a responses stream announces an answer and then begins with an error', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'responses')
+    a.restart(announcesThenFails('rate_limit_exceeded'))
+    b.restart(saysHello('responses'))
+    const response = await gateway.post('/v1/responses', greeting('responses', 'any/model', true))
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=429,b=200'])
+    expect(await response.text()).not.toContain('resp_failed')
   })
 
   it('at most twice', async () => {
@@ -185,6 +204,21 @@ describe('when all backends fail', () => {
     expect(await response.json()).toMatchObject({ error: { message: 'slow down' } })
     expect(response.headers.get('retry-after')).toBe('1')
   })
+
+  it.each<[Dialect, Script]>([
+    ['chat', streams(['data: {"error":{"message":"no","code":"context_length_exceeded"}}\n\n'])],
+    ['responses', announcesThenFails('context_length_exceeded')],
+  ])(
+    'an error at the start of a translated %s stream is an error answer, also of the only one',
+    async (dialect, script) => {
+      serve([{ to: 'a' }], dialect)
+      a.restart(script)
+      const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', true))
+      expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([400, 'a', null])
+      expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(/^prompt is too long/) } })
+      await expect.poll(() => gateway.events.at(-1)).toMatchObject({ kind: 'failed', result: { status: 400 } })
+    },
+  )
 
   it('the call has one event with its attempts, and the log names them', async () => {
     const [first, second] = serve([{ to: 'a' }, { to: 'b' }])

@@ -55,6 +55,11 @@ describe('SVC_PROCESSES=2', () => {
     expect(await countHealth()).toBe(10)
   })
 
+  it('says in each line of the log which process has written it', () => {
+    const inLog = [...running.output().matchAll(/"pid":(\d+).*"service\.listening"/g)].map(([, pid]) => Number(pid))
+    expect(inLog.toSorted()).toEqual(childrenOf(running.pid).toSorted())
+  })
+
   it('applies the directory file in both processes, by signal and by command', async () => {
     const applied = () => running.output().match(/"directory\.applied"/g)?.length ?? 0
     expect(await askService(socket(), 'reload')).toContain('was applied')
@@ -66,7 +71,7 @@ describe('SVC_PROCESSES=2', () => {
     await writeFile(file(), 'organizations: []')
   })
 
-  it('replaces a process that was killed, and serves meanwhile', async () => {
+  it('replaces a process that was killed, serves meanwhile, and keeps what it has counted', async () => {
     const pids = childrenOf(running.pid)
     expect(pids).toHaveLength(2)
     process.kill(pids[0] ?? 0, 'SIGKILL')
@@ -75,7 +80,9 @@ describe('SVC_PROCESSES=2', () => {
       () => running.output(),
       (output) => output.includes('process.ended'),
     )
+    expect(await countHealth()).toBe(10)
     expect(await getHealth()).toBe(200)
+    expect(await countHealth()).toBe(11)
     await waitForValue('a third start', countListening, 3)
     expect(childrenOf(running.pid)).toHaveLength(2)
   })

@@ -65,9 +65,9 @@ describe('readConfig', () => {
     ],
     ['a limit of 0 is off', { SVC_LIMIT_ACCOUNT_STREAMS: '0' }, { callLimits: { streams: 640, accountStreams: 0 } }],
     [
-      'the base URL has no slashes at its end',
-      { SVC_BASE_URL: 'https://a.example/x//' },
-      { baseUrl: 'https://a.example/x' },
+      'public addresses have no slashes at their end',
+      { SVC_BASE_URL: 'https://a.example//', SVC_GATEWAY_URL: 'https://b.example/x//' },
+      { baseUrl: 'https://a.example', gatewayUrl: 'https://b.example/x' },
     ],
     ['the default base URL has the configured port', { SVC_PORT: '9000' }, { baseUrl: 'http://localhost:9000' }],
     [
@@ -101,6 +101,7 @@ describe('readConfig', () => {
     ['SVC_BASE_URL', 'https://user:pw@a.example'],
     ['SVC_BASE_URL', 'https://a.example?x=1'],
     ['SVC_BASE_URL', 'https://a.example#x'],
+    ['SVC_BASE_URL', 'https://a.example/x'],
     ['SVC_GATEWAY_URL', 'nowhere'],
     ['SVC_DATABASE_URL', 'mysql://db'],
     ['SVC_DATABASE_URL', 'embedded:'],
@@ -128,6 +129,13 @@ describe('readConfig', () => {
     ['SVC_TRUST_PROXY', '10.0.0.0/33'],
     ['SVC_TRUST_PROXY', '10.0.0.1,'],
     ['SVC_ADMIN_BACKEND_HOSTS', 'https://api.vendor.example'],
+    ['SVC_VENDORA_UPSTREAM_URL', 'https://user:pw@a.example'],
+    ['SVC_DATABASE_URL', 'postgresql://svc:100%@db/svc'],
+    ['SVC_REDIS_URL', 'redis://:100%zz@redis'],
+    ['SVC_MAIL_URL', 'smtp://svc:a#b@mail'],
+    ['SVC_MAIL_URL', 'smtp://svc:100%@mail'],
+    ['SVC_UPSTREAM_BEARER_TOKEN', 'Bearer abc'],
+    ['SVC_VENDORB_UPSTREAM_API_KEY', 'schl\u00fcssel'],
     ['SVC_ENCRYPTION_KEY', 'c2hvcnQ='],
     ['SVC_ENCRYPTION_KEY', `${'A'.repeat(43)}=,short`],
   ])('refuses %s=%s, naming the setting', (name, value) => {
@@ -201,6 +209,7 @@ describe('readConfig', () => {
         { SVC_DATABASE_URL: 'postgresql://db/svc', SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example' },
         'SVC_ENCRYPTION_KEY',
       ],
+      ['metrics at the port of the service', { SVC_PORT: '9000', SVC_METRICS_PORT: '9000' }, 'SVC_METRICS_PORT'],
       ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
     ])('%s', (_, env, name) => {
       expect(mistakesOf(env)).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])

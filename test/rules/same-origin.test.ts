@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import { describe, expect, it } from 'vitest'
+import { sameOrigin } from '../../src/control/same-origin.ts'
 import { ApiError } from '../../src/http/errors.ts'
-import { sameOrigin } from '../../src/http/same-origin.ts'
 
 const guard = sameOrigin(['https://svc.example.com', 'https://app.example.com'])
 

@@ -158,6 +158,18 @@ describe('the next step', () => {
     ['is not the local one after an error', 'a local', ['a=answered'], null],
     ['is not the local one when the first cannot be asked', 'a local', ['a=refused'], null],
     ['is the local one when the first cannot be reached', 'a local', ['a=unreachable'], 'local'],
+    [
+      'is the local one when one cannot be asked and the other cannot be reached',
+      'a b local',
+      ['a=refused', 'b=unreachable'],
+      'local',
+    ],
+    [
+      'is the local one at the last chance, which those that cannot be asked do not use up',
+      'a b c d local',
+      ['a=refused', 'b=unreachable', 'c=unreachable'],
+      'local',
+    ],
     ['is the second before the local one', 'a b local', ['a=unreachable'], 'b'],
     ['is the local one when the second is known to be unreachable', 'a b! local', ['a=unreachable'], 'local'],
     ['is the local one at once when all others are known to be unreachable', 'a! b! local', [], 'local'],

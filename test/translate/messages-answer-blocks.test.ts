@@ -217,7 +217,7 @@ describe('blocks', () => {
   })
 
   it('are blank only where the answer is nothing but white space', () => {
-    expect(fold(delta({ content: '\n' }), delta({}, 'stop')).content).toEqual([{ type: 'text', text: '\n' }])
+    expect(fold(delta({ content: '\n' }), delta({}, 'stop')).content).toMatchObject([{ type: 'text', text: '\n' }])
   })
 
   it('keep the white space of the text around it', () => {
@@ -229,7 +229,7 @@ describe('blocks', () => {
         delta({ content: ' b ' }),
         delta({}, 'stop'),
       ).content,
-    ).toEqual([{ type: 'text', text: '\n a\n b ' }])
+    ).toMatchObject([{ type: 'text', text: '\n a\n b ' }])
   })
 
   it('carry a refusal as text', () => {

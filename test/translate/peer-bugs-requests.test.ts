@@ -152,6 +152,7 @@ describe('tools', () => {
     expect(readObject(format).schema).toEqual({
       type: 'object',
       properties: { n: { type: 'integer', description: 'A number. minimum: 1' } },
+      additionalProperties: false,
     })
   })
 

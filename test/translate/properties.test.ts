@@ -62,6 +62,8 @@ const image = fc.constant<Part>({
   detail: null,
   path: 'p',
 })
+/** A schema that no dialect changes. */
+const CLOSED = { type: 'object', additionalProperties: false }
 const READ_TOOL: ToolRef = { kind: 'function', name: 'read', namespace: null }
 
 type Round = {
@@ -133,7 +135,7 @@ const request: fc.Arbitrary<NeutralRequest> = fc
     stop: [],
     sampling: { temperature, topP: null, topK: null, logprobs: null },
     reasoning: { effort: null, effortIsHint: false, show: null },
-    format: { kind: 'schema', name: 'output', description: null, schema: { type: 'object' }, strict: null },
+    format: { kind: 'schema', name: 'output', description: null, schema: CLOSED, strict: null },
     hints: { user: 'u', cacheKey: null, verbosity: null },
   }))
 

@@ -19,7 +19,7 @@ describe('the end', () => {
   it('always has both details of usage', () => {
     expect(finalResponse(stream(delta({ content: 'a' }, 'stop'), usage)).usage).toEqual({
       input_tokens: 10,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
       output_tokens: 4,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 14,

@@ -4,7 +4,7 @@ import { readConfig } from '../../config.ts'
 import {
   BackupError,
   backUpStopped,
-  checkData,
+  completeBackup,
   dataOf,
   moveData,
   prepareBackup,
@@ -17,26 +17,31 @@ import { requireSocket } from './reload.ts'
 /** `svc backup DIR`: copies the embedded database, whether the service runs or not, and checks that the copy opens. */
 export async function backUp(target: string): Promise<void> {
   const directory = requireEmbedded()
-  if (!existsSync(dataOf(directory))) throw new BackupError(`There is no database in ${directory}.`)
+  if (!existsSync(dataOf(directory))) {
+    throw new BackupError(`There is no database in ${directory}. Run this with the settings of the service.`)
+  }
   const backup = resolve(target)
   await prepareBackup(backup)
   await backUpStopped(directory, backup).catch(async (error: unknown) => {
     if (!(error instanceof DirectoryInUseError)) throw error
     await moveData(await askService(requireSocket(), 'backup'), backup)
   })
-  await checkData(dataOf(backup))
+  await completeBackup(backup)
   process.stdout.write(`The database is backed up in ${backup}. Protect it like a private key.\n`)
 }
 
 /** `svc restore DIR`: replaces the embedded database of a service that is not running by a backup. */
 export async function restore(source: string): Promise<void> {
-  const former = await restoreBackup(requireEmbedded(), resolve(source))
-  process.stdout.write(`The database is restored from ${source}.\n`)
+  const directory = requireEmbedded()
+  const former = await restoreBackup(directory, resolve(source))
+  process.stdout.write(`The database in ${directory} is restored from ${source}.\n`)
   if (former) process.stdout.write(`The former one is in ${former}. Delete it when you do not need it any more.\n`)
 }
 
 function requireEmbedded(): string {
   const { database } = readConfig()
   if (database?.kind === 'embedded') return resolve(database.directory)
-  throw new BackupError('SVC_DATABASE_URL names no embedded database. Back up a Postgres server with pg_dump.')
+  throw new BackupError(
+    'SVC_DATABASE_URL names no embedded database. Use pg_dump and pg_restore with a Postgres server.',
+  )
 }

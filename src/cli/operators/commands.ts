@@ -5,6 +5,7 @@
 import { Command } from 'commander'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { CommandTable, MakeCommand } from '../command-line.ts'
+import { toCommandError } from '../failures.ts'
 
 const makeServe: MakeCommand = () =>
   new Command('serve')
@@ -85,7 +86,7 @@ async function run(command: () => Promise<void>): Promise<void> {
   try {
     await command()
   } catch (error) {
-    console.error(error instanceof OperatorError ? error.message : error)
+    console.error(error instanceof OperatorError ? error.message : (toCommandError(error)?.message ?? error))
     // Open connections and timers would keep the process alive.
     process.exit(1)
   }

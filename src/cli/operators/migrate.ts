@@ -1,10 +1,14 @@
+import { resolve } from 'node:path'
 import { ConfigError, readConfig } from '../../config.ts'
+import { requireOwner } from '../../database/embedded/lock.ts'
 import { openDatabase } from '../../database/open.ts'
 
 /** `svc migrate`: brings the database up to this version and ends. Opening a database migrates it. */
 export async function migrateDatabase(): Promise<void> {
   const { database } = readConfig()
   if (!database) throw new ConfigError(['SVC_DATABASE_URL: names no database to migrate'])
+  const directory = database.kind === 'embedded' ? resolve(database.directory) : null
+  if (directory !== null) requireOwner(directory)
   await (await openDatabase(database)).close()
-  process.stdout.write('The database is up to date.\n')
+  process.stdout.write(`The database${directory === null ? '' : ` in ${directory}`} is up to date.\n`)
 }

@@ -15,7 +15,7 @@ import { interrupted } from './interrupt.ts'
  */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
-  const log = await openLog(config.logLevel)
+  const log = await openLog(config.logLevel, cluster.isWorker ? process.pid : null)
   // The service is loaded after the settings are read, so that a mistake in them shows at once.
   const serveHere = async () => {
     const { serve } = await import('../../server/serve.ts')

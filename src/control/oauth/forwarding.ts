@@ -4,7 +4,6 @@
  * the control plane. It forwards nothing else: no other route, no credential of the caller, and only listed headers.
  */
 import type { Request, Response } from 'express'
-import type { RoleRoutes } from '../../http/role.ts'
 import { smallBody } from '../../http/body.ts'
 import { contractOf } from '../../http/contract.ts'
 import type { Contract } from '../../http/contract.ts'
@@ -13,7 +12,8 @@ import type { Handlers, Reply } from '../../http/operation.ts'
 import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
-import { sameOrigin } from '../../http/same-origin.ts'
+import type { RoleRoutes } from '../../http/role.ts'
+import { sameOrigin } from '../same-origin.ts'
 import type { Discovery } from './routes.ts'
 import { toMetadata } from './rules.ts'
 

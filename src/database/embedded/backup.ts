@@ -3,7 +3,8 @@ import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { makePrivateDirectory } from '../../private-files.ts'
-import { lockDataDirectory } from './lock.ts'
+import { findDamagedFile, writeSums } from './backup-sums.ts'
+import { lockDataDirectory, requireOwner } from './lock.ts'
 
 /** An embedded database cannot be backed up or restored. The message says what to do. */
 export class BackupError extends OperatorError {
@@ -28,12 +29,19 @@ export async function backUpStopped(directory: string, backup: string): Promise<
   }
 }
 
-/** Moves a finished copy into the backup, also from another file system. */
+/** Moves a copy into the backup, also to another file system. When that fails, the copy is removed. */
 export async function moveData(copy: string, backup: string): Promise<void> {
-  await rename(copy, dataOf(backup)).catch(async () => {
-    await copyData(copy, dataOf(backup))
-    await rm(copy, { recursive: true })
-  })
+  try {
+    await rename(copy, dataOf(backup)).catch(() => copyData(copy, dataOf(backup)))
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+  }
+}
+
+/** Opens the copy in a backup, and writes its checksums. Rejects with a `BackupError` when it cannot be opened. */
+export async function completeBackup(backup: string): Promise<void> {
+  await checkData(dataOf(backup))
+  await writeSums(backup)
 }
 
 /** Creates the directory of a new backup. Its database contains secrets, so no other user may read it. */
@@ -45,18 +53,20 @@ export async function prepareBackup(backup: string): Promise<void> {
 
 /**
  * Replaces the database by a backup, and resolves with where the former one is now; null when there was none. Throws a
- * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup cannot be opened.
+ * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup is damaged or cannot be opened.
  */
 export async function restoreBackup(path: string, backup: string): Promise<string | null> {
   if (!existsSync(dataOf(backup))) throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
   const directory = resolve(path)
+  requireOwner(directory)
   await makePrivateDirectory(directory)
   const unlock = lockDataDirectory(directory)
   try {
+    const damaged = await findDamagedFile(backup)
+    if (damaged !== null)
+      throw new BackupError(`The file ${damaged} of the backup is missing or damaged. Use another backup.`)
     const copy = join(directory, 'data.restored')
-    await rm(copy, { recursive: true, force: true })
-    await copyData(dataOf(backup), copy)
-    await checkData(copy)
+    await copyAndCheck(dataOf(backup), copy)
     const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
     if (former) await rename(dataOf(directory), former)
     await rename(copy, dataOf(directory))
@@ -66,8 +76,21 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   }
 }
 
+/** Copies a database, and opens the copy. When one of both fails, the copy is removed. */
+async function copyAndCheck(data: string, copy: string): Promise<void> {
+  try {
+    // One that was left by a process that was killed.
+    await rm(copy, { recursive: true, force: true })
+    await copyData(data, copy)
+    await checkData(copy)
+  } catch (error) {
+    await rm(copy, { recursive: true, force: true })
+    throw error
+  }
+}
+
 /** Opens a copy, which completes it: what the database had not written yet is in its log. */
-export async function checkData(data: string): Promise<void> {
+async function checkData(data: string): Promise<void> {
   try {
     const { PGlite } = await import('@electric-sql/pglite')
     const pglite = await PGlite.create(data)

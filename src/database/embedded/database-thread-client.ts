@@ -1,8 +1,8 @@
-import { getCompileCacheDir } from 'node:module'
-import { dirname, extname } from 'node:path'
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
 import { SlotList } from '../../kernel/slot-list.ts'
+import { threadEnvironment } from '../../kernel/thread-environment.ts'
 import { DatabaseCrashError } from '../client.ts'
 import type { ThreadCall, ThreadData, ThreadMessage, ThreadMethods } from './database-thread.ts'
 import { fromPlainError } from './plain-error.ts'
@@ -28,7 +28,7 @@ type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (e
 export function startDatabaseThread(directory: string | null): DatabaseThread {
   const file = new URL(`./database-thread${extname(import.meta.url)}`, import.meta.url)
   const workerData: ThreadData = { directory }
-  const worker = new Worker(file, { workerData, env: compileCacheEnv() })
+  const worker = new Worker(file, { workerData, env: threadEnvironment() })
   const waiting = new SlotList<Waiting>()
   const listeners = new Map<number, (payload: string) => void>()
   let lastSubscription = 0
@@ -88,13 +88,6 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
 }
 
 const CLOSED = 'PGlite is closed: the thread of the embedded database has ended.'
-
-/** The environment of the thread, which has only what makes it share the compile cache of its process. */
-function compileCacheEnv(): Record<string, string> {
-  const directory = getCompileCacheDir()
-  // Node adds a folder for its version.
-  return directory ? { NODE_COMPILE_CACHE: dirname(directory) } : {}
-}
 
 /** Prisma's adapter for the database of a thread. */
 export function makeThreadAdapter({ call }: DatabaseThread): SqlDriverAdapterFactory {

@@ -114,7 +114,13 @@ async function copyAside(pglite: PGlite, directory: string): Promise<string> {
   const left = (await readdir(directory)).filter((name) => name.startsWith(COPY_PREFIX))
   for (const name of left) await rm(join(directory, name), { recursive: true, force: true })
   const copy = join(directory, `${COPY_PREFIX}${process.pid}`)
-  await pglite.transaction(() => copyData(dataOf(directory), copy))
+  await pglite
+    .transaction(() => copyData(dataOf(directory), copy))
+    .catch(async (error: unknown) => {
+      // A disk that is full would stay full.
+      await rm(copy, { recursive: true, force: true })
+      throw error
+    })
   return copy
 }
 

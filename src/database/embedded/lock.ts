@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -24,7 +24,7 @@ const WAIT_MS = 500
  * system, but its SQLite has: the lock is that of an empty SQLite database.
  */
 export function lockDataDirectory(directory: string): () => void {
-  const lock = new DatabaseSync(join(directory, 'lock'), { timeout: WAIT_MS })
+  const lock = openLock(directory)
   const ownerFile = join(directory, 'owner.pid')
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
@@ -37,6 +37,28 @@ export function lockDataDirectory(directory: string): () => void {
     rmSync(ownerFile, { force: true })
     lock.close()
   }
+}
+
+function openLock(directory: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(directory, 'lock'), { timeout: WAIT_MS })
+  } catch (cause) {
+    const message = `The database directory ${directory} cannot be written: ${String(cause)}. Run this as its owner.`
+    throw new OperatorError(message, { cause })
+  }
+}
+
+/**
+ * Throws an `OperatorError` when the directory exists and another user owns it. What root creates there, the service
+ * could not read.
+ */
+export function requireOwner(directory: string): void {
+  const owner = statSync(directory, { throwIfNoEntry: false })?.uid
+  if (owner === undefined || !process.getuid || process.getuid() === owner) return
+  throw new OperatorError(
+    `The database directory ${directory} belongs to the user with the id ${owner}, and the service could not read ` +
+      'what another user creates there. Run this as that user, for example with "runuser".',
+  )
 }
 
 /** Whether SQLite reports that the database is locked (SQLITE_BUSY). */

@@ -105,7 +105,10 @@ async function changeTeam(tx: Transaction, { id, models, ...row }: TeamRow, want
   const gone = models.filter((model) => !wanted.models.includes(model))
   await tx.teamModel.deleteMany({ where: { teamId: id, modelId: { in: gone } } })
   const added = wanted.models.filter((model) => !models.includes(model))
-  await tx.teamModel.createMany({ data: added.map((modelId) => ({ teamId: id, modelId })) })
+  await allowModels(
+    tx,
+    added.map((modelId) => ({ teamId: id, modelId })),
+  )
 }
 
 async function addTeams(tx: Transaction, added: readonly WantedTeam[], now: Date): Promise<[string, string][]> {
@@ -126,8 +129,21 @@ async function addTeams(tx: Transaction, added: readonly WantedTeam[], now: Date
   const allowed = added.flatMap((team) =>
     team.models.map((modelId) => ({ teamId: idOf.get(formatTeamName(team)) ?? '', modelId })),
   )
-  for (const batch of batchesOf(allowed)) await tx.teamModel.createMany({ data: batch })
+  await allowModels(tx, allowed)
   return ids
+}
+
+/** Each statement takes columns as arrays: with a parameter for each value, 100,000 rows take five seconds longer. */
+async function allowModels(tx: Transaction, allowed: readonly { teamId: string; modelId: string }[]): Promise<void> {
+  for (const batch of batchesOf(allowed)) {
+    const teamIds = batch.map(({ teamId }) => teamId)
+    const modelIds = batch.map(({ modelId }) => modelId)
+    await tx.$executeRaw`
+      INSERT INTO team_models (team_id, model_id)
+      SELECT unnest(${teamIds}::uuid[]), unnest(${modelIds}::text[])`
+    // Other work of this process runs between two batches.
+    await setImmediate()
+  }
 }
 
 function teamEvent(kind: string, team: Pick<TeamRow, 'id' | 'organization' | 'name'>, now: Date) {

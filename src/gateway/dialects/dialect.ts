@@ -40,6 +40,8 @@ export type DialectTraits = {
    * where vendors report errors after a status of 200.
    */
   readonly readErrorEvent: (event: SseEvent) => Failure | null
+  /** Whether an event of a backend's stream comes before the answer, so that an error may still follow at once. */
+  readonly isPreamble: (event: SseEvent) => boolean
   /** The request that finds out whether an engine supports this dialect; null for chat, which every engine supports. */
   readonly nativeProbe: NativeProbe | null
   /** Whether a request refers to state that only the server of an earlier answer has. */

@@ -122,6 +122,10 @@ export type HostedTool = {
   readonly webSearch: boolean
   /** The only domains to search; null allows all. */
   readonly domains: readonly string[] | null
+  /** Domains not to search, which only messages backends know. */
+  readonly blockedDomains: readonly string[]
+  /** False: pages may come from the vendor's index only, which only responses backends can promise. */
+  readonly isLive: boolean
   /** Where the user is, in the form that both dialects have; null when the client did not say so. */
   readonly location: Json | null
   /** It is the only tool of the request, so the request makes no sense without it. */

@@ -127,8 +127,11 @@ function translateWhole(
   { reader, stages, writer }: Pipeline,
   body: unknown,
 ): { readonly answer: Json } | { readonly failed: Failure } {
-  const events = passStages(stages, reader.whole(body))
+  const given = reader.whole(body)
+  const events = passStages(stages, given)
   const end = events.find(({ type }) => type === 'finish' || type === 'fail')
   if (end?.type === 'fail') return { failed: end.failure }
-  return { answer: writer.whole(events) }
+  const usage = given.find((event) => event.type === 'finish')?.usage ?? null
+  // A stage that ends the answer early does not know the usage yet.
+  return { answer: writer.whole(events.map((event) => (event.type === 'finish' ? { ...event, usage } : event))) }
 }

@@ -14,7 +14,7 @@ type Needs = {
   /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
   /** The backend's dialect. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
   readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
@@ -24,9 +24,13 @@ type Needs = {
 /** A first event that is larger than this is content and not an error. */
 const MAX_HELD_BYTES = 64 * 1024
 
+/** The events before an answer repeat the instructions and the tools of the request. */
+const MAX_HELD_PREAMBLE_BYTES = 512 * 1024
+
 /**
  * Holds a stream back until its first event is there, because vendors report errors in it after a status of 200. The
- * head is sent with the first event, or when a keep-alive is due.
+ * head is sent with the first event, or when a keep-alive is due. Where an error can become another answer, the events
+ * before the answer are held too.
  */
 export class StreamOpening implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
@@ -36,6 +40,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #keepAliveSlot: number
   #held: Buffer[] = []
   #heldBytes = 0
+  #hasPreamble = false
   #ticks = 0
 
   constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
@@ -49,11 +54,23 @@ export class StreamOpening implements Relay, SilentStream {
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     const isContent = this.#held.length === 1 && isNoEvent(chunk)
-    if (isContent || this.#heldBytes > MAX_HELD_BYTES) return void this.#start()
-    const [first] = this.#decoder.push(chunk)
-    if (!first) return
-    const failure = this.#needs.backendDialect.readErrorEvent(first)
-    if (!failure || !this.#stopsAt(failure, first.data)) this.#start()
+    const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
+    if (isContent || this.#heldBytes > limit) return void this.#start()
+    const { readErrorEvent, isPreamble } = this.#needs.backendDialect
+    for (const event of this.#decoder.push(chunk)) {
+      if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
+      else {
+        const failure = readErrorEvent(event)
+        if (!failure || !this.#stopsAt(failure, event.data)) this.#start()
+        return
+      }
+    }
+  }
+
+  /** Whether the caller can get another answer than this stream. */
+  #canReplace(): boolean {
+    const { keepsErrors, rewrite } = this.#needs
+    return keepsErrors === 'all' || (rewrite?.isTranslated ?? false)
   }
 
   end(): void {
@@ -92,7 +109,8 @@ export class StreamOpening implements Relay, SilentStream {
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     if (failure.kind === 'account') {
       this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-    } else if (isKept(keepsErrors, isReasoningRefused)) {
+    } else if (isKept(keepsErrors, isReasoningRefused) || this.#canReplace()) {
+      // Agents react to the status of an error, such as 400 for a prompt that is too long, and not to an error event.
       const answer = toFailureAnswer(dialect, failure)
       this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     } else return false

@@ -20,8 +20,11 @@ export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Ste
 
   const mayBeReached = (step: Step) =>
     (resultOf(step) ?? (step.isReachable ? 'answered' : 'unreachable')) !== 'unreachable'
-  const isOffline = steps.every((step) => step.isOfflineOnly || !mayBeReached(step))
-  const isLastChance = tried.length === MAX_ATTEMPTS - 1 && tried.every(({ result }) => result === 'unreachable')
+  const others = steps.filter(({ isOfflineOnly }) => !isOfflineOnly)
+  // A backend that cannot be asked says nothing about the network.
+  const asked = others.filter((step) => resultOf(step) !== 'refused')
+  const isOffline = (asked.length > 0 || others.length === 0) && !asked.some(mayBeReached)
+  const isLastChance = sent.length === MAX_ATTEMPTS - 1 && sent.every(({ result }) => result === 'unreachable')
   return (isOffline || isLastChance ? (forOffline ?? usual) : usual) ?? null
 }
 

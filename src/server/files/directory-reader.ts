@@ -2,6 +2,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { readDirectoryFile } from '../../directory/rules.ts'
 import type { Directory } from '../../directory/rules.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
+import { threadEnvironment } from '../../kernel/thread-environment.ts'
 
 type Read = { directory: Directory } | { mistakes: string[] }
 
@@ -30,7 +31,7 @@ function hasCredentials({ backends }: Directory, readSecret: ReadSecret): boolea
 function readInWorker(text: string): Promise<Read> {
   return new Promise((resolve, reject) => {
     // This module again, so that the packed service has no second file to find.
-    const worker = new Worker(new URL(import.meta.url), { workerData: { task: TASK, text }, env: {} })
+    const worker = new Worker(new URL(import.meta.url), { workerData: { task: TASK, text }, env: threadEnvironment() })
     worker.once('message', resolve)
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('The thread that reads the directory file has ended.')))

@@ -1,25 +1,53 @@
-/** What the process above the others sends to them. */
-export type ToChild =
-  { readonly type: 'stop' } | { readonly type: 'reload'; readonly id: number; readonly force: boolean }
+import type { Worker as Child } from 'node:cluster'
 
-/** The answer to `reload`: what has changed, or why nothing has. */
-export type FromChild = {
-  readonly type: 'reloaded'
-  readonly id: number
-  readonly isApplied: boolean
-  readonly text: string
-}
+/** What the process above the others sends to them. The answer to a question has its `id`. */
+export type ToChild = { readonly type: 'stop' } | (Question & { readonly id: number })
+
+type Question = { readonly type: 'reload'; readonly force: boolean } | { readonly type: 'metrics' }
+
+/** The answers: what a reload has changed, or why nothing has; and all metrics, in the form of prom-client. */
+export type FromChild =
+  | { readonly type: 'reloaded'; readonly id: number; readonly isApplied: boolean; readonly text: string }
+  | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly object[] }
 
 /** Whether a message is one of this service. Node.js and libraries use the same channel. */
 export function isToChild(message: unknown): message is ToChild {
-  return typeOf(message) === 'stop' || typeOf(message) === 'reload'
+  return ['stop', 'reload', 'metrics'].includes(typeOf(message))
 }
 
-/** The same as `isToChild`, in the other direction. */
-export function isFromChild(message: unknown): message is FromChild {
-  return typeOf(message) === 'reloaded'
+function isFromChild(message: unknown): message is FromChild {
+  return ['reloaded', 'metrics'].includes(typeOf(message))
 }
 
-function typeOf(message: unknown): unknown {
-  return typeof message === 'object' && message !== null && 'type' in message ? message.type : null
+function typeOf(message: unknown): string {
+  return typeof message === 'object' && message !== null && 'type' in message ? String(message.type) : ''
+}
+
+let lastId = 0
+
+/** Asks a process. Resolves with its answer, or with null when it ends first or takes longer than `maxMs`. */
+export function ask(child: Child, question: Question, maxMs?: number): Promise<FromChild | null> {
+  const id = ++lastId
+  return new Promise((resolve) => {
+    const settle = (answer: FromChild | null) => {
+      clearTimeout(timer)
+      child.off('message', read)
+      child.off('exit', end)
+      resolve(answer)
+    }
+    const read = (message: unknown) => {
+      if (isFromChild(message) && message.id === id) settle(message)
+    }
+    const end = () => settle(null)
+    const timer = maxMs === undefined ? undefined : setTimeout(end, maxMs)
+    child.on('message', read)
+    child.on('exit', end)
+    tell(child, { ...question, id })
+  })
+}
+
+/** Sends a message to a process. One that is just ending does not get it. */
+export function tell(child: Child, message: ToChild): void {
+  // Without a callback, a message that cannot be sent would end this process.
+  child.send(message, () => undefined)
 }

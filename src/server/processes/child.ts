@@ -12,7 +12,7 @@ export async function obeyParent(starting: Promise<Pick<Running, 'reload'>>): Pr
     process.on('message', (message) => {
       if (!isToChild(message)) return
       if (message.type === 'stop') resolve()
-      else void reload(starting, message)
+      if (message.type === 'reload') void reload(starting, message)
     })
   })
   await starting

@@ -6,9 +6,9 @@ import type { Config } from '../../config/values.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
-import { metricsOfChildren, serveMetrics } from '../telemetry/metrics.ts'
-import { isFromChild } from './child-messages.ts'
-import type { ToChild } from './child-messages.ts'
+import { serveMetrics } from '../telemetry/metrics.ts'
+import { ask, tell } from './child-messages.ts'
+import { openMetricsOfChildren } from './metrics-of-children.ts'
 
 /** Several processes that serve one port, and this process above them. */
 export type Processes = {
@@ -37,7 +37,8 @@ export async function openProcesses(config: Config, log: Logger): Promise<Proces
   const { processes: count, managementSocket, host, metricsPort } = config
   const stopping = new AbortController()
   const first = await startFirst()
-  const metrics = metricsPort === null ? null : await serveMetrics(await metricsOfChildren(), host, metricsPort)
+  const metrics =
+    metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running), host, metricsPort)
   const keepers = Array.from({ length: count }, (_, at) => keepRunning(at === 0 ? first : null, stopping.signal, log))
   const actions = { reload: (options: URLSearchParams) => reloadAll(options.has('force')) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
@@ -81,37 +82,19 @@ async function keepRunning(first: Child | null, stopping: AbortSignal, log: Logg
   }
 }
 
+/** Rejects with the first refusal, and then the other processes go on with the former files. */
 async function reloadAll(force: boolean): Promise<string> {
   const answers: string[] = []
-  for (const child of running()) answers.push(await reloadOne(child, force))
+  for (const child of running()) {
+    const answer = await ask(child, { type: 'reload', force })
+    // The one that replaces a process that has ended reads the files when it starts.
+    if (answer?.type !== 'reloaded') continue
+    if (!answer.isApplied) throw new Error(answer.text)
+    answers.push(answer.text)
+  }
   return answers[0] ?? 'No process is running now. The next one reads the files when it starts.'
-}
-
-let lastId = 0
-
-function reloadOne(child: Child, force: boolean): Promise<string> {
-  const id = ++lastId
-  return new Promise((resolve, reject) => {
-    const settle = (run: () => void) => {
-      child.off('message', read)
-      child.off('exit', end)
-      run()
-    }
-    const read = (message: unknown) => {
-      if (!isFromChild(message) || message.id !== id) return
-      settle(() => (message.isApplied ? resolve(message.text) : reject(new Error(message.text))))
-    }
-    const end = () => settle(() => reject(new Error('A process has ended before it answered.')))
-    child.on('message', read)
-    child.on('exit', end)
-    tell(child, { type: 'reload', id, force })
-  })
 }
 
 function running(): Child[] {
   return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined && child.isConnected()) as Child[]
-}
-
-function tell(child: Child, message: ToChild): void {
-  child.send(message)
 }

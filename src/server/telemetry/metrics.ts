@@ -4,6 +4,8 @@ import MetricsRegistry from 'prom-client/lib/registry.js'
 import { makeCounter } from '../../http/telemetry/call-histograms.ts'
 import type { Logger } from '../../log.ts'
 import { listenOn } from '../listener.ts'
+import { isToChild } from '../processes/child-messages.ts'
+import type { FromChild } from '../processes/child-messages.ts'
 
 /** Opens an empty registry, to which the parts of the service add their metrics. */
 export function openMetrics(): Registry {
@@ -34,21 +36,17 @@ export function countEvents(log: Logger, registry: Registry): Logger {
 export type MetricsListener = { readonly port: number; close(): Promise<void> }
 
 /** What is shown at `/metrics`. */
-type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
+export type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
 
-/** The metrics of all processes below this one, in sum. */
-export async function metricsOfChildren(): Promise<Metrics> {
-  const { AggregatorRegistry } = await import('prom-client')
-  const registry = new AggregatorRegistry()
-  return { metrics: () => registry.clusterMetrics(), contentType: registry.contentType }
-}
-
-/** Gives the metrics of this process to the one above it, which serves them. */
-export async function shareMetrics(registry: Registry): Promise<void> {
-  const { AggregatorRegistry } = await import('prom-client')
-  AggregatorRegistry.setRegistries([registry])
-  // Answers the questions of the process above.
-  new AggregatorRegistry()
+/** Gives the metrics of this process to the one above it, which asks for them. */
+export function shareMetrics(registry: Registry): void {
+  process.on('message', (message) => {
+    if (!isToChild(message) || message.type !== 'metrics') return
+    void registry.getMetricsAsJSON().then((metrics) => {
+      const answer: FromChild = { type: 'metrics', id: message.id, metrics }
+      process.send?.(answer)
+    })
+  })
 }
 
 /**

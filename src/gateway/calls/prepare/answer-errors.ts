@@ -82,7 +82,7 @@ export function failureOf(body: Buffer, status: number | null = null): Failure {
 }
 
 /** Parses a body; undefined when it is not JSON or is nested too deep. */
-export function parseAnswer(body: Buffer): unknown {
+function parseAnswer(body: Buffer): unknown {
   const value = parseJson(body.toString('utf8'))
   return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
 }

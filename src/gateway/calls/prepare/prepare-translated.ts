@@ -13,7 +13,7 @@ import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import { bytesOf, exactBodyOf, sessionIdOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { failureOf, parseAnswer, readError, writeFailure, writeMisreported } from './answer-errors.ts'
+import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
 import type { AnsweredCall } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
 import type { PreparedCall, StepNeeds } from './prepared-call.ts'
@@ -90,7 +90,7 @@ function translateAnswers(call: AnsweredCall, { stream, whole }: AnswerTranslati
       const isError = answer.status >= 300
       if (isError && keepsStatus) return readError(call, dialect, answer)
       if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
-      const made = whole(parseAnswer(answer.body))
+      const made = whole(parseExactly(answer.body.toString('utf8')))
       if ('answer' in made) return toJsonAnswer({ status: answer.status, body: made.answer })
       return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
     },

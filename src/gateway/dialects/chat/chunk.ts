@@ -130,15 +130,24 @@ function readToolDelta(call: Json, position: number): ToolDelta {
   }
 }
 
+/** `prompt_cache_hit_tokens` is DeepSeek's, and `cached_tokens` beside the other counts Moonshot's. */
 function readUsage(value: unknown): AnswerUsage | null {
   if (!isObject(value)) return null
   const input = readObject(value.prompt_tokens_details)
+  const cached = input.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens
   return {
     input: readCount(value.prompt_tokens) ?? 0,
-    cached: readCount(input.cached_tokens) ?? 0,
+    cached: readCount(cached) ?? 0,
     written: readCount(input.cache_write_tokens) ?? 0,
     writtenLong: readCount(readObject(input.cache_write_tokens_details).ttl_12h_tokens) ?? 0,
-    output: readCount(value.completion_tokens) ?? 0,
-    reasoning: readCount(readObject(value.completion_tokens_details).reasoning_tokens) ?? 0,
+    ...readOutput(value),
   }
+}
+
+/** Some servers, such as xAI's, count the reasoning beside the completion. Their total shows that. */
+function readOutput(value: Json): Pick<AnswerUsage, 'output' | 'reasoning'> {
+  const output = readCount(value.completion_tokens) ?? 0
+  const reasoning = readCount(readObject(value.completion_tokens_details).reasoning_tokens) ?? 0
+  const isBeside = value.total_tokens === (readCount(value.prompt_tokens) ?? 0) + output + reasoning
+  return { output: isBeside ? output + reasoning : output, reasoning }
 }

@@ -1,5 +1,5 @@
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
-import { ENDED_EARLY } from '../failures/failure.ts'
+import { ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
 import { parseObject } from '../json/read-json.ts'
 import { renameEvent } from '../passing/rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
@@ -33,7 +33,7 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
       const read = readChatEvent(event)
       if (read.kind === 'error') return failWith(read.failure.message)
       if (read.kind === 'nothing') return []
-      if (read.kind === 'done') return started ? complete() : failWith('The backend ended its answer before it began.')
+      if (read.kind === 'done') return started ? complete() : failWith(NOT_BEGUN.message)
       started = true
       finished ||= read.finish !== null
       if (hidesUsage && read.usage && isUsageChunk(parseObject(event.data) ?? {})) return []

@@ -1,5 +1,5 @@
 import type { NewId } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
@@ -39,13 +39,11 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
 
   function complete(): AnswerEvent[] {
     if (over) return []
-    if (!started) return failWith(backendFailed('The backend ended its answer before it began.'))
+    if (!started) return failWith(NOT_BEGUN)
     if (finish !== null && GAVE_UP.has(finish)) return failWith(backendFailed('The backend gave up on its answer.'))
-    const cut = finish === 'length' || finish === 'content_filter'
+    const cut = CUT.has(finish ?? '')
     const closing = parts.end(cut)
-    if (!cut && parts.hasNamelessCall()) {
-      return [...closing, ...failWith(backendFailed('The model called a tool without naming it.'))]
-    }
+    if (!cut && parts.hasNamelessCall()) return [...closing, ...failWith(NAMELESS_CALL)]
     over = true
     const reason = judgeFinish(finish, stopSequence, parts.has)
     return [...closing, { type: 'finish', finish: reason, stopSequence, usage }]
@@ -66,15 +64,25 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   }
 }
 
-const GAVE_UP = new Set(['error', 'abort'])
+/** Besides the vendor's own: Zhipu's `network_error`, and DeepSeek's for an answer that its servers broke off. */
+const GAVE_UP = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
+
+/** The reasons of an incomplete answer; besides the vendor's own those of Mistral and Zhipu. */
+const CUT: ReadonlyMap<string, Finish> = new Map([
+  ['length', 'length'],
+  ['model_length', 'context'],
+  ['model_context_window_exceeded', 'context'],
+  ['content_filter', 'filter'],
+  ['sensitive', 'filter'],
+])
 
 function judgeFinish(
   finish: string | null,
   stopSequence: string | null,
   has: (kind: 'tool' | 'refusal') => boolean,
 ): Finish {
-  if (finish === 'length') return 'length'
-  if (finish === 'content_filter') return 'filter'
+  const incomplete = CUT.get(finish ?? '')
+  if (incomplete) return incomplete
   // Some engines report `stop` after a call. The agent would then stop instead of running its tools.
   if (has('tool')) return 'tools'
   if (has('refusal')) return 'refusal'

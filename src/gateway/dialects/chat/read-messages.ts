@@ -1,7 +1,7 @@
-import { readContentList } from '../parts/content-list.ts'
+import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
-import { readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
@@ -17,7 +17,7 @@ function readMessage(message: Json, path: string, hub: Hub): Turn {
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: 'system', path, parts: readContent(message.content, `${path}.content`) }
+      return { role: 'system', path, parts: requireTexts('system', readContent(message.content, `${path}.content`)) }
     case 'user':
       return { role: 'user', path, parts: readContent(message.content, `${path}.content`) }
     case 'assistant':
@@ -30,14 +30,20 @@ function readMessage(message: Json, path: string, hub: Hub): Turn {
 }
 
 function readAssistant(message: Json, path: string, hub: Hub): Part[] {
+  refuseUnsupported(message, path)
   const calls = readList(message.tool_calls).map(readObject)
   const refusal = readText(message.refusal)
   return [
     ...readReasoning(message, calls, hub).map((part) => ({ ...part, path })),
-    ...readContent(message.content ?? '', `${path}.content`),
+    ...requireTexts('assistant', readContent(message.content ?? '', `${path}.content`)),
     ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal, path } as const]),
     ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${String(at)}`)),
   ]
+}
+
+function refuseUnsupported({ function_call: called, audio }: Json, path: string): void {
+  if (isObject(called)) refuse(`${path}.function_call`, 'Calls are not read from this member: send them as tool_calls.')
+  if (isObject(audio)) refuse(`${path}.audio`, 'Audio is not kept here: send its transcript as content.')
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { ClientCall, Hub } from '../hub.ts'
-import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { requireSchema } from '../tools/schemas.ts'
 import { readMessages } from './read-messages.ts'
 import { makeChatWriter } from './write-answer.ts'
 
@@ -23,9 +24,7 @@ export function readChatRequest(body: Json, hub: Hub): ClientCall {
     choice: readChoice(body.tool_choice, tools),
     parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
     maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
-    stop: (typeof body.stop === 'string' ? [body.stop] : readList(body.stop)).filter(
-      (stop) => typeof stop === 'string',
-    ),
+    stop: typeof body.stop === 'string' ? [body.stop] : readTexts(body.stop),
     sampling: {
       temperature: typeof body.temperature === 'number' ? body.temperature : null,
       topP: typeof body.top_p === 'number' ? body.top_p : null,
@@ -84,7 +83,7 @@ function readFormat(value: unknown): OutputFormat | null {
     kind: 'schema',
     name: readName(name),
     description: readName(description),
-    schema,
+    schema: requireSchema(schema, 'response_format.json_schema.schema'),
     strict: typeof strict === 'boolean' ? strict : null,
   }
 }
@@ -92,7 +91,8 @@ function readFormat(value: unknown): OutputFormat | null {
 // ---- tools
 
 function readTool(tool: Json, path: string): Tool {
-  const { type } = tool
+  // Some clients leave the type of a function out.
+  const type = tool.type ?? 'function'
   if (type !== 'function' && type !== 'custom') {
     refuse(
       path,

@@ -23,6 +23,7 @@ export const CHAT: DialectTraits = {
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
   readErrorEvent: makeErrorReader(),
+  isPreamble: () => false,
   nativeProbe: null,
   needsStoredState: () => false,
   needsVendor: () => false,

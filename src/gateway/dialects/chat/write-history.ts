@@ -1,7 +1,7 @@
 import { toArguments } from '../tools/custom-tools.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
-import { toDocumentText } from '../parts/documents.ts'
+import { readableSource, toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
 import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
@@ -111,7 +111,7 @@ class History {
     const shown = parts.flatMap((part) => this.#show(part))
     const rest = shown.filter((part) => part.type !== 'text')
     const said = shown.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
-    const text = said === '' && rest.length > 0 ? 'The result is the image that follows.' : said
+    const text = said === '' && rest.length > 0 ? describeFollowing(rest) : said
     exchange.results.push({ role: 'tool', tool_call_id: toCallId(callId), content: failed ? `Error: ${text}` : text })
     exchange.user.push(...rest)
   }
@@ -141,7 +141,8 @@ class History {
   }
 
   #document(document: DocumentPart, path: string): ChatPart {
-    const { source, name, title } = document
+    const { name, title } = document
+    const source = readableSource(document.source)
     if (source.kind === 'text') return { type: 'text', text: toDocumentText(document, source.text) }
     if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'url') refuse(path, 'This model fetches no documents: send the data of the document.')
@@ -179,6 +180,11 @@ class History {
 
 function newExchange(): Exchange {
   return { texts: [], reasoning: [], calls: [], results: [], user: [] }
+}
+
+function describeFollowing(parts: readonly ChatPart[]): string {
+  const isImage = parts.every(({ type }) => type === 'image_url')
+  return `The result is the ${isImage ? 'image' : 'file'} that follows.`
 }
 
 function isEmpty({ texts, calls, results, user }: Exchange): boolean {

@@ -18,6 +18,9 @@ import { writeChatHistory } from './write-history.ts'
 /** The vendors' limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
 
+/** The vendors' limit for stop sequences. This gateway applies the others. */
+const MAX_STOPS = 4
+
 /** Writes a request in the chat dialect. Throws a refusal for what the model does not support. */
 export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
@@ -34,7 +37,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
     ...(sampling.topK !== null && caps.topK && { top_k: sampling.topK }),
     ...(sampling.logprobs && writeLogprobs(sampling.logprobs.top)),
-    ...(stop.length > 0 && { stop }),
+    ...(stop.length > 0 && { stop: stop.slice(0, MAX_STOPS) }),
     ...writeTools(offer, names, caps),
     ...(request.format && { response_format: writeFormat(request.format, caps) }),
     ...writeEffort(request.reasoning, caps),
@@ -45,7 +48,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   return {
     body,
     headers: {},
-    stops: [],
+    stops: stop.slice(MAX_STOPS).filter((sequence) => sequence !== ''),
     withheld: offer.withheld,
     makeAnswerReader: () => makeChatReader({ newId: hub.newId, names }),
   }

@@ -31,6 +31,12 @@ export function backendFailed(message: string): Failure {
 /** The failure of a stream that has an event whose data is not JSON. */
 export const NOT_JSON = backendFailed('The backend sent an event that is not JSON.')
 
+/** The failure of a stream whose last event comes first. */
+export const NOT_BEGUN = backendFailed('The backend ended its answer before it began.')
+
+/** The failure of an answer that has a call without the name of a tool. */
+export const NAMELESS_CALL = backendFailed('The model called a tool without naming it.')
+
 /** The failure of a stream that has no last event. */
 export const ENDED_EARLY = backendFailed('The backend ended its answer too early.')
 
@@ -56,16 +62,22 @@ export function readFailure(value: unknown, status: number | null = null): Failu
 const CREDENTIAL_REFUSED = 'The backend of this model refused the credential of this service. Tell its operator.'
 
 function kindOf(names: string, message: string, status: number | null): FailureKind {
-  if (CONTEXT_EXCEEDED.test(`${names} ${message}`)) return 'context'
+  const isRateLimit = status === 429 || /rate_limit|throttl/i.test(names)
+  if (CONTEXT_CODES.test(names) || (!isRateLimit && CONTEXT_EXCEEDED.test(message))) return 'context'
   if (isUnreadable(message)) return 'invalid'
   const named = KINDS.find(([pattern]) => pattern.test(names))
   return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
 }
 
+const CONTEXT_CODES = /context_length_exceeded|exceed_context_size/
+
+/**
+ * How servers say that a prompt is too long. A rate limit is never read like this: Bedrock says "too many tokens" of
+ * tokens in a minute.
+ */
 const CONTEXT_EXCEEDED = new RegExp(
   [
-    'context_length_exceeded',
-    'exceed_context_size',
+    CONTEXT_CODES.source,
     'maximum context length',
     'exceeds? the (available )?context',
     'context size has been exceeded',
@@ -73,6 +85,13 @@ const CONTEXT_EXCEEDED = new RegExp(
     'input length and',
     'too many tokens',
     "longer than the model's context",
+    // Bedrock, Google, xAI, Moonshot, MiniMax, LM Studio.
+    'input is too long for requested model',
+    'exceeds the maximum number of tokens',
+    'maximum prompt length is \\d',
+    'exceeded model token limit',
+    'context window exceeds limit',
+    'greater than the context length',
   ].join('|'),
   'i',
 )
@@ -87,7 +106,7 @@ function isUnreadable(message: string): boolean {
 /** Vendors' names of errors, in `type` or `code`. The first match decides. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/insufficient_quota|billing_error|billing_hard_limit/, 'quota'],
-  [/rate_limit/, 'rateLimit'],
+  [/rate_limit|throttl/i, 'rateLimit'],
   [/overloaded|slow_down/, 'overloaded'],
   [/request_too_large/, 'tooLarge'],
   [/authentication_error|permission_error|invalid_api_key|unauthorized/, 'account'],

@@ -18,6 +18,11 @@ export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** Returns the texts of a list; none for a value that is no list. */
+export function readTexts(value: unknown): readonly string[] {
+  return readList(value).filter((one) => typeof one === 'string')
+}
+
 /** Returns the value if it is a text, else an empty text. */
 export function readText(value: unknown): string {
   return typeof value === 'string' ? value : ''

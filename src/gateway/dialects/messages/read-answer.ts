@@ -1,11 +1,13 @@
 import { isMessage } from '../answer-shapes.ts'
-import { backendFailed, ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
+import type { NewId } from '../dialect.ts'
 import type { AnswerReader } from '../hub.ts'
 import { isObject, parseObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, AnswerUsage, Citation, Finish, OpenPart, WebPage } from '../neutral.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
+import type { PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -15,20 +17,21 @@ import type { ToolNames } from '../tools/tool-names.ts'
  * closed only at the next event, which shows whether a limit cut it off. Unknown events, and blocks of tools that the
  * vendor runs, are skipped.
  */
-export function makeMessagesReader({ names }: Needs): AnswerReader {
-  return new MessagesReader(names)
+export function makeMessagesReader(needs: Needs): AnswerReader {
+  return new MessagesReader(needs)
 }
 
-type Needs = { readonly names: ToolNames }
+type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 /** A search that the backend runs. Its result is a block of its own, which has the id of the search. */
 type Search = { readonly key: string; input: string }
 
 class MessagesReader implements AnswerReader {
   readonly #names: ToolNames
-  readonly #parts = makePartQueue()
+  readonly #parts: PartQueue
   readonly #signatures = new Map<string, AnswerSeal>()
-  readonly #calls = new Set<string>()
+  /** The arguments with which each call was opened. They count where no delta follows. */
+  readonly #calls = new Map<string, string>()
   readonly #citations = new Map<string, Citation[]>()
   readonly #searches = new Map<string, Search>()
   #usage: Json = {}
@@ -40,8 +43,9 @@ class MessagesReader implements AnswerReader {
   /** A call that has ended and is not closed yet. */
   #unclosed: string | null = null
 
-  constructor(names: ToolNames) {
+  constructor({ newId, names }: Needs) {
     this.#names = names
+    this.#parts = makePartQueue(newId)
   }
 
   push(event: SseEvent): AnswerEvent[] {
@@ -68,7 +72,11 @@ class MessagesReader implements AnswerReader {
   #closeCall(): AnswerEvent[] {
     const key = this.#unclosed
     this.#unclosed = null
-    return key === null ? [] : this.#parts.close(key, { cut: this.#reason !== null && CUT.has(this.#reason) })
+    if (key === null) return []
+    return this.#parts.close(key, {
+      cut: this.#reason !== null && CUT.has(this.#reason),
+      text: this.#calls.get(key) ?? '',
+    })
   }
 
   #openBlock(key: string, block: Json): AnswerEvent[] {
@@ -143,14 +151,12 @@ class MessagesReader implements AnswerReader {
   }
 
   #complete(): AnswerEvent[] {
-    if (this.#over) return []
+    if (!this.#started) return this.fail(NOT_BEGUN)
+    const isCut = this.#reason !== null && CUT.has(this.#reason)
     const explained =
       this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
-    const closing = [
-      ...this.#closeCall(),
-      ...this.#parts.end(this.#reason !== null && CUT.has(this.#reason)),
-      ...explained,
-    ]
+    const closing = [...this.#closeCall(), ...this.#parts.end(isCut), ...explained]
+    if (!isCut && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL)]
     this.#over = true
     const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
     return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: toUsage(this.#usage) }]
@@ -164,22 +170,26 @@ class MessagesReader implements AnswerReader {
     ]
   }
 
+  #start(): AnswerEvent[] {
+    if (this.#started) return []
+    this.#started = true
+    return [{ type: 'start' }]
+  }
+
   #take(event: Json): AnswerEvent[] {
     if (this.#over) return []
     const key = String(event.index)
     switch (event.type) {
       case 'message_start':
         this.#usage = withoutNulls(readObject(readObject(event.message).usage))
-        if (this.#started) return []
-        this.#started = true
-        return [{ type: 'start' }]
+        return this.#start()
       case 'content_block_start': {
         const block = readObject(event.content_block)
-        if (block.type === 'tool_use') this.#calls.add(key)
+        if (block.type === 'tool_use') this.#calls.set(key, JSON.stringify(readObject(block.input)))
         if (readName(block.signature) !== null) {
           this.#signatures.set(key, { kind: 'signed', data: readText(block.signature), before: null })
         }
-        return this.#openBlock(key, block)
+        return [...this.#start(), ...this.#openBlock(key, block)]
       }
       case 'content_block_delta':
         return this.#takeDelta(key, readObject(event.delta))
@@ -236,15 +246,10 @@ function replay(message: Json): Json[] {
   const blocks = readList(message.content).map(readObject)
   return [
     { type: 'message_start', message },
-    ...blocks.flatMap((block, index): Json[] => {
-      const delta = { type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) }
-      const args = block.type === 'tool_use' ? [{ type: 'content_block_delta', index, delta }] : []
-      return [
-        { type: 'content_block_start', index, content_block: block },
-        ...args,
-        { type: 'content_block_stop', index },
-      ]
-    }),
+    ...blocks.flatMap((block, index): Json[] => [
+      { type: 'content_block_start', index, content_block: block },
+      { type: 'content_block_stop', index },
+    ]),
     { type: 'message_delta', delta: { stop_reason, stop_sequence, stop_details }, usage },
     { type: 'message_stop' },
   ]
@@ -264,6 +269,7 @@ const FINISHES: ReadonlyMap<string, Finish> = new Map([
 
 function judgeFinish(reason: string | null, hasCalls: boolean): Finish {
   const finish = FINISHES.get(reason ?? '') ?? 'stop'
+  if (finish === 'tools' && !hasCalls) return 'stop'
   return finish === 'stop' && hasCalls ? 'tools' : finish
 }
 

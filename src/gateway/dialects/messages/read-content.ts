@@ -23,7 +23,9 @@ export function readMark({ cache_control: control }: Json): { mark?: CacheMark }
 /** Reads the content of a message as parts. */
 export function readParts(role: Turn['role'], content: unknown, path: string, hub: Hub): Part[] {
   const read = READERS[role]
-  return readBlocks(content, path).flatMap((block, at) => {
+  // A system message may have only settings.
+  const given = role === 'system' ? (content ?? []) : content
+  return readBlocks(given, path).flatMap((block, at) => {
     const place = `${path}.${String(at)}`
     const mark = readMark(block)
     return read(block, place, hub).map((part) => ({ path: place, ...part, ...mark }))

@@ -1,8 +1,18 @@
 import type { ClientCall, Hub } from '../hub.ts'
-import { isObject, parseObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import {
+  isObject,
+  parseObject,
+  readCount,
+  readList,
+  readName,
+  readObject,
+  readText,
+  readTexts,
+} from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { requireSchema } from '../tools/schemas.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { makeMessagesWriter } from './write-answer.ts'
 
@@ -17,7 +27,7 @@ export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
   for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
   const listed = readList(body.tools)
   const tools = listed.map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`, listed.length === 1))
-  const stop = readList(body.stop_sequences).filter((sequence) => typeof sequence === 'string')
+  const stop = readTexts(body.stop_sequences)
   const request: NeutralRequest = {
     stream: body.stream === true,
     turns: [...readSystem(body.system), ...readTurns(body.messages, hub)],
@@ -79,7 +89,13 @@ function readFormat(body: Json): OutputFormat | null {
   const format = readObject(body.output_config).format ?? body.output_format
   if (!isObject(format)) return null
   if (format.type !== 'json_schema') refuse('output_config.format', 'The output format must be json_schema.')
-  return { kind: 'schema', name: null, description: null, schema: format.schema, strict: null }
+  return {
+    kind: 'schema',
+    name: null,
+    description: null,
+    schema: requireSchema(format.schema, 'output_config.format.schema'),
+    strict: null,
+  }
 }
 
 function readReasoning(body: Json): ReasoningWish {
@@ -140,7 +156,7 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
   const name = readText(tool.name)
   const mark = readMark(tool)
   if (type !== 'custom') {
-    const domains = readList(tool.allowed_domains).filter((domain) => typeof domain === 'string')
+    const domains = readTexts(tool.allowed_domains)
     const webSearch = type.startsWith('web_search_')
     return {
       kind: 'hosted',
@@ -149,6 +165,8 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
       dialect: 'messages',
       webSearch,
       domains: domains.length > 0 ? domains : null,
+      blockedDomains: readTexts(tool.blocked_domains),
+      isLive: true,
       location: isObject(tool.user_location) ? tool.user_location : null,
       essential: isOnlyOne,
       path,

@@ -41,6 +41,7 @@ export const MESSAGES: DialectTraits = {
   failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
   readErrorEvent: makeErrorReader(),
+  isPreamble: ({ event }) => event === 'ping',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
   needsVendor: () => false,

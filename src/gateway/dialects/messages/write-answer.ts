@@ -25,7 +25,8 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
   let searches = 0
 
   const newMessage = (content: readonly Json[], end: MessageEnd): Json => {
-    return { id: hub.newId('msg_'), type: 'message', role: 'assistant', model: hub.model, content, ...end }
+    const head = { id: hub.newId('msg_'), type: 'message', role: 'assistant', model: hub.model }
+    return { ...head, content, diagnostics: null, ...end }
   }
 
   function toSearchEvents(event: CloseEvent): SseEvent[] {
@@ -72,9 +73,10 @@ export function messagesFailure(failure: Failure): SseEvent {
 }
 
 type MessageEnd = {
+  readonly container: null
   readonly stop_reason: string | null
   readonly stop_sequence: string | null
-  readonly stop_details?: Json
+  readonly stop_details: Json | null
   readonly usage: Json
 }
 
@@ -87,10 +89,11 @@ function toEnd(
   const isKnown = finish === 'stopSequence' && stopSequence !== null && stopSequences.includes(stopSequence)
   const stop_reason = finish === 'stopSequence' && !isKnown ? 'end_turn' : STOP_REASONS[finish]
   return {
+    container: null,
     stop_reason,
     stop_sequence: isKnown ? stopSequence : null,
-    ...(stop_reason === 'refusal' && { stop_details: { type: 'refusal', category: null, explanation: null } }),
-    usage: { ...toUsage(usage), ...(searches > 0 && { server_tool_use: { web_search_requests: searches } }) },
+    stop_details: stop_reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+    usage: { ...toUsage(usage), ...(searches > 0 && { server_tool_use: searchesOf(searches) }) },
   }
 }
 
@@ -105,27 +108,50 @@ const STOP_REASONS: Readonly<Record<Finish, string>> = {
   pause: 'pause_turn',
 }
 
-/** In this dialect `input_tokens` does not include cached tokens; in the neutral usage `input` does. */
+function searchesOf(count: number): Json {
+  return { web_search_requests: count, web_fetch_requests: 0 }
+}
+
+/**
+ * In this dialect `input_tokens` does not include cached tokens; in the neutral usage `input` does. Counts that are not
+ * known are null, because the vendor's types have every member.
+ */
 function toUsage(usage: AnswerUsage | null): Json {
   const { input = 0, cached = 0, written = 0, writtenLong = 0, output = 0, reasoning = 0 } = usage ?? {}
   const read = Math.min(cached, input)
   const stored = Math.min(written, input - read)
-  const details = { ephemeral_5m_input_tokens: stored - writtenLong, ephemeral_1h_input_tokens: writtenLong }
+  const long = Math.min(writtenLong, stored)
+  const details = { ephemeral_5m_input_tokens: stored - long, ephemeral_1h_input_tokens: long }
   return {
     input_tokens: input - read - stored,
     cache_creation_input_tokens: stored,
     cache_read_input_tokens: read,
     output_tokens: output,
-    ...(stored > 0 && { cache_creation: details }),
-    ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
+    cache_creation: stored > 0 ? details : null,
+    output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
+    server_tool_use: null,
+    service_tier: null,
+    inference_geo: null,
+    speed: null,
   }
 }
 
-const NOT_ENDED: MessageEnd = { stop_reason: null, stop_sequence: null, usage: toUsage(null) }
+const NOT_ENDED: MessageEnd = {
+  container: null,
+  stop_reason: null,
+  stop_sequence: null,
+  stop_details: null,
+  usage: toUsage(null),
+}
 
 function openBlock(part: OpenPart): Json {
-  if (part.kind === 'tool') return { type: 'tool_use', id: toCallId(part.id), name: part.tool.name, input: {} }
-  return part.kind === 'reasoning' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' }
+  if (part.kind === 'tool') return toToolUse(part, {})
+  if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' }
+  return { type: 'text', text: '', citations: null }
+}
+
+function toToolUse({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, input: Json): Json {
+  return { type: 'tool_use', id: toCallId(id), name: tool.name, input, caller: DIRECT }
 }
 
 /** Writes a whole block. A call that was cut off is left out, because its arguments are not a complete object. */
@@ -134,9 +160,9 @@ function wholeBlock(event: CloseEvent, hub: Hub): Json[] {
   if (part.kind === 'search') return writeSearch(event, hub)
   if (part.kind === 'reasoning') return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, hub) }]
   const citations = writeCitations(event, hub)
-  if (part.kind !== 'tool') return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
+  if (part.kind !== 'tool') return [{ type: 'text', text, citations: citations.length > 0 ? citations : null }]
   const input = parseExactly(text)
-  return input === null ? [] : [{ type: 'tool_use', id: toCallId(part.id), name: part.tool.name, input }]
+  return input === null ? [] : [toToolUse(part, input)]
 }
 
 function toDelta(part: OpenPart, text: string): Json {

@@ -1,5 +1,6 @@
 import { toArguments } from '../tools/custom-tools.ts'
-import { toBase64 } from '../parts/data-url.ts'
+import { requireFetchable, toBase64 } from '../parts/data-url.ts'
+import { readableSource } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
 import { parseExactly } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -35,9 +36,9 @@ export type Message = { readonly role: Turn['role']; readonly content: Json[] }
  * of one role are joined.
  */
 export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
+  // There must be a message, so of a conversation that has only system texts, the last one is not leading.
   const first = turns.findIndex(({ role }) => role !== 'system')
-  const leading = first === -1 ? turns : turns.slice(0, first)
-  const later = first === -1 ? [] : turns.slice(first)
+  const [leading, later] = [turns.slice(0, first), turns.slice(first)]
   const system = leading.flatMap(({ parts }) => parts.flatMap(writeText))
   for (const note of needs.notes) if (note !== null) system.push({ type: 'text', text: note })
   const history = new History(needs)
@@ -100,28 +101,38 @@ class History {
 
   /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
   #assistant(parts: readonly Part[]): void {
-    let exchange = this.#current()
-    if (exchange.user.length + exchange.results.length + exchange.system.length > 0) {
-      exchange = newExchange()
-      this.#exchanges.push(exchange)
-    }
+    const said: Json[] = []
+    const calls: string[] = []
     const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
     const moved = new Map<string, Json[]>()
     for (const part of parts) {
-      if (part.type === 'text' || part.type === 'refusal') exchange.said.push(...writeText(part))
+      if (part.type === 'text' || part.type === 'refusal') said.push(...writeText(part))
       if (part.type === 'reasoning') {
         const block = this.#reasoning(part)
         const before = part.seal?.before ?? null
         if (before !== null && ahead.has(toCallId(before))) {
           moved.set(toCallId(before), [...(moved.get(toCallId(before)) ?? []), ...block])
-        } else exchange.said.push(...block)
+        } else said.push(...block)
       }
       if (part.type === 'call') {
-        exchange.said.push(...(moved.get(toCallId(part.id)) ?? []), this.#call(part))
-        exchange.calls.add(part.id)
+        said.push(...(moved.get(toCallId(part.id)) ?? []), this.#call(part))
+        calls.push(part.id)
         ahead.delete(toCallId(part.id))
       }
     }
+    // A turn of which nothing is left must not come between a system message and the assistant's next one.
+    if (said.length === 0) return
+    const exchange = this.#ofAssistant()
+    exchange.said.push(...said)
+    for (const id of calls) exchange.calls.add(id)
+  }
+
+  #ofAssistant(): Exchange {
+    const current = this.#current()
+    if (current.user.length + current.results.length + current.system.length === 0) return current
+    const exchange = newExchange()
+    this.#exchanges.push(exchange)
+    return exchange
   }
 
   /** Writes reasoning of any model; the vendor decides whether this model can read it. */
@@ -183,12 +194,17 @@ class History {
     }
   }
 
-  #document({ source, name, title }: DocumentPart, path: string): Json {
+  #document(document: DocumentPart, path: string): Json {
+    const { name, title } = document
+    const source = readableSource(document.source)
     if (source.kind !== 'text' && !this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
+    if (source.kind === 'bytes' && source.mediaType !== 'application/pdf') refuse(path, PDF_ONLY)
     const called = title ?? name
     return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }
   }
 }
+
+const PDF_ONLY = 'This model reads only PDF files: send the text of the document, or convert it to PDF.'
 
 function newExchange(): Exchange {
   return { said: [], calls: new Set(), results: [], user: [], system: [] }
@@ -215,7 +231,7 @@ function writeText(part: Part): Json[] {
 }
 
 function writeSource(source: Source, path: string): Json {
-  if (source.kind === 'url') return { type: 'url', url: source.url }
+  if (source.kind === 'url') return { type: 'url', url: requireFetchable(source.url, path) }
   if (source.kind === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
   return { type: 'base64', media_type: source.mediaType, data: toBase64(source.base64, path) }
 }

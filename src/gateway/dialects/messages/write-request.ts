@@ -8,7 +8,7 @@ import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { refuse } from '../refusal.ts'
-import { describeConstraints, toObjectSchema } from '../tools/schemas.ts'
+import { toOutputSchema, toObjectSchema } from '../tools/schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
@@ -37,6 +37,8 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
   const isThinking = thinking !== null && thinking.type !== 'disabled'
   const stop = request.stop.filter((sequence) => sequence.trim() !== '')
+  // The vendor refuses blank stop sequences.
+  const blankStops = request.stop.filter((sequence) => sequence !== '' && sequence.trim() === '')
   const isAutomatic = caps.cacheMarks === 'automatic' && !hasMarks(asked)
   const body: Json = {
     model: hub.backendModel,
@@ -47,7 +49,7 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
     ...(request.stream && { stream: true }),
     ...(stop.length > 0 && { stop_sequences: stop }),
     ...(!isThinking && writeSampling(request, caps)),
-    ...writeTools(offer, names),
+    ...writeTools(offer, names, caps),
     ...(thinking && { thinking }),
     ...writeOutput(request.format, effort),
     ...(request.hints.user !== null && { metadata: { user_id: request.hints.user } }),
@@ -57,8 +59,8 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
     body,
     headers: { 'anthropic-version': '2023-06-01', ...beta },
     withheld: offer.withheld,
-    stops: [],
-    makeAnswerReader: () => makeMessagesReader({ names }),
+    stops: blankStops,
+    makeAnswerReader: () => makeMessagesReader({ newId: hub.newId, names }),
   }
 }
 
@@ -108,16 +110,17 @@ function endsWithoutReasoning(messages: readonly Message[]): boolean {
 
 function writeOutput(format: OutputFormat | null, effort: string | null): { output_config?: Json } {
   const schema =
-    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: describeConstraints(format.schema) } } : {}
+    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: toOutputSchema(format.schema) } } : {}
   const output = { ...(effort !== null && { effort }), ...schema }
   return Object.keys(output).length === 0 ? {} : { output_config: output }
 }
 
-function writeTools({ tools, search, mode, allowed, parallel }: ToolOffer, names: ToolNames): Json {
-  const written = tools.map((tool) => writeTool(tool, names.toName(tool)))
+function writeTools(offer: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
+  const { tools, search, mode, allowed, parallel } = offer
+  const written = tools.map((tool) => writeTool(tool, names.toName(tool), caps))
   if (search) {
     const domains = search.domains === null ? {} : { allowed_domains: search.domains }
-    const location = search.location === null ? {} : { user_location: search.location }
+    const location = search.location === null ? {} : { user_location: { type: 'approximate', ...search.location } }
     written.push({ type: 'web_search_20250305', name: 'web_search', ...domains, ...location })
   }
   if (written.length === 0) return {}
@@ -135,13 +138,14 @@ function writeChoice(name: string | null, mode: ToolOffer['mode'], parallel: boo
   return { tool_choice: { type: CHOICES[mode ?? 'auto'], ...disabled } }
 }
 
-function writeTool(tool: OfferedTool, name: string): Json {
+function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
   const isCustom = tool.kind === 'custom'
   const description = isCustom ? describeCustomTool(tool) : tool.description
   return {
     name,
     ...(description !== null && { description }),
     input_schema: isCustom ? INPUT_SCHEMA : toObjectSchema(tool.schema),
+    ...(tool.strict === true && caps.strictTools && { strict: true }),
     ...toMark(tool.mark),
   }
 }

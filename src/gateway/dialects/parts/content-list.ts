@@ -1,6 +1,6 @@
 import { isObject, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { CacheMark, Part, PartContent } from '../neutral.ts'
+import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
 /** Reads one part of a list. `path` is its place in the client's body, for refusals. */
@@ -15,6 +15,21 @@ export function readContentList(content: unknown, path: string, readPart: ReadPa
     const place = `${path}.${String(at)}`
     return { ...readPart(part, place), path: place, ...readBreakpoint(part) }
   })
+}
+
+/**
+ * Returns the parts of a turn that is not the user's. Throws a refusal for a part that is not text, because no other
+ * dialect has images or files in such a turn.
+ */
+export function requireTexts(role: Exclude<Turn['role'], 'user'>, parts: Part[]): Part[] {
+  const other = parts.find(({ type }) => type !== 'text' && type !== 'refusal')
+  if (other) refuse(other.path, TEXTS_ONLY[role])
+  return parts
+}
+
+const TEXTS_ONLY = {
+  system: 'A system prompt must be text: send other content in a message of the user.',
+  assistant: 'A message of the assistant must be text: send other content in a message of the user.',
 }
 
 /** The cache mark of a part, as both dialects write it. */

@@ -15,6 +15,11 @@ export function toUrl(source: Source, path: string): string {
   return source.kind === 'bytes' ? `data:${source.mediaType};base64,${toBase64(source.base64, path)}` : source.text
 }
 
+/** Returns a URL that a vendor can fetch. Throws a refusal for a data URL that is not base64. */
+export function requireFetchable(url: string, path: string): string {
+  return /^data:/i.test(url) ? refuse(path, 'The data URL is not base64: encode the bytes of the file.') : url
+}
+
 /** Returns the text if it is base64; else throws a refusal. */
 export function toBase64(base64: string, path: string): string {
   if (/[^A-Za-z0-9+/=\r\n]/.test(base64)) refuse(path, 'The data is not base64: encode the bytes of the file.')

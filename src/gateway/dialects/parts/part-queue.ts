@@ -1,3 +1,4 @@
+import type { NewId } from '../dialect.ts'
 import type { OpenPart, PartEnd, PartEvent } from '../neutral.ts'
 
 /**
@@ -17,6 +18,8 @@ export type PartQueue = {
   has(kind: OpenPart['kind']): boolean
   /** Whether there is a part with this key, open or closed. */
   knows(key: string): boolean
+  /** Whether a call has no name, so that it cannot be carried out. It is left out. */
+  hasNamelessCall(): boolean
 }
 
 type Entry = {
@@ -33,11 +36,19 @@ type Entry = {
 /**
  * Puts the parts of an answer in order. A backend may open several parts at once; the text of later parts then waits.
  * Text that is only white space, and reasoning without text and seal, are dropped, because vendors refuse them in a
- * history.
+ * history. A call without an id, or with that of another call, gets a new one.
  */
-export function makePartQueue(): PartQueue {
+export function makePartQueue(newId: NewId): PartQueue {
   const entries = new Map<string, Entry>()
   const waiting: Entry[] = []
+  const ids = new Set<string>()
+
+  function identify(part: OpenPart): OpenPart {
+    if (part.kind !== 'tool') return part
+    const id = part.id === '' || ids.has(part.id) ? newId('call_') : part.id
+    ids.add(id)
+    return { ...part, id }
+  }
 
   function advance(): PartEvent[] {
     const events: PartEvent[] = []
@@ -53,8 +64,9 @@ export function makePartQueue(): PartQueue {
   }
 
   return {
-    open(key, part) {
+    open(key, opened) {
       if (entries.has(key)) return []
+      const part = identify(opened)
       const entry: Entry = { part, text: '', sent: 0, isOpen: false, logprobs: [], sentLogprobs: 0, end: null }
       entries.set(key, entry)
       waiting.push(entry)
@@ -79,13 +91,15 @@ export function makePartQueue(): PartQueue {
     },
     has: (kind) => [...entries.values()].some((entry) => entry.isOpen && entry.part.kind === kind),
     knows: (key) => entries.has(key),
+    hasNamelessCall: () => [...entries.values()].some(({ part }) => isNameless(part)),
   }
 }
 
 function emit(entry: Entry, events: PartEvent[]): void {
   const { part } = entry
-  const hasNoText = part.kind === 'tool' || part.kind === 'search'
-  const isSubstantial = hasNoText || entry.text.trim() !== '' || Boolean(entry.end?.seal)
+  const hasNoText = (part.kind === 'tool' && !isNameless(part)) || part.kind === 'search'
+  const isSaid = part.kind !== 'tool' && (entry.text.trim() !== '' || Boolean(entry.end?.seal))
+  const isSubstantial = hasNoText || isSaid
   if (!entry.isOpen && isSubstantial) {
     entry.isOpen = true
     events.push({ type: 'open', part })
@@ -95,6 +109,10 @@ function emit(entry: Entry, events: PartEvent[]): void {
   events.push({ type: 'delta', part, text: entry.text.slice(entry.sent), ...(logprobs.length > 0 && { logprobs }) })
   entry.sent = entry.text.length
   entry.sentLogprobs = entry.logprobs.length
+}
+
+function isNameless(part: OpenPart): boolean {
+  return part.kind === 'tool' && part.tool.name === ''
 }
 
 function toClose({ part, text, logprobs }: Entry, { cut = false, seal = null, citations, found }: GivenEnd): PartEvent {

@@ -1,46 +1,58 @@
 import { isResponse } from '../answer-shapes.ts'
 import { readUrlCitations } from '../parts/citations.ts'
-import { backendFailed, ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
+import type { NewId } from '../dialect.ts'
 import type { AnswerReader } from '../hub.ts'
 import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
-import type { GivenEnd } from '../parts/part-queue.ts'
+import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
-/** Calls that the client must execute and that no other dialect has. */
-const CLIENT_RUN: ReadonlySet<unknown> = new Set([
-  'apply_patch_call',
-  'computer_call',
-  'local_shell_call',
-  'mcp_approval_request',
-  'shell_call',
+/** Calls that are translated, or that the vendor runs itself. */
+const HARMLESS_CALLS: ReadonlySet<string> = new Set([
+  ...['function_call', 'custom_tool_call', 'web_search_call'],
+  ...['code_interpreter_call', 'file_search_call', 'image_generation_call', 'mcp_call'],
 ])
+
+/** Whether an item is a call that the client must execute and that no other dialect has. */
+function isForeignCall({ type }: Json): boolean {
+  const name = readText(type)
+  return name === 'mcp_approval_request' || (name.endsWith('_call') && !HARMLESS_CALLS.has(name))
+}
+
+/** A response with one of these statuses is not over, or was given up. */
+const UNFINISHED: ReadonlySet<unknown> = new Set(['queued', 'in_progress', 'cancelled'])
 
 /**
  * Makes a reader for an answer of the responses dialect. A `done` event has the whole item, so text that was missing in
  * the deltas is added then. Unknown events, and items of tools that the vendor runs, are skipped.
  */
-export function makeResponsesReader({ names }: { readonly names: ToolNames }): AnswerReader {
-  return new ResponsesReader(names)
+export function makeResponsesReader(needs: Needs): AnswerReader {
+  return new ResponsesReader(needs)
 }
+
+type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
-  readonly #parts = makePartQueue()
-  /** The index of the current summary part, by item. */
-  readonly #summaries = new Map<string, number>()
+  readonly #parts: PartQueue
+  /** The form and the index of the current part of a reasoning item. */
+  readonly #reasoning = new Map<string, { readonly form: ReasoningForm; readonly place: number }>()
+  /** The whole text of a part, which its own last event repeats. Needed where its item has no last event. */
+  readonly #given = new Map<string, string>()
   #started = false
   #over = false
   /** Whether there was an event of an item. */
   #hasItems = false
 
-  constructor(names: ToolNames) {
+  constructor({ newId, names }: Needs) {
     this.#names = names
+    this.#parts = makePartQueue(newId)
   }
 
   push(event: SseEvent): AnswerEvent[] {
@@ -52,8 +64,9 @@ class ResponsesReader implements AnswerReader {
   whole(body: unknown): AnswerEvent[] {
     if (!isObject(body) || !isResponse(body)) return this.fail(readWholeFailure(body))
     const items = readList(body.output).map(readObject)
-    const foreign = items.find((item) => CLIENT_RUN.has(item.type))
+    const foreign = items.find(isForeignCall)
     if (foreign) return this.fail(unknownCall(foreign))
+    if (UNFINISHED.has(body.status)) return this.fail(backendFailed('The backend did not finish its answer.'))
     const type = body.status === 'failed' || body.error ? 'response.failed' : 'response.completed'
     return [...this.#start(), ...this.#take({ type, response: body })]
   }
@@ -85,11 +98,13 @@ class ResponsesReader implements AnswerReader {
     return part.type === 'refusal' ? this.#parts.open(key, { kind: 'refusal' }) : []
   }
 
-  #takeSummary(index: string, event: Json): PartEvent[] {
-    const place = readCount(event.summary_index) ?? 0
-    const before = this.#summaries.get(index) ?? place
-    this.#summaries.set(index, place)
-    return this.#parts.delta(index, (place > before ? '\n\n' : '') + readText(event.delta))
+  /** Reads a summary or the reasoning itself. Where an item has both, the one that comes first is shown. */
+  #takeReasoning(index: string, form: ReasoningForm, event: Json): PartEvent[] {
+    const place = readCount(event[`${form}_index`]) ?? 0
+    const before = this.#reasoning.get(index) ?? { form, place }
+    if (before.form !== form) return []
+    this.#reasoning.set(index, { form, place })
+    return this.#parts.delta(index, (place > before.place ? '\n\n' : '') + readText(event.delta))
   }
 
   #closeItem(index: string, item: Json): PartEvent[] {
@@ -109,18 +124,19 @@ class ResponsesReader implements AnswerReader {
       })
   }
 
-  #complete(response: Json): AnswerEvent[] {
+  #complete(response: Json, isIncomplete: boolean): AnswerEvent[] {
     if (this.#over) return []
     const usage = toUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
-    const isIncomplete = response.status === 'incomplete'
     // Without events of items, the last event has the whole answer.
     const items = this.#hasItems ? [] : readList(response.output)
     const rest = items.flatMap((item, at) => this.#closeItem(String(at), readObject(item)))
-    const closing = [...this.#start(), ...rest, ...this.#parts.end(isIncomplete)]
+    const given = isIncomplete ? [] : [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text }))
+    const closing = [...this.#start(), ...rest, ...given, ...this.#parts.end(isIncomplete)]
     if (isIncomplete && !CUT.has(reason ?? '')) {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }
+    if (!isIncomplete && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL, usage)]
     this.#over = true
     const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
     return [...closing, { type: 'finish', finish, stopSequence: null, usage }]
@@ -128,48 +144,72 @@ class ResponsesReader implements AnswerReader {
 
   #take(event: Json): AnswerEvent[] {
     if (this.#over) return []
-    const index = String(event.output_index)
-    const key = `${index}.${String(readCount(event.content_index) ?? 0)}`
-    const item = readObject(event.item)
-    this.#hasItems ||= event.output_index !== undefined
+    const response = readObject(event.response)
     switch (event.type) {
       case 'response.created':
       case 'response.in_progress':
         return this.#start()
-      case 'response.output_item.added':
-        if (CLIENT_RUN.has(item.type)) return this.fail(unknownCall(item))
-        return [...this.#start(), ...this.#openItem(index, item)]
-      case 'response.content_part.added':
-        return this.#openContent(key, readObject(event.part))
-      case 'response.output_text.delta':
-        return [
-          ...this.#openContent(key, { type: 'output_text' }),
-          ...this.#parts.delta(key, readText(event.delta), readList(event.logprobs)),
-        ]
-      case 'response.refusal.delta':
-        return [...this.#openContent(key, { type: 'refusal' }), ...this.#parts.delta(key, readText(event.delta))]
-      case 'response.reasoning_summary_text.delta':
-        return this.#takeSummary(index, event)
-      case 'response.function_call_arguments.delta':
-      case 'response.custom_tool_call_input.delta':
-        return this.#parts.delta(index, readText(event.delta))
-      case 'response.output_item.done':
-        if (CLIENT_RUN.has(item.type)) return this.fail(unknownCall(item))
-        return [...this.#start(), ...this.#closeItem(index, item)]
       case 'response.completed':
       case 'response.incomplete':
-        return this.#complete(readObject(event.response))
-      case 'response.failed': {
-        const response = readObject(event.response)
+        return this.#complete(response, event.type === 'response.incomplete' || response.status === 'incomplete')
+      case 'response.failed':
         return this.fail(readFailure(response.error ?? response), toUsage(response.usage))
-      }
       case 'error':
         return this.fail(readFailure(event))
       default:
-        return event.type === undefined && event.error !== undefined ? this.fail(readFailure(event)) : []
+        if (event.type === undefined && event.error !== undefined) return this.fail(readFailure(event))
+        return this.#takePart(event)
     }
   }
+
+  #takePart(event: Json): AnswerEvent[] {
+    const item = readObject(event.item)
+    // llama.cpp's server writes no index, and no id of an item that is a call.
+    const place = event.output_index ?? event.item_id ?? item.id ?? item.call_id
+    const index = String(place)
+    const key = `${index}.${String(readCount(event.content_index) ?? 0)}`
+    this.#hasItems ||= place !== undefined
+    switch (event.type) {
+      case 'response.output_item.added':
+      case 'response.output_item.done':
+        return this.#takeItem(event.type === 'response.output_item.done', index, item)
+      case 'response.content_part.added':
+        return this.#openContent(key, readObject(event.part))
+      case 'response.output_text.delta':
+        return this.#takeText(key, 'output_text', event)
+      case 'response.refusal.delta':
+        return this.#takeText(key, 'refusal', event)
+      case 'response.reasoning_summary_text.delta':
+        return this.#takeReasoning(index, 'summary', event)
+      case 'response.reasoning_text.delta':
+        return this.#takeReasoning(index, 'content', event)
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.#parts.delta(index, readText(event.delta))
+      case 'response.output_text.done':
+        this.#given.set(key, readText(event.text))
+        return this.#openContent(key, { type: 'output_text' })
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        this.#given.set(index, readText(event.arguments) + readText(event.input))
+        return []
+      default:
+        return []
+    }
+  }
+
+  #takeItem(isDone: boolean, index: string, item: Json): AnswerEvent[] {
+    if (isForeignCall(item)) return this.fail(unknownCall(item))
+    return [...this.#start(), ...(isDone ? this.#closeItem(index, item) : this.#openItem(index, item))]
+  }
+
+  #takeText(key: string, type: 'output_text' | 'refusal', { delta, logprobs }: Json): PartEvent[] {
+    return [...this.#openContent(key, { type }), ...this.#parts.delta(key, readText(delta), readList(logprobs))]
+  }
 }
+
+/** A reasoning item has summaries, or its own text as content. */
+type ReasoningForm = 'summary' | 'content'
 
 function readWholeFailure(body: unknown): Failure {
   return isObject(body) && body.error !== undefined

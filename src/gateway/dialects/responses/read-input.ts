@@ -1,4 +1,4 @@
-import { readContentList } from '../parts/content-list.ts'
+import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
 import { readList, readName, readObject, readText } from '../json/read-json.ts'
@@ -78,8 +78,9 @@ function readReference({ id }: Json, path: string): null {
 
 function readMessage({ role, content }: Json, path: string): Turn {
   const parts = readContent(content, `${path}.content`)
-  if (role === 'user' || role === 'assistant') return { role, path, parts }
-  if (role === 'system' || role === 'developer') return { role: 'system', path, parts }
+  if (role === 'user') return { role, path, parts }
+  if (role === 'assistant') return { role, path, parts: requireTexts(role, parts) }
+  if (role === 'system' || role === 'developer') return { role: 'system', path, parts: requireTexts('system', parts) }
   return refuse(`${path}.role`, 'role must be user, assistant, system or developer.')
 }
 

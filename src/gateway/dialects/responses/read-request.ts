@@ -3,6 +3,7 @@ import { isObject, readCount, readList, readName, readObject, readText } from '.
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { requireSchema } from '../tools/schemas.ts'
 import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
 import { readTools } from './read-tools.ts'
@@ -12,10 +13,10 @@ import { makeResponsesWriter } from './write-answer.ts'
  * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
  * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning, include, user
  * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
- * ignored. Throws a refusal for a field that relies on stored state.
+ * ignored. Throws a refusal for a field that relies on stored state, or on a service of the vendor.
  */
 export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
-  refuseState(body)
+  refuseUnsupported(body)
   const { tools, choice, addedTools } = readTools(body)
   const reasoning = readObject(body.reasoning)
   const compacts = isCompaction(body)
@@ -41,7 +42,7 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
     },
     format: compacts ? null : readFormat(readObject(body.text).format),
     hints: {
-      user: readName(body.user) ?? readName(body.safety_identifier),
+      user: readName(body.safety_identifier) ?? readName(body.user),
       cacheKey: readName(body.prompt_cache_key),
       verbosity: readName(readObject(body.text).verbosity),
     },
@@ -62,11 +63,12 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   }
 }
 
-function refuseState(body: Json): void {
+function refuseUnsupported(body: Json): void {
   for (const [param, message] of Object.entries(NEEDS_STATE)) {
     if (body[param] !== undefined && body[param] !== null) refuse(param, message)
   }
   if (body.background === true) refuse('background', 'Responses are not stored here: leave background out.')
+  if (isObject(body.moderation)) refuse('moderation', 'This model has no moderation: leave it out.')
 }
 
 const NEEDS_STATE: Readonly<Record<string, string>> = {
@@ -101,7 +103,7 @@ function readFormat(format: unknown): OutputFormat | null {
     kind: 'schema',
     name: readName(format.name),
     description: readName(format.description),
-    schema: format.schema,
+    schema: requireSchema(format.schema, 'text.format.schema'),
     strict: typeof format.strict === 'boolean' ? format.strict : null,
   }
 }

@@ -1,4 +1,4 @@
-import { isObject, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
@@ -56,7 +56,7 @@ function readGrammar(format: Json): ClientTool['grammar'] {
 function readHosted(tool: Json, namespace: string | null, path: string): Tool {
   const type = readName(tool.type) ?? 'without a type'
   const webSearch = namespace === null && type.startsWith('web_search')
-  const domains = readList(readObject(tool.filters).allowed_domains).filter((domain) => typeof domain === 'string')
+  const domains = readTexts(readObject(tool.filters).allowed_domains)
   return {
     kind: 'hosted',
     type,
@@ -64,6 +64,8 @@ function readHosted(tool: Json, namespace: string | null, path: string): Tool {
     dialect: 'responses',
     webSearch,
     domains: domains.length > 0 ? domains : null,
+    blockedDomains: [],
+    isLive: tool.external_web_access !== false,
     location: isObject(tool.user_location) ? tool.user_location : null,
     essential: false,
     path,

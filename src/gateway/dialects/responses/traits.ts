@@ -48,6 +48,7 @@ export const RESPONSES: DialectTraits = {
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
   readErrorEvent: makeErrorReader(['response.failed']),
+  isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) =>
     isPresent(previous) || isPresent(conversation),
@@ -58,6 +59,9 @@ export const RESPONSES: DialectTraits = {
   reasoningRetry: RESPONSES_REASONING_RETRY,
   readEnding,
 }
+
+/** The vendor sends these at once, also when it then refuses the request. */
+const PREAMBLE: ReadonlySet<string> = new Set(['response.created', 'response.in_progress', 'response.queued'])
 
 function readEnding(answer: Json): WrittenEnding {
   const { model, status, incomplete_details: details } = isObject(answer.response) ? answer.response : answer

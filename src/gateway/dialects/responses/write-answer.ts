@@ -123,7 +123,7 @@ function toUsage(usage: AnswerUsage | null): Json {
   const { input = 0, cached = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, ...writtenTokens(usage) },
+    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0, ...writtenTokens(usage) },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,

@@ -30,8 +30,11 @@ type Needs = {
  * instructions cannot have marks.
  */
 export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
-  const first = turns.findIndex(({ role }) => role !== 'system')
-  const leading = first === -1 ? turns : turns.slice(0, first)
+  // There must be an item, so of a conversation that has only system texts, the last one is not leading.
+  const leading = turns.slice(
+    0,
+    turns.findIndex(({ role }) => role !== 'system'),
+  )
   const isMarked = leading.some(({ parts }) => parts.some(({ mark }) => mark))
   const texts = isMarked ? [] : leading.flatMap(({ parts }) => parts.flatMap(textOf)).map(({ text }) => text)
   if (needs.note !== null) texts.push(needs.note)

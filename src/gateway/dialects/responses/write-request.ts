@@ -56,7 +56,7 @@ export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendC
     headers: {},
     stops: request.stop.filter((stop) => stop !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => makeResponsesReader({ names }),
+    makeAnswerReader: () => makeResponsesReader({ newId: hub.newId, names }),
   }
 }
 
@@ -97,10 +97,13 @@ function writeFormat(format: OutputFormat): Json {
   }
 }
 
+const NO_BLOCKED_DOMAINS = 'The web search of this model cannot leave domains out: send allowed_domains instead.'
+
 function writeTools(offer: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
   const { tools, search, mode, allowed, parallel } = offer
   const written = tools.map((tool) => writeTool(tool, names.toName(tool), caps))
   if (search) {
+    if (search.blockedDomains.length > 0) refuse(search.path, NO_BLOCKED_DOMAINS)
     const filters = search.domains === null ? {} : { filters: { allowed_domains: search.domains } }
     const location = search.location === null ? {} : { user_location: search.location }
     written.push({ type: 'web_search', ...filters, ...location })

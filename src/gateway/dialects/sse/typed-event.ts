@@ -12,9 +12,13 @@ export function readTypedData(data: string): Json | 'not_json' | null {
   return data.trim() === '[DONE]' ? null : 'not_json'
 }
 
-/** Reads an event in the same way. The name of the event is its type where the data has none. */
+/**
+ * Reads an event in the same way. The name of the event is its type where the data has none. Some servers write the
+ * type of an error in the place of the event's.
+ */
 export function readTypedEvent({ event, data }: SseEvent): Json | 'not_json' | null {
   const body = readTypedData(data)
   if (body === null || body === 'not_json') return body
+  if (event === 'error' && body.type !== 'error') return { type: 'error', error: body.error ?? body }
   return body.type === undefined && event !== null ? { ...body, type: event } : body
 }

@@ -5,6 +5,7 @@ import type { AnswerUsage } from '../neutral.ts'
 export function writtenTokens(usage: AnswerUsage | null): Json {
   const { written = 0, writtenLong = 0 } = usage ?? {}
   if (written === 0) return {}
-  const details = { ttl_30m_tokens: written - writtenLong, ttl_12h_tokens: writtenLong }
+  const long = Math.min(writtenLong, written)
+  const details = { ttl_30m_tokens: written - long, ttl_12h_tokens: long }
   return { cache_write_tokens: written, cache_write_tokens_details: details }
 }

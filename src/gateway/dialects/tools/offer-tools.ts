@@ -6,7 +6,7 @@ import { refuse } from '../refusal.ts'
 export type ToolOffer = {
   readonly tools: readonly OfferedTool[]
   /** A web search that the backend runs itself. */
-  readonly search: HostedTool | null
+  readonly search: (Tool & HostedTool) | null
   /** Tools that the backend does not have. A note in the prompt says so to the model. */
   readonly withheld: readonly Tool[]
   readonly mode: 'auto' | 'required' | 'none' | null
@@ -22,7 +22,8 @@ const PLACEHOLDER = 'DeferredToolPlaceholder'
 
 /**
  * Chooses the tools that a backend is offered. Where the backend has no web search, that tool is withheld, because
- * agents offer it with every request; it is refused when it is the only tool. Any other hosted tool is refused by name.
+ * agents offer it with every request; it is refused when it is the only tool. So is a search of the vendor's index
+ * only. Any other hosted tool is refused by name.
  *
  * A client may allow only some of its tools. Where the backend cannot be told so, it is offered only these.
  * `allowsSubsets`: the dialect can express a choice of several tools, and not only of one that must be called.
@@ -33,7 +34,8 @@ export function offerTools(
   { allowsSubsets = false }: { allowsSubsets?: boolean } = {},
 ): ToolOffer {
   const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)).flatMap(({ names }) => names))
-  const search = tools.find((tool) => tool.kind === 'hosted' && caps.hostedSearch && tool.webSearch) ?? null
+  const search =
+    tools.find((tool) => tool.kind === 'hosted' && caps.hostedSearch && tool.webSearch && tool.isLive) ?? null
   const withheld: Tool[] = []
   const own: OfferedTool[] = []
   for (const tool of tools) {
@@ -45,7 +47,7 @@ export function offerTools(
   }
   const only = choice?.only ?? null
   const chosen = only === null ? own : own.filter((tool) => only.some((ref) => isSame(ref, tool)))
-  if (choice?.mode === 'required' && chosen.length === 0) {
+  if (choice?.mode === 'required' && chosen.length === 0 && (only !== null || !search)) {
     refuse('tool_choice', 'No tool is there that could be called: send tools, or leave tool_choice out.')
   }
   const isOneRequired = choice?.mode === 'required' && only?.length === 1

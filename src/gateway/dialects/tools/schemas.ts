@@ -1,5 +1,6 @@
-import { isObject, readList } from '../json/read-json.ts'
+import { isObject, readList, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { refuse } from '../refusal.ts'
 
 /** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
 export function isStrictSchema(schema: unknown): boolean {
@@ -13,43 +14,88 @@ export function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema)
 }
 
-/** Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. */
+/**
+ * Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. A schema
+ * that is a reference to one of its definitions is replaced by that definition.
+ */
 export function toObjectSchema(schema: unknown): Json {
   if (!isObject(schema)) return { type: 'object', properties: {} }
   if (schema.type === 'object') return schema
+  const target = findDefinition(schema)
+  if (target) return { ...target, ...pickDefinitions(schema) }
   if (schema.type === undefined && !('$ref' in schema)) return { type: 'object', ...schema }
   return { type: 'object', properties: { value: schema }, required: ['value'] }
 }
 
-/** Keywords that messages backends refuse in an output schema. They are written into the description instead. */
-const DESCRIBED_KEYWORDS: ReadonlySet<string> = new Set([
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'maxItems',
-  'uniqueItems',
-  'minProperties',
-  'maxProperties',
+/** The definition of an object that a schema is a reference to; null when it is none. */
+function findDefinition({ $ref, ...schema }: Json): Json | null {
+  const [, list = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(readText($ref)) ?? []
+  const found = readObject(schema[list])[name]
+  return isObject(found) && found.type === 'object' ? found : null
+}
+
+/** The definitions of a schema. */
+function pickDefinitions({ $defs, definitions }: Json): Json {
+  return { ...(isObject($defs) && { $defs }), ...(isObject(definitions) && { definitions }) }
+}
+
+/** Returns the JSON schema of an output format. Throws a refusal for anything else. */
+export function requireSchema(schema: unknown, path: string): Json {
+  return isObject(schema) ? schema : refuse(path, 'The output format must have a JSON schema.')
+}
+
+/** Keywords that messages backends accept in an output schema with any value. */
+const ACCEPTED: ReadonlySet<string> = new Set(['type', 'title', 'description', 'enum', 'const', 'required'])
+/** Keywords whose value is a list of schemas, or an object of schemas. */
+const LISTS: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'oneOf'])
+const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions'])
+/** Keywords that constrain nothing. */
+const EMPTY: ReadonlySet<string> = new Set(['$schema', '$id', '$comment'])
+const FORMATS: ReadonlySet<unknown> = new Set([
+  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ])
 
-/** Returns the schema with unsupported keywords moved into `description`, where the model can read them. */
-export function describeConstraints(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(describeConstraints)
+/**
+ * Returns an output schema that messages backends accept, as the vendor's SDK writes it (`transformJSONSchema` of
+ * @anthropic-ai/sdk). Objects are closed. Keywords that the vendor refuses move into `description`, where the model can
+ * read them.
+ */
+export function toOutputSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema
+  const { $ref } = schema
   const described: string[] = []
   const kept: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(schema)) {
-    const isDescribed =
-      (DESCRIBED_KEYWORDS.has(name) && !isObject(value)) ||
-      (name === 'minItems' && typeof value === 'number' && value > 1)
-    if (isDescribed) described.push(`${name}: ${JSON.stringify(value)}`)
-    else kept[name] = name === 'enum' || name === 'const' || name === 'default' ? value : describeConstraints(value)
+  for (const [name, value] of Object.entries($ref === undefined ? schema : onlyReference(schema))) {
+    if (name === '$ref' || ACCEPTED.has(name) || isAccepted(name, value)) kept[name] = value
+    else if (LISTS.has(name)) kept[name === 'oneOf' ? 'anyOf' : name] = readList(value).map(toOutputSchema)
+    else if (MAPS.has(name)) kept[name] = mapValues(value)
+    else if (name === 'items' && !Array.isArray(value)) kept.items = toOutputSchema(value)
+    else if (!EMPTY.has(name) && !isBareClosing(name, value)) described.push(`${name}: ${JSON.stringify(value)}`)
   }
-  if (described.length === 0) return kept
+  const closed = isObject(kept.properties) || isObjectType(kept.type) ? { ...kept, additionalProperties: false } : kept
+  if (described.length === 0) return closed
   const description = [kept.description, described.join(', ')].filter((text) => typeof text === 'string' && text !== '')
-  return { ...kept, description: description.join(' ') }
+  return { ...closed, description: description.join(' ') }
+}
+
+/** The vendor refuses other keywords beside a reference. */
+function onlyReference(schema: Json): Json {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name === '$ref' || MAPS.has(name)))
+}
+
+function isAccepted(name: string, value: unknown): boolean {
+  return (name === 'format' && FORMATS.has(value)) || (name === 'minItems' && (value === 0 || value === 1))
+}
+
+/** `additionalProperties` without a schema, which is replaced. */
+function isBareClosing(name: string, value: unknown): boolean {
+  return name === 'additionalProperties' && !isObject(value)
+}
+
+function isObjectType(type: unknown): boolean {
+  return type === 'object' || readList(type).includes('object')
+}
+
+function mapValues(schemas: unknown): Json {
+  return Object.fromEntries(Object.entries(readObject(schemas)).map(([name, one]) => [name, toOutputSchema(one)]))
 }

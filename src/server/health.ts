@@ -1,4 +1,4 @@
-import type { Handlers } from './operation.ts'
+import type { Handlers } from '../http/operation.ts'
 
 type Needs = {
   /** Null when no database is configured. */

@@ -1,0 +1,44 @@
+import type { Worker as Child } from 'node:cluster'
+import { ask } from './child-messages.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+/** How long a process may take to answer. One that is starting does not answer. */
+const MAX_ANSWER_MS = 1000
+
+type Numbers = readonly object[]
+
+/**
+ * The metrics of several processes, in sum. Of a process that does not answer, the last known numbers count, and of one
+ * that has ended its counters and histograms: Prometheus takes a counter that falls for one that began again at zero,
+ * and would count everything once more.
+ */
+export async function openMetricsOfChildren(running: () => readonly Child[]): Promise<Metrics> {
+  const { AggregatorRegistry, prometheusContentType } = await import('prom-client')
+  const lastKnown = new Map<Child, Numbers>()
+  let ended: Numbers = []
+
+  async function update(child: Child): Promise<void> {
+    const answer = await ask(child, { type: 'metrics' }, MAX_ANSWER_MS)
+    if (answer?.type === 'metrics') lastKnown.set(child, answer.metrics)
+  }
+  function keepCountsOfEnded(): void {
+    for (const [child, numbers] of lastKnown) {
+      if (!child.isDead()) continue
+      lastKnown.delete(child)
+      ended = AggregatorRegistry.aggregate([ended, numbers.filter(isCumulative)]).getMetricsAsArray()
+    }
+  }
+
+  return {
+    async metrics() {
+      await Promise.all(running().map(update))
+      keepCountsOfEnded()
+      return AggregatorRegistry.aggregate([ended, ...lastKnown.values()]).metrics()
+    },
+    contentType: prometheusContentType,
+  }
+}
+
+function isCumulative(metric: object): boolean {
+  return 'type' in metric && (metric.type === 'counter' || metric.type === 'histogram')
+}

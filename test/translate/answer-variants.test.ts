@@ -1,0 +1,258 @@
+/** Answers as servers write them besides the vendors' way, and what a client of another dialect gets. */
+import type { Message } from '@anthropic-ai/sdk/resources/messages'
+import { describe, expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
+import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { pair } from './pairs.ts'
+import { fixture, foldMessage, parsed, translate } from './streams.ts'
+
+const named = (...bodies: Json[]) => bodies.map((body) => ({ event: String(body.type), data: JSON.stringify(body) }))
+
+/** The message that a messages client gets of a stream of events. */
+function streamed(backend: Dialect, ...events: { event: string | null; data: string }[]) {
+  const stream = pair('messages', backend, { stream: true }).answer.stream()
+  const out = events.flatMap((event) => stream.push(event))
+  return { state: stream.state(), message: foldMessage([...out, ...stream.end()]) }
+}
+
+const wholeOf = (client: Dialect, backend: Dialect, body: unknown): Json => {
+  const made = pair(client, backend).answer.whole(body)
+  return 'answer' in made ? made.answer : { failed: made.failed.kind }
+}
+
+describe('llama.cpp’s server as a responses backend, whose events have no index', () => {
+  const answered = (name: string): Json => {
+    const stream = pair('chat', 'responses', { stream: true }).answer.stream()
+    const chunks = parsed(translate(stream, fixture(`llama-server/responses-${name}-stream.http`)))
+    const deltas = chunks.map((chunk) => readObject(readObject(readList(chunk.choices)[0]).delta))
+    const textOf = (member: string) => deltas.map((delta) => readText(delta[member])).join('')
+    const calls = deltas.flatMap((delta) => readList(delta.tool_calls).map(readObject))
+    const called = calls.map(({ function: piece }) => String(readObject(piece).arguments)).join('')
+    return { text: textOf('content'), thought: textOf('reasoning_content'), called }
+  }
+
+  it.each([
+    ['greeting', { text: 'Grüß dich, 世界! 👋', thought: '', called: '' }],
+    ['thought', { text: 'Good morning!', thought: 'The user greets me.\n', called: '' }],
+    ['calls', { text: 'Both at once.\n\n', thought: '', called: '{"city": "Bern", "days": 1}{"path": "ü.txt"}' }],
+    [
+      'plan',
+      {
+        text: "I'll look at it.\n",
+        thought: 'Look first.\n',
+        called: '{"city": "Zürich", "days": 3}',
+      },
+    ],
+  ])('has each text and each call once: %s', (name, expected) => {
+    expect(answered(name)).toEqual(expected)
+  })
+})
+
+describe('a responses backend', () => {
+  const CREATED = { type: 'response.created', response: {} }
+  const last = (type: string, response: Json = {}) => ({
+    type: `response.${type}`,
+    response: { output: [], ...response },
+  })
+  const added = (item: Json) => ({ type: 'response.output_item.added', output_index: 0, item })
+
+  it('that shows its own reasoning and no summary is heard while it reasons', () => {
+    const delta = (content_index: number, text: string) => {
+      return { type: 'response.reasoning_text.delta', output_index: 0, content_index, delta: text }
+    }
+    const stream = pair('messages', 'responses', { stream: true }).answer.stream()
+    const started = named(CREATED, added({ type: 'reasoning' }), delta(0, 'Hm.')).flatMap((event) => stream.push(event))
+    expect(parsed(started).at(-1)).toMatchObject({ delta: { thinking: 'Hm.' } })
+    const more = named(delta(1, 'So.')).flatMap((event) => stream.push(event))
+    expect(parsed(more)).toMatchObject([{ delta: { thinking: '\n\nSo.' } }])
+  })
+
+  it('may give the arguments of a call only at their end', () => {
+    const item = { type: 'function_call', call_id: 'a', name: 'read' }
+    const done = { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"x":1}' }
+    const { message } = streamed('responses', ...named(CREATED, added(item), done, last('completed')))
+    expect(message.content).toMatchObject([{ type: 'tool_use', input: { x: 1 } }])
+  })
+
+  it('may give a text only at its end', () => {
+    const done = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Yes.' }
+    const { message } = streamed('responses', ...named(CREATED, added({ type: 'message' }), done, last('completed')))
+    expect(message.content).toMatchObject([{ type: 'text', text: 'Yes.' }])
+  })
+
+  it('says by the name of its last event that the answer was cut', () => {
+    const end = last('incomplete', { incomplete_details: { reason: 'max_output_tokens' } })
+    expect(streamed('responses', ...named(CREATED, end)).message.stop_reason).toBe('max_tokens')
+  })
+
+  it.each(['cancelled', 'in_progress', 'queued'])('has not answered with a response that is %s', (status) => {
+    expect(wholeOf('chat', 'responses', { object: 'response', status, output: [] })).toEqual({ failed: 'failed' })
+  })
+})
+
+describe('a messages backend', () => {
+  const START = { type: 'message_start', message: { usage: {} } }
+  const END = [{ type: 'message_delta', delta: { stop_reason: 'tool_use' } }, { type: 'message_stop' }]
+  const opened = {
+    type: 'content_block_start',
+    index: 0,
+    content_block: { type: 'tool_use', id: 'a', name: 'read', input: { x: 1 } },
+  }
+  const stop = { type: 'content_block_stop', index: 0 }
+  const argumentsFor = (...events: Json[]): string => {
+    const stream = pair('chat', 'messages', { stream: true }).answer.stream()
+    const deltas = parsed(named(...events).flatMap((event) => stream.push(event)))
+    const calls = deltas.flatMap(({ choices }) =>
+      readList(readObject(readObject(readList(choices)[0]).delta).tool_calls),
+    )
+    return calls.map((call) => String(readObject(readObject(call).function).arguments)).join('')
+  }
+
+  it('may give the arguments of a call when it opens the call', () => {
+    expect(argumentsFor(START, opened, stop, ...END)).toBe('{"x":1}')
+    const piece = {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: '{"y":2}' },
+    }
+    expect(argumentsFor(START, opened, piece, stop, ...END)).toBe('{"y":2}')
+  })
+
+  it('may begin without the event that starts a message', () => {
+    expect(argumentsFor(opened, stop, ...END)).toBe('{"x":1}')
+    const stream = pair('responses', 'messages', { stream: true }).answer.stream()
+    expect(parsed(named({ type: 'message_stop' }).flatMap((event) => stream.push(event))).at(-1)).toMatchObject({
+      type: 'response.failed',
+    })
+  })
+
+  it.each(['a', undefined])('that gives two calls the id %s gets two ids', (id) => {
+    const use = { type: 'tool_use', id, name: 'read', input: {} }
+    const answer = { type: 'message', content: [use, use], stop_reason: 'tool_use', usage: {} }
+    const { choices } = wholeOf('chat', 'messages', answer)
+    const calls = readList(readObject(readObject(readList(choices)[0]).message).tool_calls).map(readObject)
+    expect(new Set(calls.map((call) => call.id)).size).toBe(2)
+  })
+
+  it('that names no tool has failed', () => {
+    const use = { type: 'tool_use', id: 'a', input: {} }
+    const answer = { type: 'message', content: [use], stop_reason: 'tool_use', usage: {} }
+    expect(wholeOf('responses', 'messages', answer)).toEqual({ failed: 'failed' })
+  })
+
+  it('that ends for a call and has none has ended as usual', () => {
+    const answer = { type: 'message', content: [], stop_reason: 'tool_use', usage: {} }
+    expect(wholeOf('chat', 'messages', answer)).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
+  })
+
+  it('may write an error without the form of its dialect', () => {
+    const error = { code: 500, message: 'Context size has been exceeded.', type: 'server_error' }
+    const stream = pair('chat', 'messages', { stream: true }).answer.stream()
+    named(START).forEach((event) => stream.push(event))
+    const out = stream.push({ event: 'error', data: JSON.stringify(error) })
+    expect(parsed(out)).toMatchObject([{ error: { code: 'context_length_exceeded', message: error.message } }])
+  })
+})
+
+describe('a chat backend', () => {
+  const completion = (finish_reason: string, usage: Json = {}) => {
+    return { choices: [{ index: 0, message: { content: 'Yes.' }, finish_reason }], usage }
+  }
+
+  it.each([
+    ['length', 'max_tokens'],
+    ['model_length', 'model_context_window_exceeded'],
+    ['model_context_window_exceeded', 'model_context_window_exceeded'],
+    ['content_filter', 'refusal'],
+    ['sensitive', 'refusal'],
+    ['eos', 'end_turn'],
+  ])('that ends with %s has ended with %s', (finish, reason) => {
+    expect(wholeOf('messages', 'chat', completion(finish))).toMatchObject({ stop_reason: reason })
+  })
+
+  it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(
+    'that ends with %s has failed',
+    (finish) => {
+      expect(wholeOf('messages', 'chat', completion(finish))).toEqual({ failed: 'failed' })
+    },
+  )
+
+  it.each<[string, Json, Json]>([
+    [
+      'xAI’s, with the reasoning beside the completion',
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 3 } },
+      { input_tokens: 10, output_tokens: 8 },
+    ],
+    [
+      'DeepSeek’s',
+      { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 },
+      { input_tokens: 6, cache_read_input_tokens: 4 },
+    ],
+    ['Moonshot’s', { prompt_tokens: 10, completion_tokens: 5, cached_tokens: 4 }, { cache_read_input_tokens: 4 }],
+    [
+      'one that counts more long writes than writes',
+      {
+        prompt_tokens: 10,
+        prompt_tokens_details: { cache_write_tokens: 4, cache_write_tokens_details: { ttl_12h_tokens: 6 } },
+      },
+      { cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 4 } },
+    ],
+  ])('has this usage: %s', (_name, usage, expected) => {
+    expect(wholeOf('messages', 'chat', completion('stop', usage))).toMatchObject({ usage: expected })
+  })
+})
+
+describe('a failure', () => {
+  it.each([
+    'Input is too long for requested model.',
+    'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).',
+    'This model’s maximum prompt length is 131072 but the request contains 537812 tokens.',
+    'Invalid request: Your request exceeded model token limit: 262144',
+    'context window exceeds limit',
+    'The number of tokens to keep from the initial prompt is greater than the context length.',
+  ])('is about the length of the prompt: %s', (message) => {
+    expect(readFailure({ error: { message } }, 400).kind).toBe('context')
+  })
+
+  it('of too many tokens in a minute is about the rate', () => {
+    const message = 'Too many tokens, please wait before trying again.'
+    expect(readFailure({ message }, 429).kind).toBe('rateLimit')
+    expect(readFailure({ error: { type: 'ThrottlingException', message } }, 400).kind).toBe('rateLimit')
+  })
+})
+
+describe('an answer of the messages dialect', () => {
+  it('has every member that the vendor’s types have', () => {
+    const tool_calls = [{ id: 'a', type: 'function', function: { name: 'read', arguments: '{}' } }]
+    const choices = [{ index: 0, message: { content: 'Yes.', tool_calls }, finish_reason: 'tool_calls' }]
+    expect(wholeOf('messages', 'chat', { choices })).toEqual({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'svc/fast',
+      content: [
+        { type: 'text', text: 'Yes.', citations: null },
+        { type: 'tool_use', id: 'a', name: 'read', input: {}, caller: { type: 'direct' } },
+      ],
+      container: null,
+      diagnostics: null,
+      stop_reason: 'tool_use',
+      stop_sequence: null,
+      stop_details: null,
+      usage: {
+        input_tokens: 0,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        cache_creation: null,
+        output_tokens: 0,
+        output_tokens_details: null,
+        server_tool_use: null,
+        service_tier: null,
+        inference_geo: null,
+        speed: null,
+      },
+    } satisfies Message)
+  })
+})

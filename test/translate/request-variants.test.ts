@@ -1,0 +1,288 @@
+/** Requests as clients may write them besides the usual way, and what a backend of another dialect gets. */
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { pair, refusalOf } from './pairs.ts'
+
+const MESSAGES = DEFAULT_CAPS.messages
+const user = (content: unknown) => ({ role: 'user', content })
+const messagesOf = (request: Json): Json[] => readList(request.messages).map(readObject)
+const toolsOf = (request: Json): Json[] => readList(request.tools).map(readObject)
+const IMAGE = 'data:image/png;base64,AAAA'
+
+describe('what only one dialect has is refused by its place, and never lost', () => {
+  const image = { type: 'image_url', image_url: { url: IMAGE } }
+  const inputImage = { type: 'input_image', image_url: IMAGE }
+  const search = { type: 'web_search_20250305', name: 'web_search', blocked_domains: ['a.example'] }
+  const read = { name: 'read', input_schema: { type: 'object' } }
+
+  it.each<[string, Dialect, Dialect, Json, string | null]>([
+    [
+      'an image in a system message',
+      'chat',
+      'messages',
+      { messages: [{ role: 'system', content: [image] }, user('hi')] },
+      'messages.0.content.0',
+    ],
+    [
+      'an image in a developer item',
+      'responses',
+      'chat',
+      { input: [{ role: 'developer', content: [inputImage] }, user('hi')] },
+      'input.0.content.0',
+    ],
+    [
+      'an image in a message of the assistant',
+      'responses',
+      'messages',
+      { input: [{ role: 'assistant', content: [inputImage] }, user('hi')] },
+      'input.0.content.0',
+    ],
+    [
+      'a call in the member for old clients',
+      'chat',
+      'messages',
+      { messages: [{ role: 'assistant', content: null, function_call: { name: 'read', arguments: '{}' } }] },
+      'messages.0.function_call',
+    ],
+    [
+      'audio that an earlier answer had',
+      'chat',
+      'responses',
+      { messages: [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }] },
+      'messages.0.audio',
+    ],
+    [
+      'an output format without a schema',
+      'chat',
+      'responses',
+      { messages: [user('hi')], response_format: { type: 'json_schema', json_schema: { name: 'out' } } },
+      'response_format.json_schema.schema',
+    ],
+    [
+      'moderation by the vendor',
+      'responses',
+      'messages',
+      { input: 'hi', moderation: { model: 'omni-moderation-latest' } },
+      'moderation',
+    ],
+    [
+      'a file that is neither a text nor a PDF',
+      'chat',
+      'messages',
+      { messages: [user([{ type: 'file', file: { file_data: 'data:application/msword;base64,AAAA' } }])] },
+      'messages.0.content.0',
+    ],
+    [
+      'an image whose data URL is not base64',
+      'responses',
+      'messages',
+      { input: [user([{ type: 'input_image', image_url: 'data:image/svg+xml,<svg/>' }])] },
+      'input.0.content.0',
+    ],
+  ])('%s', (_name, client, backend, body, path) => {
+    expect(refusalOf(client, backend, body)).toBe(path)
+  })
+
+  it('domains that a search must leave out', () => {
+    const caps = { ...DEFAULT_CAPS.responses, hostedSearch: true }
+    expect(refusalOf('messages', 'responses', { tools: [read, search] }, { caps })).toBe('tools.1')
+    // Where no search is offered, none is left out.
+    expect(refusalOf('messages', 'responses', { tools: [read, search] })).toBe(null)
+  })
+})
+
+describe('a document', () => {
+  const notes = Buffer.from('Grüße').toString('base64')
+  const file = { type: 'file', file: { filename: 'notes.md', file_data: `data:text/markdown;base64,${notes}` } }
+
+  it('that is a text reaches a messages backend as text', () => {
+    const { request } = pair('chat', 'messages', { messages: [user([file])] })
+    expect(readList(messagesOf(request)[0]?.content)[0]).toMatchObject({
+      type: 'document',
+      source: { type: 'text', media_type: 'text/plain', data: 'Grüße' },
+      title: 'notes.md',
+    })
+  })
+
+  it('that is a text reaches a model that reads no files', () => {
+    const part = { type: 'input_file', filename: 'notes.md', file_data: `data:text/plain;base64,${notes}` }
+    const { request } = pair('responses', 'chat', { input: [user([part])] })
+    expect(messagesOf(request)[0]?.content).toBe('Grüße')
+  })
+
+  it('in the result of a tool is announced as a file to a chat backend', () => {
+    const source = { type: 'base64', media_type: 'application/pdf', data: 'AAAA' }
+    const messages = [
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'read', input: {} }] },
+      user([{ type: 'tool_result', tool_use_id: 'a', content: [{ type: 'document', source }] }]),
+    ]
+    const caps = { ...DEFAULT_CAPS.chat, pdf: true }
+    const { request } = pair('messages', 'chat', { messages }, { caps })
+    expect(messagesOf(request)[1]?.content).toBe('The result is the file that follows.')
+  })
+})
+
+describe('a conversation', () => {
+  it('that has only system texts still has a turn of the user for a messages backend', () => {
+    const messages = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'developer', content: 'Say hi.' },
+    ]
+    const { request } = pair('chat', 'messages', { messages }, { caps: { ...MESSAGES, cacheMarks: 'none' } })
+    expect(request).toMatchObject({
+      system: [{ type: 'text', text: 'Be brief.' }],
+      messages: [user([{ type: 'text', text: '<system>\nSay hi.\n</system>' }])],
+    })
+  })
+
+  it('that has only system texts still has an item for a responses backend', () => {
+    const { request } = pair('chat', 'responses', { messages: [{ role: 'system', content: 'Say hi.' }] })
+    expect(request.instructions).toBe(undefined)
+    expect(request.input).toEqual([
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Say hi.' }] },
+    ])
+  })
+
+  it('has no system message between turns of the user when nothing is left of the assistant’s turn', () => {
+    const messages = [
+      user('a'),
+      { role: 'system', content: 's' },
+      { role: 'assistant', content: '' },
+      user('b'),
+      { role: 'assistant', content: 'c' },
+      user('d'),
+    ]
+    const { request } = pair('chat', 'messages', { messages }, { caps: { ...MESSAGES, midSystem: true } })
+    expect(messagesOf(request).map(({ role }) => role)).toEqual(['user', 'system', 'assistant', 'user'])
+  })
+
+  it('may have a system message with settings only', () => {
+    const messages = [user('a'), { role: 'system', output_config: { effort: 'low' } }]
+    expect(messagesOf(pair('messages', 'chat', { messages }).request)).toHaveLength(1)
+  })
+})
+
+describe('stop sequences', () => {
+  const stopsIn = (backend: Dialect, client: Dialect, body: Json, text: string): unknown => {
+    const { answer } = pair(client, backend, body)
+    const content = [{ type: 'text', text }]
+    const whole = {
+      messages: { type: 'message', content, stop_reason: 'end_turn', usage: { input_tokens: 3, output_tokens: 2 } },
+      chat: { choices: [{ index: 0, message: { content: text }, finish_reason: 'stop' }] },
+      responses: null,
+    }
+    const made = answer.whole(whole[backend])
+    return 'answer' in made ? made.answer : made
+  }
+
+  it('beyond the four that chat vendors take are applied by this service', () => {
+    const stop_sequences = ['A', 'B', 'C', 'D', 'E']
+    expect(pair('messages', 'chat', { stop_sequences }).request.stop).toEqual(['A', 'B', 'C', 'D'])
+    const message = stopsIn('chat', 'messages', { stop_sequences }, 'one E two')
+    expect(message).toMatchObject({ content: [{ text: 'one ' }], stop_reason: 'stop_sequence', stop_sequence: 'E' })
+  })
+
+  it('of white space, which messages vendors refuse, are applied by this service', () => {
+    expect(pair('chat', 'messages', { stop: '\n' }).request.stop_sequences).toBe(undefined)
+    expect(stopsIn('messages', 'chat', { stop: '\n' }, 'one\ntwo')).toMatchObject({
+      choices: [{ message: { content: 'one' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3 },
+    })
+  })
+})
+
+describe('an output schema for a messages backend', () => {
+  const schemaFor = (schema: Json): unknown => {
+    const response_format = { type: 'json_schema', json_schema: { name: 'out', schema } }
+    return readObject(readObject(pair('chat', 'messages', { response_format }).request.output_config).format).schema
+  }
+
+  it('has closed objects, because the vendor refuses others', () => {
+    const inner = { type: ['object', 'null'], properties: {}, additionalProperties: true }
+    expect(schemaFor({ type: 'object', properties: { a: inner, b: { type: 'array', items: inner } } })).toEqual({
+      type: 'object',
+      properties: {
+        a: { type: ['object', 'null'], properties: {}, additionalProperties: false },
+        b: { type: 'array', items: { type: ['object', 'null'], properties: {}, additionalProperties: false } },
+      },
+      additionalProperties: false,
+    })
+  })
+
+  it.each<[string, Json, Json]>([
+    ['a pattern', { type: 'string', pattern: '^a' }, { type: 'string', description: 'pattern: "^a"' }],
+    ['a known format', { type: 'string', format: 'date' }, { type: 'string', format: 'date' }],
+    ['an unknown format', { type: 'string', format: 'iban' }, { type: 'string', description: 'format: "iban"' }],
+    ['one of several', { oneOf: [{ type: 'null' }] }, { anyOf: [{ type: 'null' }] }],
+    ['a reference', { $ref: '#/$defs/a', description: 'An a.' }, { $ref: '#/$defs/a' }],
+    ['a default', { type: 'string', default: 'x' }, { type: 'string', description: 'default: "x"' }],
+    [
+      'a constraint that is true',
+      { type: 'array', uniqueItems: true },
+      { type: 'array', description: 'uniqueItems: true' },
+    ],
+    [
+      'a property that is named like a keyword',
+      { properties: { pattern: { type: 'string' } } },
+      {
+        properties: { pattern: { type: 'string' } },
+        additionalProperties: false,
+      },
+    ],
+  ])('writes %s so that the vendor takes it', (_name, given, written) => {
+    expect(schemaFor({ type: 'array', items: given })).toEqual({ type: 'array', items: written })
+  })
+})
+
+describe('tools', () => {
+  it('are strict for a messages model that supports it', () => {
+    const tools = [{ type: 'function', function: { name: 'read', parameters: { type: 'object' }, strict: true } }]
+    expect(toolsOf(pair('chat', 'messages', { tools }).request)[0]?.strict).toBe(undefined)
+    const caps = { ...MESSAGES, strictTools: true }
+    expect(toolsOf(pair('chat', 'messages', { tools }, { caps }).request)[0]?.strict).toBe(true)
+  })
+
+  it('without a type are functions', () => {
+    const tools = [{ function: { name: 'read' } }]
+    expect(toolsOf(pair('chat', 'responses', { tools }).request)[0]).toMatchObject({ type: 'function', name: 'read' })
+  })
+
+  it('whose schema is a reference keep the arguments that it describes', () => {
+    const $defs = { Args: { type: 'object', properties: { path: { type: 'string' } } } }
+    const tools = [{ type: 'function', name: 'read', parameters: { $ref: '#/$defs/Args', $defs } }]
+    const { request } = pair('responses', 'messages', { input: 'hi', tools })
+    expect(toolsOf(request)[0]?.input_schema).toEqual({ ...$defs.Args, $defs })
+  })
+
+  it('may be required where the only one is a web search', () => {
+    const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }
+    const caps = { ...MESSAGES, hostedSearch: true }
+    expect(pair('responses', 'messages', body, { caps }).request.tool_choice).toEqual({ type: 'any' })
+    expect(refusalOf('responses', 'messages', body)).toBe('tool_choice')
+  })
+})
+
+describe('a web search', () => {
+  const caps = { ...MESSAGES, hostedSearch: true }
+  const searched = (tool: Json) => pair('responses', 'messages', { tools: [{ type: 'web_search', ...tool }] }, { caps })
+
+  it('names the kind of the user’s place, which messages vendors require', () => {
+    const { request } = searched({ user_location: { country: 'CH' } })
+    expect(toolsOf(request)[0]?.user_location).toEqual({ type: 'approximate', country: 'CH' })
+  })
+
+  it('of the vendor’s index only is withheld, because a messages backend would fetch pages', () => {
+    const { request } = searched({ external_web_access: false })
+    expect(request.tools).toBe(undefined)
+    expect(JSON.stringify(request.system)).toContain('web_search is not available')
+  })
+})
+
+it('the safety identifier comes before the old name of the user in both dialects', () => {
+  const both = { user: 'old', safety_identifier: 'new' }
+  expect(pair('chat', 'messages', both).request.metadata).toEqual({ user_id: 'new' })
+  expect(pair('responses', 'messages', both).request.metadata).toEqual({ user_id: 'new' })
+})
