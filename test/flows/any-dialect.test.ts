@@ -40,11 +40,13 @@ beforeAll(async () => {
   if (!chat || !responses || !messages) throw new Error('A server did not start.')
   servers = { chat, responses, messages }
   gateway = await startGateway({
+    vendora: chat.url,
     backends: DIALECTS.map(listed),
     team: {
       models: [
         ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
         served('any/refused', 'messages', 'chat'),
+        servedModel('any/vendora', { serve: [serveEntry('vendora', 'large-2026')] }),
       ],
     },
   })
@@ -102,6 +104,18 @@ describe('headers between dialects', () => {
     servers.messages.script = saysHello('messages')
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
     expect(response.headers.has('anthropic-ratelimit-requests-remaining')).toBe(false)
+  })
+})
+
+describe('the token limit of a chat backend', () => {
+  it.each([
+    ['any/vendora', 'max_completion_tokens'],
+    ['any/chat', 'max_tokens'],
+  ])('of %s is %s', async (model, name) => {
+    await gateway.post(GATEWAY_PATHS.messages, { ...greeting('messages', model), max_tokens: 123, top_k: 5 })
+    const sent = bodyOf(servers.chat.last())
+    expect(sent[name]).toBe(123)
+    expect(sent).not.toHaveProperty('top_k')
   })
 })
 

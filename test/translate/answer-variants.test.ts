@@ -172,6 +172,19 @@ describe('a chat backend', () => {
     expect(wholeOf('messages', 'chat', completion(finish))).toMatchObject({ stop_reason: reason })
   })
 
+  it('that gives all calls of a whole answer one id has made several calls', () => {
+    const call = (path: string) => ({
+      id: 'a',
+      type: 'function',
+      function: { name: 'read', arguments: `{"path":"${path}"}` },
+    })
+    const choices = [
+      { index: 0, message: { content: null, tool_calls: [call('a'), call('b')] }, finish_reason: 'stop' },
+    ]
+    const { content } = wholeOf('messages', 'chat', { choices })
+    expect(content).toMatchObject([{ input: { path: 'a' } }, { input: { path: 'b' } }])
+  })
+
   it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(
     'that ends with %s has failed',
     (finish) => {

@@ -97,7 +97,7 @@ describe('the other members', () => {
     [{ stop_sequences: [] }, {}],
     [
       { temperature: 0, top_p: 0.9, top_k: 40 },
-      { temperature: 0, top_p: 0.9, top_k: 40 },
+      { temperature: 0, top_p: 0.9 },
     ],
     [{ metadata: { user_id: 'u1', more: 1 } }, { user: 'u1' }],
     [{ stream: true }, { stream: true, stream_options: { include_usage: true } }],

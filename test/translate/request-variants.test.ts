@@ -188,7 +188,7 @@ describe('stop sequences', () => {
   it('of white space, which messages vendors refuse, are applied by this service', () => {
     expect(pair('chat', 'messages', { stop: '\n' }).request.stop_sequences).toBe(undefined)
     expect(stopsIn('messages', 'chat', { stop: '\n' }, 'one\ntwo')).toMatchObject({
-      choices: [{ message: { content: 'one' }, finish_reason: 'stop' }],
+      choices: [{ message: { content: 'one' }, finish_reason: 'stop', stop_reason: '\n' }],
       usage: { prompt_tokens: 3 },
     })
   })
@@ -279,6 +279,13 @@ describe('a web search', () => {
     expect(request.tools).toBe(undefined)
     expect(JSON.stringify(request.system)).toContain('web_search is not available')
   })
+})
+
+it('the number of likeliest tokens reaches only models that take it', () => {
+  const { request } = pair('messages', 'chat', { top_k: 40 })
+  expect(request.top_k).toBe(undefined)
+  const caps = { ...DEFAULT_CAPS.chat, topK: true }
+  expect(pair('messages', 'chat', { top_k: 40 }, { caps }).request.top_k).toBe(40)
 })
 
 it('the safety identifier comes before the old name of the user in both dialects', () => {

@@ -35,6 +35,17 @@ describe('stop sequences for a backend that knows none', () => {
     expect(shown(['END'], ...whole.split(''))).toMatchObject({ text: 'one ' })
   })
 
+  it('end an answer that has called a tool for that call', () => {
+    const stage = enforceStops(['END'])
+    const tool = { kind: 'tool', id: 'a', tool: { kind: 'function', name: 'read', namespace: null } } as const
+    const events: AnswerEvent[] = [
+      { type: 'close', part: tool, text: '{}', cut: false, seal: null },
+      { type: 'open', part },
+      { type: 'delta', part, text: 'END' },
+    ]
+    expect(events.flatMap(stage).at(-1)).toMatchObject({ finish: 'tools', stopSequence: null })
+  })
+
   it('hold nothing back in the end where none of them comes', () => {
     expect(shown(['END'], 'one E', 'N')).toEqual({ text: 'one EN', closed: 'one EN', finish: ['stop', null] })
   })

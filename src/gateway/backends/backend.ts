@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { buildConnector as BuildConnector } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
+import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { Condition } from './condition.ts'
@@ -21,6 +22,8 @@ export type Backend = {
   readonly health: BackendHealth
   /** What calls have found out about it. */
   readonly condition: Condition
+  /** What its models can be asked in translated calls, where the directory says nothing of a model. */
+  readonly caps: Partial<ModelCaps>
   /** Every token limit of a request is lowered to this; null: limits pass unchanged. */
   readonly maxTokens: number | null
   /** A call ends when the backend sends no byte for this long, or its caller takes none. */

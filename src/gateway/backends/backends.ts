@@ -10,6 +10,7 @@ import type { Backend, Timeouts } from './backend.ts'
 import { openListedBackends } from './listed.ts'
 import type { BackendRow } from './listed.ts'
 import { UPSTREAMS } from './table.ts'
+import type { UpstreamRow } from './table.ts'
 import { fixedDialects, openUpstream, toCredential } from './upstream.ts'
 import type { UpstreamSettings } from './upstream.ts'
 import { openWorker } from './worker.ts'
@@ -80,8 +81,9 @@ function openUpstreams({ upstreams, ...needs }: Needs): readonly Backend[] {
   return UPSTREAM_NAMES.flatMap((name) => {
     const settings = upstreams[name]
     if (!settings) return []
-    const { dialects } = UPSTREAMS[name]
-    return [openUpstream({ name, url: settings.url, credential: toCredential(settings), dialects }, needs)]
+    const { dialects, caps }: UpstreamRow = UPSTREAMS[name]
+    const { url } = settings
+    return [openUpstream({ name, url, credential: toCredential(settings), dialects, ...(caps && { caps }) }, needs)]
   })
 }
 

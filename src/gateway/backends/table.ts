@@ -1,12 +1,13 @@
 /** The route groups of this gateway, and the upstreams that serve them, as a table. */
 import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
 import type { UpstreamName } from '../../kernel/backend-name.ts'
+import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
 /** `vendor`: a service with models of its own. `engine`: an inference server of the operator. */
 export type BackendKind = 'vendor' | 'engine'
 
-type UpstreamRow = {
+export type UpstreamRow = {
   /** The prefix of its route group: calls to these paths go there, unless the directory names another backend. */
   readonly prefix: `/${string}`
   /** The prefix is not part of the path at the upstream. */
@@ -14,11 +15,19 @@ type UpstreamRow = {
   /** Of the paths that go there without the prefix, for clients whose base URL is the gateway itself. */
   readonly rootPath?: `/${string}`
   readonly dialects: readonly Dialect[]
+  /** What its models can be asked in translated calls, where the directory says nothing of a model. */
+  readonly caps?: Partial<ModelCaps>
 }
 
 /** Each upstream with its route group and the dialects that it supports. */
 export const UPSTREAMS = {
-  vendora: { prefix: '/v1', isPrefixStripped: false, dialects: ['chat', 'responses'] },
+  vendora: {
+    prefix: '/v1',
+    isPrefixStripped: false,
+    dialects: ['chat', 'responses'],
+    // Its models that reason refuse `max_tokens`.
+    caps: { limitName: 'max_completion_tokens' },
+  },
   vendorb: { prefix: '/vendorb', isPrefixStripped: true, rootPath: '/v1/messages', dialects: ['messages'] },
   vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openBackendPool } from './backend.ts'
@@ -14,12 +15,16 @@ export type UpstreamSettings = {
   readonly apiKey: Secret | null
 }
 
-type Service = Pick<Backend, 'name' | 'credential'> & { readonly url: URL; readonly dialects: readonly Dialect[] }
+type Service = Pick<Backend, 'name' | 'credential'> & {
+  readonly url: URL
+  readonly dialects: readonly Dialect[]
+  readonly caps?: Partial<ModelCaps>
+}
 
 export type UpstreamNeeds = Connecting & { readonly clock: Clock }
 
 /** A vendor's service. */
-export function openUpstream({ name, url, credential, dialects }: Service, needs: UpstreamNeeds): Backend {
+export function openUpstream({ name, url, credential, dialects, caps = {} }: Service, needs: UpstreamNeeds): Backend {
   const { canConnect, ...connections } = openBackendPool(url, needs)
   return {
     name,
@@ -29,6 +34,7 @@ export function openUpstream({ name, url, credential, dialects }: Service, needs
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
     condition: openCondition({ canConnect, random, clock: needs.clock }),
+    caps,
     maxTokens: null,
     ...connections,
   }

@@ -75,6 +75,8 @@ export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, 
     ...server,
     // Its list of models says whether it can be reached.
     condition: openCondition({ canConnect: null, random, clock }),
+    // Inference servers take it; vendors of the chat dialect refuse it.
+    caps: { topK: true },
     maxTokens,
     dialects: toDialects(native),
     health: {

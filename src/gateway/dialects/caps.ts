@@ -49,7 +49,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
   chat: {
     midSystem: false,
     sampling: true,
-    topK: true,
+    topK: false,
     prefill: true,
     thinking: 'none',
     efforts: ['none', 'low', 'medium', 'high'],

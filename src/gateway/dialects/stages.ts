@@ -78,10 +78,12 @@ export function enforceStops(stops: readonly string[]): Stage {
   const kept = Math.max(0, ...stops.map(({ length }) => length)) - 1
   let text = ''
   let sent = 0
+  let hasCall = false
   let over = false
 
   return (event) => {
     if (over) return []
+    if (event.type === 'close' && event.part.kind === 'tool') hasCall = true
     if (!('part' in event) || event.part.kind !== 'text') return [event]
     const { part } = event
     const show = (upTo: number): AnswerEvent[] => {
@@ -103,7 +105,10 @@ export function enforceStops(stops: readonly string[]): Stage {
     return [
       ...show(match.at),
       { type: 'close', part, text: text.slice(0, match.at), cut: false, seal: null },
-      { type: 'finish', finish: 'stopSequence', stopSequence: match.stop, usage: null },
+      // The client still has to carry out an earlier call.
+      hasCall
+        ? { type: 'finish', finish: 'tools', stopSequence: null, usage: null }
+        : { type: 'finish', finish: 'stopSequence', stopSequence: match.stop, usage: null },
     ]
   }
 }

@@ -64,7 +64,7 @@ function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiErro
     createdAt: Math.floor(clock.now().getTime() / 1000),
     isCodex: operation.isCodex ?? false,
     sessionId: sessionIdOf(req.headers),
-    caps: model.caps,
+    caps: { ...backend.caps, ...model.caps },
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
   })
   if ('refused' in translation) {

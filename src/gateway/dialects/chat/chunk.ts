@@ -67,7 +67,11 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
 export function readCompletion(body: unknown): ChatEvent {
   if (!isObject(body)) return failed('The backend did not answer with a JSON object.')
   if (!isError(body) && firstChoice(body) === null) return failed('The backend answered without a choice.')
-  return readChat(body, 'message')
+  const read = readChat(body, 'message')
+  if (read.kind !== 'chunk') return read
+  // Each entry is a call of its own. In a chunk, one without an index may continue a call with the same id.
+  const tools = read.delta.tools.map((call) => ({ ...call, index: call.position }))
+  return { ...read, delta: { ...read.delta, tools } }
 }
 
 function readChat(body: Json, member: 'delta' | 'message'): ChatEvent {

@@ -58,10 +58,10 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
     ]
   }
 
-  function toEnd({ finish, usage }: FinishEvent): SseEvent[] {
+  function toEnd({ finish, stopSequence, usage }: FinishEvent): SseEvent[] {
     const last = { ...head, object: 'chat.completion.chunk', choices: [], usage: toUsage(usage) }
     return [
-      toChunk({}, { finish_reason: REASONS[finish] }),
+      toChunk({}, { finish_reason: REASONS[finish], ...toStopReason(stopSequence) }),
       ...(includeUsage ? [toEvent(last)] : []),
       { event: null, data: '[DONE]' },
     ]
@@ -90,10 +90,16 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
       const message = toMessage(parts, hub)
       const found = parts.flatMap(({ logprobs = [] }) => logprobs)
       const logprobs = found.length > 0 ? toLogprobs(found) : null
-      const choice = { index: 0, message, logprobs, finish_reason: REASONS[end?.finish ?? 'stop'] }
+      const finish_reason = REASONS[end?.finish ?? 'stop']
+      const choice = { index: 0, message, logprobs, finish_reason, ...toStopReason(end?.stopSequence ?? null) }
       return { ...head, object: 'chat.completion', choices: [choice], usage: toUsage(end?.usage ?? null) }
     },
   }
+}
+
+/** Names the stop sequence as vLLM does. The vendor does not say it. */
+function toStopReason(stopSequence: string | null): Json {
+  return stopSequence === null ? {} : { stop_reason: stopSequence }
 }
 
 const MEMBERS = { reasoning: 'reasoning_content', text: 'content', refusal: 'refusal' } as const
