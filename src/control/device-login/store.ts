@@ -101,9 +101,12 @@ async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accou
 async function cancelSurplus(db: PrismaClient, newId: string, accountId: string, now: Date): Promise<void> {
   // By the account's invitations, so that no plan reads the logins of all accounts.
   const isPending = sql`
-    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid)) AND status = 'pending'`
-  // Never the new one: the clock of another process may be ahead.
+    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = (SELECT id FROM account)))
+    AND status = 'pending'`
+  // The lock comes before those of logins, as when the account signs out everywhere. Never the new login: the clock of
+  // another process may be ahead.
   await db.$executeRaw`
+    WITH account AS (SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE)
     UPDATE device_logins SET status = 'cancelled', user_code = NULL
     WHERE ${isPending} AND id = ANY (ARRAY(
       SELECT id FROM device_logins WHERE ${isPending} AND id <> ${newId}::uuid AND expires_at > ${now}::timestamptz

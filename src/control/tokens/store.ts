@@ -176,7 +176,7 @@ async function save(
 ): Promise<SavedRow | null> {
   const { id, loginId, deviceId, createdAt, lastIp: ip } = session
   const details = JSON.stringify({ deviceId, via: approvedVia, loginId })
-  const steps = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
+  const ofDevice = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
   const [row] = await tx.$queryRaw<SavedRow[]>`
     WITH redeemed AS (
       UPDATE device_logins SET user_code = NULL WHERE id = ${loginId}::uuid AND status = 'approved' RETURNING id
@@ -197,7 +197,7 @@ async function save(
       INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
       SELECT ${createdAt}::timestamptz, 'device_session.opened', account_id, team_id, id, ${ip}, ${details}::jsonb
       FROM opened
-    )${beginSession(steps, { of: sql`opened`, now: createdAt, ip })}, found AS (
+    )${beginSession(ofDevice, { of: sql`opened`, now: createdAt, ip })}, found AS (
       SELECT * FROM made
       UNION ALL
       SELECT existing.* FROM device_sessions existing JOIN redeemed ON redeemed.id = existing.login_id
