@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { Response } from 'express'
 import type { Contract } from '../http/contract.ts'
 import { hasCurrentCopy, makeEtag } from '../http/etag.ts'
 import type { Handlers } from '../http/operation.ts'
@@ -45,8 +44,7 @@ export function makeDocsHandlers({
 
     async showDocs(req, res) {
       await limit.take(networkKey(ipOf(req)))
-      // The reply type knows JSON answers only.
-      sendPage(res as unknown as Response, 200, pageBytes())
+      sendPage(res, 200, pageBytes())
     },
 
     async getDocsStylesheet(req, res) {

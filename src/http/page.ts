@@ -13,6 +13,9 @@ export function html(strings: TemplateStringsArray, ...values: readonly Interpol
   return toHtml(strings.reduce((before, string, index) => before + print(values[index - 1]) + string))
 }
 
+/** What an answer needs to carry a page. Answers of operations have it, whatever the contract says of their bodies. */
+export type PageReply = Pick<Response, 'req' | 'statusCode' | 'set' | 'end'>
+
 /**
  * Answers with a page and the headers of every page. They forbid to load anything from other hosts, to frame, cache or
  * index the page, and to name it in a Referer, as RFC 9700, section 4.16 requires for login and error pages. `scripts`
@@ -20,12 +23,13 @@ export function html(strings: TemplateStringsArray, ...values: readonly Interpol
  * section 7.2).
  */
 export function sendPage(
-  res: Response,
+  res: PageReply,
   status: number,
   page: Html | Buffer,
   { scripts = false }: { readonly scripts?: boolean } = {},
 ): void {
-  res.status(status).set({ ...HEADERS, 'Content-Security-Policy': policy(scripts) })
+  res.statusCode = status
+  res.set({ ...HEADERS, 'Content-Security-Policy': policy(scripts) })
   if (res.req.secure) res.set('Strict-Transport-Security', 'max-age=31536000')
   // `end` instead of `send`: a page that must not be stored needs no ETag.
   res.end(Buffer.isBuffer(page) ? page : String(page))

@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { Request, Response } from 'express'
 import type { Caller } from '../kernel/caller.ts'
 import { readIpAddress } from '../kernel/ip-address.ts'
 import type { ServerSpan } from '../kernel/tracer.ts'
@@ -59,4 +59,12 @@ export function userAgentOf(req: Pick<Request, 'headers'>): string {
 /** Whether the client is a browser that asks for a page, rather than a program that asks for JSON. */
 export function wantsPage(req: Pick<Request, 'headers'>): boolean {
   return (req.headers.accept ?? '').includes('text/html')
+}
+
+/**
+ * Request and answer as Express types them, for operations that answer with more than JSON: pages, redirects, streams.
+ * The types of handlers know JSON answers only.
+ */
+export function asExpress(req: unknown, res: unknown): [Request, Response] {
+  return [req as Request, res as Response]
 }

@@ -89,6 +89,18 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
   })
 })
 
+it('a backend that does not stream is streamed to a client that has asked for it', async () => {
+  const message = { role: 'assistant', content: 'Hello!' }
+  const choices = [{ index: 0, message, finish_reason: 'stop' }]
+  servers.chat.script = answersJson({ object: 'chat.completion', choices, usage: { prompt_tokens: 3 } })
+  const response = await call('messages', 'any/chat', true)
+  servers.chat.script = saysHello('chat')
+  const events = makeSseDecoder().push(Buffer.from(await response.arrayBuffer()))
+  expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+  expect(CHECKS.messages(events)).toEqual([])
+  expect(events.map(({ data }) => data).join()).toContain('"text":"Hello!"')
+})
+
 describe('headers between dialects', () => {
   it('carry the credential as the backend wants it, and none of the vendor that the client was made for', async () => {
     await call('responses', 'any/messages', false, { 'openai-beta': 'b', 'x-codex-a': 'c', 'x-api-key': 'mine' })

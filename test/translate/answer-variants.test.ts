@@ -58,7 +58,7 @@ describe('a responses backend', () => {
   })
   const added = (item: Json) => ({ type: 'response.output_item.added', output_index: 0, item })
 
-  it('that shows its own reasoning and no summary is heard while it reasons', () => {
+  it('has its reasoning streamed where it gives no summary', () => {
     const delta = (content_index: number, text: string) => {
       return { type: 'response.reasoning_text.delta', output_index: 0, content_index, delta: text }
     }

@@ -1,8 +1,8 @@
-import type { Request, Response } from 'express'
+import type { Request } from 'express'
 import type { FindMembership } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf } from '../../http/request.ts'
+import { asExpress, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
@@ -60,9 +60,7 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const { account, after } = req.query
       const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
       const team = formatTeamName(teamName)
-      // The answer is not JSON, so it needs Express's own types.
-      const request = req as unknown as Request
-      const response = res as unknown as Response
+      const [request, response] = asExpress(req, res)
       const form = chooseForm(request)
       if (request.isHead) return void response.status(200).type(form.mediaType).end()
       streams.open(response, {

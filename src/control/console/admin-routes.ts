@@ -1,7 +1,6 @@
-import type { Response } from 'express'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import type { Html } from '../../http/page.ts'
+import type { Html, PageReply } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
@@ -109,9 +108,7 @@ export function makeAdminPageHandlers({
   }
 }
 
-function send(response: unknown, page: Html, notice: TeamNotice | null = null): void {
-  // These operations answer with pages, so they need Express's own type.
-  const res = response as Response
+function send(res: PageReply, page: Html, notice: TeamNotice | null = null): void {
   const status = noticeStatusOf(notice)
   // The contract promises this header for every 403, whatever its body is.
   if (status === 403) res.set('x-should-retry', 'false')

@@ -1,4 +1,3 @@
-import type { Response } from 'express'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf } from '../../http/request.ts'
@@ -34,22 +33,23 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
   return {
     async openOwnTeam(req, res) {
       const Location = pathOf(callerOf(req).team)
-      asExpress(res).set({ 'Cache-Control': 'no-store', Location }).status(303).end()
+      res.statusCode = 303
+      res.set({ 'Cache-Control': 'no-store', Location }).end()
     },
 
     async showTeamOverview(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      sendPage(asExpress(res), 200, overviewPage(viewer, await findOverview(viewer)))
+      sendPage(res, 200, overviewPage(viewer, await findOverview(viewer)))
     },
 
     async showTeamLimits(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      sendPage(asExpress(res), 200, await limits.render(viewer, { notice: null, draft: null }))
+      sendPage(res, 200, await limits.render(viewer, { notice: null, draft: null }))
     },
 
     async showTeamModels(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      sendPage(asExpress(res), 200, await models.render(viewer, NO_OUTCOME))
+      sendPage(res, 200, await models.render(viewer, NO_OUTCOME))
     },
 
     async showTeamSessions(req, res) {
@@ -58,12 +58,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
       const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
         sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),
       )
-      sendPage(asExpress(res), 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionPlace(last) }))
+      sendPage(res, 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionPlace(last) }))
     },
   }
-}
-
-/** The answer as Express types it: these operations answer with pages. */
-function asExpress(res: unknown): Response {
-  return res as Response
 }

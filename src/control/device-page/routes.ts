@@ -1,10 +1,10 @@
-import type { Request, Response } from 'express'
+import type { Request } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { isForm } from '../../http/body.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { callerOf, ipOf, wantsPage } from '../../http/request.ts'
+import { asExpress, callerOf, ipOf, wantsPage } from '../../http/request.ts'
 import type { Decided, UserCodes } from './codes.ts'
 import type { AnswerDeviceForm } from './forms.ts'
 import type { RenderDevicePage } from './render.ts'
@@ -25,7 +25,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
         const page = await renderDevicePage(req as unknown as Request, { userCode: req.query.userCode })
-        return sendPage(res as unknown as Response, 200, page, { scripts: true })
+        return sendPage(res, 200, page, { scripts: true })
       }
       const { accountId, organization, team, role } = callerOf(req)
       const email = await findEmail(accountId)
@@ -38,7 +38,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
       // one.
       if (isForm(req)) {
         const form = req.body as unknown as DeviceForm
-        return answerDeviceForm(req as unknown as Request, res as unknown as Response, form)
+        return answerDeviceForm(...asExpress(req, res), form)
       }
       const wanted = req.body.action === 'deny' ? 'denied' : 'approved'
       const decided = await codes.decide(callerOf(req), req.body.userCode, wanted, ipOf(req))

@@ -1,9 +1,8 @@
-import type { Request, Response } from 'express'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { ipOf, wantsPage } from '../../http/request.ts'
+import { asExpress, ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
@@ -65,12 +64,4 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
       response.status(200).json({ approved, user: { email, team }, device: { deviceId, deviceName } })
     },
   }
-}
-
-/**
- * Request and answer as Express types them: these operations answer with pages too, which the contract's JSON types do
- * not cover.
- */
-function asExpress(req: unknown, res: unknown): [Request, Response] {
-  return [req as Request, res as Response]
 }

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import { hasCurrentCopy } from '../../http/etag.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { wantsPage } from '../../http/request.ts'
+import { asExpress, wantsPage } from '../../http/request.ts'
 import { readAssets } from './assets.ts'
 import type { Asset } from './assets.ts'
 import { PATHS } from './forms.ts'
@@ -30,8 +30,7 @@ type Needs = { readonly baseUrl: string; readonly gatewayUrl: string }
 /** The pages that are the same for everybody, and the files that pages load. */
 export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Operations> {
   const assets = readAssets()
-  // The answers are not JSON, so they need Express's own types.
-  const asset = (file: Asset) => async (req: unknown, res: unknown) => sendAsset(req as Request, res as Response, file)
+  const asset = (file: Asset) => async (req: unknown, res: unknown) => sendAsset(...asExpress(req, res), file)
   return {
     getStylesheet: asset(assets.stylesheet),
     getPasskeyScript: asset(assets.passkeyScript),
@@ -41,7 +40,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
     getRootFavicon: asset(assets.favicon),
 
     async showHome(req, res) {
-      if (wantsPage(req)) return sendPage(res as unknown as Response, 200, homePage({ baseUrl }))
+      if (wantsPage(req)) return sendPage(res, 200, homePage({ baseUrl }))
       res.status(200).json({
         service: 'svc',
         signIn: `${baseUrl}${PATHS.signIn}`,
@@ -53,7 +52,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
     },
 
     async showSessionShell(_req, res) {
-      sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })
+      sendPage(res, 200, SESSION_SHELL, { scripts: true })
     },
   }
 }

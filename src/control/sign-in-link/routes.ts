@@ -3,7 +3,7 @@ import { setCookie } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { ipOf } from '../../http/request.ts'
+import { asExpress, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -61,7 +61,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
   return {
     async showSignIn(req, res) {
       const page = signInPage({ userCode: req.query.userCode ?? null, hasEmail: signInLinks.hasEmail })
-      sendPage(res as unknown as Response, 200, page, { scripts: true })
+      sendPage(res, 200, page, { scripts: true })
     },
 
     async requestSignInLink(req, response) {
@@ -96,9 +96,4 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       res.set({ 'Cache-Control': 'no-store', Location }).status(303).end()
     },
   }
-}
-
-/** Request and answer as Express types them: these operations answer with pages and redirects. */
-function asExpress(req: unknown, res: unknown): [Request, Response] {
-  return [req as Request, res as Response]
 }

@@ -34,6 +34,8 @@ export type AnswerTranslation = {
   readonly stream: () => StreamTranslator
   /** Translates a whole body, given as parsed JSON. `failed` when the body has no answer. */
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
+  /** Translates a whole body into the stream of the same answer, for a client that has asked for a stream. */
+  readonly replay: (body: unknown) => { readonly events: readonly SseEvent[] } | { readonly failed: Failure }
 }
 
 const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
@@ -88,6 +90,7 @@ export function translateCall(
       answer: {
         stream: () => makeStreamTranslator(makePipeline()),
         whole: (answer) => translateWhole(makePipeline(), answer),
+        replay: (answer) => replayWhole(makePipeline(), answer),
       },
     }
   })
@@ -122,16 +125,23 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   }
 }
 
-/** Translates a whole answer through the same stages as a stream. */
-function translateWhole(
-  { reader, stages, writer }: Pipeline,
-  body: unknown,
-): { readonly answer: Json } | { readonly failed: Failure } {
+function translateWhole(pipeline: Pipeline, body: unknown): { answer: Json } | { failed: Failure } {
+  const read = readWhole(pipeline, body)
+  return 'failed' in read ? read : { answer: pipeline.writer.whole(read) }
+}
+
+function replayWhole(pipeline: Pipeline, body: unknown): { events: readonly SseEvent[] } | { failed: Failure } {
+  const read = readWhole(pipeline, body)
+  return 'failed' in read ? read : { events: read.flatMap((event) => pipeline.writer.write(event)) }
+}
+
+/** Reads a whole answer through the same stages as a stream. */
+function readWhole({ reader, stages }: Pipeline, body: unknown): readonly AnswerEvent[] | { failed: Failure } {
   const given = reader.whole(body)
   const events = passStages(stages, given)
   const end = events.find(({ type }) => type === 'finish' || type === 'fail')
   if (end?.type === 'fail') return { failed: end.failure }
   const usage = given.find((event) => event.type === 'finish')?.usage ?? null
   // A stage that ends the answer early does not know the usage yet.
-  return { answer: writer.whole(events.map((event) => (event.type === 'finish' ? { ...event, usage } : event))) }
+  return events.map((event) => (event.type === 'finish' ? { ...event, usage } : event))
 }

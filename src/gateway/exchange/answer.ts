@@ -3,6 +3,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import type { Json } from '../dialects/json/read-json.ts'
+import type { SseEvent } from '../dialects/sse/decode.ts'
+import { encodeEvents } from '../dialects/sse/encode.ts'
 import { toCallerHeaders } from './headers.ts'
 import type { HeaderOptions } from './headers.ts'
 
@@ -23,6 +25,12 @@ export type WholeAnswer = {
 export function toJsonAnswer({ status, body }: { readonly status: number; readonly body: Json | Buffer }): WholeAnswer {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   return { status, body: bytes, contentType: 'application/json' }
+}
+
+/** Makes an answer that is a stream of which all events are known. */
+export function toStreamAnswer(answer: { readonly status: number; readonly events: readonly SseEvent[] }): WholeAnswer {
+  const { status, events } = answer
+  return { status, body: encodeEvents(events), contentType: 'text/event-stream; charset=utf-8' }
 }
 
 /** Makes the answer for the failure of a backend, in the caller's dialect. */

@@ -1,7 +1,7 @@
 import type { StreamFailure, StreamTranslator } from '../dialects/dialect.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
-import { encodeEvent } from '../dialects/sse/encode.ts'
+import { encodeEvents } from '../dialects/sse/encode.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
 import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
@@ -68,7 +68,7 @@ export class RewrittenStream implements Relay, SilentStream {
 
   cut(kind: 'cut' | 'ended', { message }: StreamFailure, reason: string): void {
     const events = this.#translator.fail(message)
-    if (events.length > 0) this.#exchange.res.write(toBytes(events))
+    if (events.length > 0) this.#exchange.res.write(encodeEvents(events))
     this.#exchange.finish(kind, reason)
     breakConnection(this.#exchange.res)
   }
@@ -91,10 +91,6 @@ export class RewrittenStream implements Relay, SilentStream {
     if (events.length === 0) return
     this.#hasBegun = true
     this.#silentTicks = 0
-    this.#writer.write(toBytes(events))
+    this.#writer.write(encodeEvents(events))
   }
-}
-
-function toBytes(events: readonly SseEvent[]): Buffer {
-  return Buffer.from(events.map(encodeEvent).join(''))
 }

@@ -21,7 +21,7 @@ export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Ste
   const mayBeReached = (step: Step) =>
     (resultOf(step) ?? (step.isReachable ? 'answered' : 'unreachable')) !== 'unreachable'
   const others = steps.filter(({ isOfflineOnly }) => !isOfflineOnly)
-  // A backend that cannot be asked says nothing about the network.
+  // Nothing was sent to a backend that cannot be asked, so it does not show whether the network works.
   const asked = others.filter((step) => resultOf(step) !== 'refused')
   const isOffline = (asked.length > 0 || others.length === 0) && !asked.some(mayBeReached)
   const isLastChance = sent.length === MAX_ATTEMPTS - 1 && sent.every(({ result }) => result === 'unreachable')

@@ -1,4 +1,3 @@
-import type { Response } from 'express'
 import { ApiError } from '../../../http/errors.ts'
 import type { Handlers } from '../../../http/operation.ts'
 import { sendPage } from '../../../http/page.ts'
@@ -25,15 +24,15 @@ export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Hand
     async showTeamUsage(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
       const data = await findUsage.forPage(viewer, req.query)
-      sendPage(res as unknown as Response, data.mistake === null ? 200 : 400, usagePage(viewer, data))
+      sendPage(res, data.mistake === null ? 200 : 400, usagePage(viewer, data))
     },
 
     async downloadTeamUsage(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
       const report = await findUsage.forFile(viewer, req.query)
       if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
-      const answer = (res as unknown as Response).status(200).set('Cache-Control', 'no-store')
-      answer.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+      res.set('Cache-Control', 'no-store')
+      res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
     },
   }
 }

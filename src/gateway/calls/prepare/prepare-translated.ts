@@ -8,7 +8,7 @@ import { mayLoseDigits, parseExactly } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
-import { toJsonAnswer } from '../../exchange/answer.ts'
+import { toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import { bytesOf, exactBodyOf, sessionIdOf } from '../request/request.ts'
@@ -35,7 +35,10 @@ export function prepareTranslated(needs: StepNeeds, req: CallRequest): PreparedC
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
     filter: null,
-    rewrite: translateAnswers({ operation, backend, calledAs, backendModel: step.model }, translation.answer),
+    rewrite: translateAnswers(
+      { operation, backend, calledAs, backendModel: step.model },
+      { ...translation.answer, wantsStream: req.body.stream === true },
+    ),
   }
 }
 
@@ -78,8 +81,10 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-/** Translates the answer for the caller. */
-function translateAnswers(call: AnsweredCall, { stream, whole }: AnswerTranslation): AnswerRewrite {
+type Answers = AnswerTranslation & { readonly wantsStream: boolean }
+
+/** Translates the answer for the caller. A backend may answer a request for a stream with a whole answer. */
+function translateAnswers(call: AnsweredCall, { stream, whole, replay, wantsStream }: Answers): AnswerRewrite {
   const dialect = DIALECTS[call.operation.dialect]
   const { keepsStatus } = call.backend.traits
   return {
@@ -90,7 +95,9 @@ function translateAnswers(call: AnsweredCall, { stream, whole }: AnswerTranslati
       const isError = answer.status >= 300
       if (isError && keepsStatus) return readError(call, dialect, answer)
       if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
-      const made = whole(parseExactly(answer.body.toString('utf8')))
+      const body = parseExactly(answer.body.toString('utf8'))
+      const made = wantsStream ? replay(body) : whole(body)
+      if ('events' in made) return toStreamAnswer({ status: answer.status, events: made.events })
       if ('answer' in made) return toJsonAnswer({ status: answer.status, body: made.answer })
       return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
     },

@@ -36,7 +36,7 @@ export type Message = { readonly role: Turn['role']; readonly content: Json[] }
  * of one role are joined.
  */
 export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
-  // There must be a message, so of a conversation that has only system texts, the last one is not leading.
+  // With system texts only, `first` is -1: the last of them is written as a message, because there must be one.
   const first = turns.findIndex(({ role }) => role !== 'system')
   const [leading, later] = [turns.slice(0, first), turns.slice(first)]
   const system = leading.flatMap(({ parts }) => parts.flatMap(writeText))
@@ -120,7 +120,7 @@ class History {
         ahead.delete(toCallId(part.id))
       }
     }
-    // A turn of which nothing is left must not come between a system message and the assistant's next one.
+    // An empty turn is left out. The vendor wants a system message to be last, or before one of the assistant.
     if (said.length === 0) return
     const exchange = this.#ofAssistant()
     exchange.said.push(...said)

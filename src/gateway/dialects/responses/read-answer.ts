@@ -14,7 +14,7 @@ import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 /** Calls that are translated, or that the vendor runs itself. */
-const HARMLESS_CALLS: ReadonlySet<string> = new Set([
+const KNOWN_CALLS: ReadonlySet<string> = new Set([
   ...['function_call', 'custom_tool_call', 'web_search_call'],
   ...['code_interpreter_call', 'file_search_call', 'image_generation_call', 'mcp_call'],
 ])
@@ -22,7 +22,7 @@ const HARMLESS_CALLS: ReadonlySet<string> = new Set([
 /** Whether an item is a call that the client must execute and that no other dialect has. */
 function isForeignCall({ type }: Json): boolean {
   const name = readText(type)
-  return name === 'mcp_approval_request' || (name.endsWith('_call') && !HARMLESS_CALLS.has(name))
+  return name === 'mcp_approval_request' || (name.endsWith('_call') && !KNOWN_CALLS.has(name))
 }
 
 /** A response with one of these statuses is not over, or was given up. */

@@ -30,7 +30,7 @@ type Needs = {
  * instructions cannot have marks.
  */
 export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
-  // There must be an item, so of a conversation that has only system texts, the last one is not leading.
+  // With system texts only, the index is -1: the last of them is written as an item, because there must be one.
   const leading = turns.slice(
     0,
     turns.findIndex(({ role }) => role !== 'system'),

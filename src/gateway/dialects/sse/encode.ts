@@ -8,6 +8,11 @@ export function encodeEvent({ event, data }: SseEvent): string {
   return name + `data: ${data.replaceAll(LINE_END, '\ndata: ')}\n\n`
 }
 
+/** Encodes events as the bytes of a stream. */
+export function encodeEvents(events: readonly SseEvent[]): Buffer {
+  return Buffer.from(events.map(encodeEvent).join(''))
+}
+
 /** Writes a comment, which clients ignore. Write it only between events. */
 export function encodeComment(text: string): string {
   return `: ${text.replaceAll(LINE_END, ' ')}\n\n`

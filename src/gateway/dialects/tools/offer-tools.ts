@@ -22,8 +22,8 @@ const PLACEHOLDER = 'DeferredToolPlaceholder'
 
 /**
  * Chooses the tools that a backend is offered. Where the backend has no web search, that tool is withheld, because
- * agents offer it with every request; it is refused when it is the only tool. So is a search of the vendor's index
- * only. Any other hosted tool is refused by name.
+ * agents offer it with every request; it is refused when it is the only tool. A search that may only use its vendor's
+ * index is withheld too. Any other hosted tool is refused by name.
  *
  * A client may allow only some of its tools. Where the backend cannot be told so, it is offered only these.
  * `allowsSubsets`: the dialect can express a choice of several tools, and not only of one that must be called.

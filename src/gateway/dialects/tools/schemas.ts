@@ -70,7 +70,7 @@ export function toOutputSchema(schema: unknown): unknown {
     else if (LISTS.has(name)) kept[name === 'oneOf' ? 'anyOf' : name] = readList(value).map(toOutputSchema)
     else if (MAPS.has(name)) kept[name] = mapValues(value)
     else if (name === 'items' && !Array.isArray(value)) kept.items = toOutputSchema(value)
-    else if (!EMPTY.has(name) && !isBareClosing(name, value)) described.push(`${name}: ${JSON.stringify(value)}`)
+    else if (!EMPTY.has(name) && !isReplaced(name, value)) described.push(`${name}: ${JSON.stringify(value)}`)
   }
   const closed = isObject(kept.properties) || isObjectType(kept.type) ? { ...kept, additionalProperties: false } : kept
   if (described.length === 0) return closed
@@ -87,8 +87,8 @@ function isAccepted(name: string, value: unknown): boolean {
   return (name === 'format' && FORMATS.has(value)) || (name === 'minItems' && (value === 0 || value === 1))
 }
 
-/** `additionalProperties` without a schema, which is replaced. */
-function isBareClosing(name: string, value: unknown): boolean {
+/** Whether it is an `additionalProperties` without a schema, which is replaced. */
+function isReplaced(name: string, value: unknown): boolean {
   return name === 'additionalProperties' && !isObject(value)
 }
 
