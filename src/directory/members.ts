@@ -38,7 +38,8 @@ export function makeMemberStore(db: PrismaClient) {
         JOIN teams team ON team.id = invitation.team_id
         JOIN organizations organization ON organization.id = team.organization_id
         WHERE account.email = ${email} AND invitation.revoked_at IS NULL
-          AND (${team === null}::boolean OR (organization.name = ${team?.organization ?? null} AND team.name = ${team?.name ?? null}))
+          AND (${team === null}::boolean OR organization.name = ${team?.organization ?? null})
+          AND (${team === null}::boolean OR team.name = ${team?.name ?? null})
         ORDER BY invitation.created_at, invitation.id LIMIT 1`
       if (!row) return null
       const { organization, teamName, ...invitation } = row

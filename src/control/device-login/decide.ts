@@ -72,5 +72,6 @@ export function approvalOf(now: Date, { via, sessionId }: Decision): Sql {
     status = 'approved',
     approved_at = coalesce(login.approved_at, ${now}::timestamptz),
     approved_via = CASE WHEN login.approved_at IS NULL THEN ${via}::"ApprovedVia" ELSE login.approved_via END,
-    approver_session_id = CASE WHEN login.approved_at IS NULL THEN ${sessionId}::uuid ELSE login.approver_session_id END`
+    approver_session_id = CASE
+      WHEN login.approved_at IS NULL THEN ${sessionId}::uuid ELSE login.approver_session_id END`
 }

@@ -17,8 +17,8 @@ export type MagicLinkStore = ReturnType<typeof makeMagicLinkStore>
 export function makeMagicLinkStore(db: PrismaClient) {
   return {
     async findByLink(hash: SecretHash): Promise<LinkedLogin | null> {
-      // A login that names no account has links, but they are never sent. Each hash has an index; with OR, the plan for a
-      // small table reads all of it, and is kept when the table has grown.
+      // A login that names no account has links, but they are never sent. Each hash has an index; with OR, the plan for
+      // a small table reads all of it, and is kept when the table has grown.
       const row = await findLoginRow(
         db,
         sql`login.invitation_id IS NOT NULL AND login.id = (
@@ -40,7 +40,8 @@ export function makeMagicLinkStore(db: PrismaClient) {
       return decideOnce(db, login, now, decision, {
         kind: 'device_login.approved',
         where: sql`
-          login.${usedAt} IS NULL AND login.status IN ('pending', 'approved') AND login.expires_at > ${now}::timestamptz`,
+          login.${usedAt} IS NULL AND login.status IN ('pending', 'approved')
+          AND login.expires_at > ${now}::timestamptz`,
         set: sql`${usedAt} = ${now}::timestamptz, ${approvalOf(now, decision)}`,
         browser,
       })

@@ -71,8 +71,8 @@ export function makeSignInLinkStore(db: PrismaClient) {
      * the others change nothing.
      */
     async consume(link: SignInLink, browser: SignedInBrowser, now: Date, ip: string): Promise<boolean> {
-      // The lock waits for a withdrawal of the invitation, and then nothing begins, so that no session outlives it. It is
-      // the first one, as everywhere.
+      // The lock waits for a withdrawal of the invitation, and then nothing begins, so that no session outlives it. It
+      // is the first one, as everywhere.
       const count = await withRetry(
         () => db.$executeRaw`
           WITH invited AS (

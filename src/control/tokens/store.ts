@@ -51,8 +51,8 @@ type Rotation = {
 }
 
 /**
- * How long after a session was read a refresh may still move it on: longer than all waits for the database together, and
- * shorter than the time in which a client may repeat a refresh.
+ * How long after a session was read a refresh may still move it on: longer than all waits for the database together,
+ * and shorter than the time in which a client may repeat a refresh.
  */
 const MAX_ROTATION_SECONDS = 5
 
@@ -216,13 +216,14 @@ const SESSION_COLUMNS = sql`
   account.id AS "accountId", account.email, organization.name AS organization, team.name AS "teamName"`
 
 /**
- * The account's other live sessions, of the same device or not idle for too long. `OFFSET 0` keeps the plan from reading
- * the live sessions of all accounts.
+ * The account's other live sessions, of the same device or not idle for too long. `OFFSET 0` keeps the plan from
+ * reading the live sessions of all accounts.
  */
 const OTHERS = sql`(
   SELECT coalesce(json_agg(json_build_object(
     'id', other.id, 'deviceId', other.device_id, 'lastSeenAt', other.last_seen_at)), '[]')
-  FROM invitations membership, LATERAL (SELECT * FROM device_sessions WHERE invitation_id = membership.id OFFSET 0) other
+  FROM invitations membership,
+    LATERAL (SELECT * FROM device_sessions WHERE invitation_id = membership.id OFFSET 0) other
   WHERE membership.account_id = account.id AND other.id <> session.id AND other.revoked_at IS NULL
     AND (other.device_id = session.device_id OR other.idle_expires_at > session.created_at))`
 
