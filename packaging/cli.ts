@@ -7,7 +7,7 @@ import { project, root, writeJson } from './project.ts'
 /** `@svc/cli`: the people's commands as one file that needs nothing but Node.js 20. */
 export async function buildCli(folder: string): Promise<void> {
   const bundle = await rolldown({
-    input: path.join(root, 'src/cli/people.ts'),
+    input: path.join(root, 'src/cli/package-entry.ts'),
     platform: 'node',
     transform: { target: 'node20' },
     cwd: root,

@@ -16,5 +16,5 @@ if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 // Imported after the flags are set.
 const { runProcess } = await import('./cli/command-line.ts')
 const { peopleCommands } = await import('./cli/commands.ts')
-const { serviceCommands } = await import('./cli/operators/commands.ts')
-await runProcess({ ...peopleCommands, ...serviceCommands })
+const { operatorCommands } = await import('./cli/operators/commands.ts')
+await runProcess({ ...peopleCommands, ...operatorCommands })

@@ -6,7 +6,7 @@ import { EXIT, toCommandError } from './failures.ts'
 import { makeOutput } from './terminal/output.ts'
 import type { Output, Streams } from './terminal/output.ts'
 
-/** What every command is given. */
+/** What every command gets: the environment and the streams of the process. */
 export type Cli = {
   readonly environment: Environment
   readonly output: Output
@@ -31,7 +31,7 @@ export type Invocation = Streams & { readonly args: readonly string[]; readonly 
 /** Runs the command that this process was started with, and sets the exit status of the process. */
 export async function runProcess(table: CommandTable): Promise<void> {
   const { argv, stdin, stdout, stderr } = process
-  // A reader that has seen enough, as in `svc models | head -1`, is no failure.
+  // The reader of a pipe may close it early, as in `svc models | head -1`. That is no failure.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed))
   const invocation = { args: argv.slice(2), environment: readEnvironment(), stdin, stdout, stderr }
   process.exitCode = await runCommandLine(table, invocation)
@@ -47,7 +47,7 @@ export async function runCommandLine(table: CommandTable, invocation: Invocation
   let status = 0
   const cli: Cli = { environment, output, input: stdin, setExitStatus: (given) => void (status = given) }
   try {
-    const program = makeProgram(invocation)
+    const program = makeProgram(invocation, output)
     for (const make of await loadCommands(table, args)) program.addCommand(inherit(make(cli), program))
     await program.parseAsync(args, { from: 'user' })
     return status
@@ -59,25 +59,36 @@ export async function runCommandLine(table: CommandTable, invocation: Invocation
 /** The help of a subcommand such as `svc keys create` also shows the options of the commands above it. */
 const HELP = { showGlobalOptions: true }
 
-function makeProgram({ stdout, stderr }: Streams): Command {
+function makeProgram({ stdout, stderr }: Streams, output: Output): Command {
   return new Command('svc')
     .description('One login and one base URL for every coding agent and SDK that a team uses.')
-    .option('--url <url>', 'the deployment to use; the one of the last login unless given')
+    .option('--url <url>', 'the deployment to use (default: the one of the last login)')
     .version(packageJson.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print the help')
+    .helpCommand('help [command]', 'Print the help of a command.')
     .configureHelp(HELP)
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      outputError: (text, write) => write(output.noteStyle('red', toSentence(text))),
+    })
     .showHelpAfterError('Run with --help to see how it is used.')
     .exitOverride()
 }
 
-/** The one command that is named; all of them for the help, and for a name that does not exist. */
+/** Messages of commander begin with `error: ` and a small letter, unlike those of this command. */
+function toSentence(message: string): string {
+  return message.replace(/^error: (.)/, (_prefix, first: string) => first.toUpperCase())
+}
+
+/** Loads only the command that the arguments name; all commands for the help and for a name that does not exist. */
 async function loadCommands(table: CommandTable, args: readonly string[]): Promise<MakeCommand[]> {
   const named = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--url') ?? ''
   const load = Object.hasOwn(table, named) ? table[named] : undefined
   return Promise.all(load ? [load()] : Object.values(table).map((each) => each()))
 }
 
-/** A command that was made elsewhere does not take over these settings by itself; its own subcommands need them too. */
+/** Gives a command and its subcommands the settings of the program, which `addCommand` does not do. */
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent)
   for (const child of command.commands) inherit(child, command)
@@ -85,8 +96,8 @@ function inherit(command: Command, parent: Command): Command {
 }
 
 /**
- * Failures that people can act on are told in a sentence. Anything else is a bug and shows where it happened. Returns
- * the exit status.
+ * Prints a failure and returns the exit status. A failure that people can act on is one message. Any other error is a
+ * bug, and its stack is printed.
  */
 function fail(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage

@@ -1,20 +1,20 @@
 import { homedir } from 'node:os'
 import path from 'node:path'
 
-/** What the command reads of the environment it was started in. */
+/** The environment that the command was started in. */
 export type Environment = {
   readonly home: string
   /** `$XDG_CONFIG_HOME`, or `~/.config`. */
   readonly configHome: string
-  /** `$XDG_CONFIG_HOME/svc`: the credentials and what `svc setup` has changed. */
+  /** `svc` in that folder: holds the credentials, and records of what `svc setup` has changed. */
   readonly folder: string
-  /** Every variable, for programs that the command starts and for the places of their settings. */
+  /** Every variable: passed to programs that the command starts, and read to find their settings files. */
   readonly variables: Readonly<Record<string, string | undefined>>
-  /** The absolute path of the script that runs, which agents start for a token. */
+  /** The absolute path of this script. Agents run it to get a token. */
   readonly script: string
 }
 
-/** Reads the environment. The only reader of `process.env` in the people's commands. */
+/** Reads the environment. The commands of people read `process.env` nowhere else. */
 export function readEnvironment(
   variables: Environment['variables'] = process.env,
   home = homedir(),

@@ -4,7 +4,7 @@ import { TokenFileError } from '../sdk/node.ts'
 /** The exit statuses of every command. */
 export const EXIT = { failed: 1, wrongUsage: 2, notSignedIn: 3, interrupted: 130 } as const
 
-/** A failure that people can act on: its message is all that is printed. */
+/** A failure that people can act on. Its message is printed, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly exitStatus: number
@@ -15,18 +15,18 @@ export class CommandError extends Error {
   }
 }
 
-/** Arguments that are well-formed, but do not make sense together or here. */
+/** The error for arguments that are valid one by one, but wrong in combination or in this situation. */
 export function wrongUsage(message: string): CommandError {
   return new CommandError(message, EXIT.wrongUsage)
 }
 
-/** There are no credentials for this deployment, or for any when `url` is null. */
+/** The error when this machine has no credentials for a deployment, or for any deployment when `url` is null. */
 export function notSignedIn(url: string | null): CommandError {
   const [where, argument] = url === null ? ['', 'URL'] : [` to ${url}`, url]
   return new CommandError(`You are not signed in${where}. Run: svc login ${argument}`, EXIT.notSignedIn)
 }
 
-/** There were credentials, and the deployment no longer accepts them. */
+/** The error when the deployment does not accept the stored credentials any more. */
 export function sessionEnded(url: string): CommandError {
   const why = 'It was signed out, withdrawn, or not used for too long.'
   return new CommandError(`Your session at ${url} has ended. ${why} Run: svc login ${url}`, EXIT.notSignedIn)
@@ -49,7 +49,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
 }
 
-/** What an error means to the person at the terminal; null for a bug. */
+/** The error as a message for people, with its exit status; null for a bug. */
 export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof CommandError) return error
   if (error instanceof TokenFileError) return new CommandError(error.message)

@@ -87,6 +87,12 @@ describe('the exit status', () => {
     expect((await machine.svc(args)).status).toBe(status)
   })
 
+  it('of wrong usage comes with a sentence about the mistake, and where to read on', async () => {
+    expect((await machine.svc(['unknown'])).stderr).toBe(
+      "Unknown command 'unknown'\nRun with --help to see how it is used.\n",
+    )
+  })
+
   it.each(['status', 'token', 'models', 'devices', 'sessions', 'members', 'audit', 'usage', 'logout'])(
     'of svc %s is 3 when not signed in',
     async (command) => {
@@ -156,7 +162,7 @@ describe('svc chat', () => {
     expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ messages: [{ content: 'hello' }] })
   })
 
-  it('tells a refusal in the words of the service', async () => {
+  it('prints the message of the service when a call is refused', async () => {
     const ran = await machine.svc(['chat', 'no/such', 'hello'])
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toMatch(/no\/such|model/)
@@ -185,6 +191,7 @@ describe('svc usage', () => {
     expect(team.stdout).toMatch(/^total +2 +12,001 /m)
     expect(team.stderr).toContain('Calls without a price, not in the cost: 1')
     expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })
+    expect((await machine.svc(['usage', '--from', '2026-11-01', '--to', '2026-11-01'])).stdout).toBe('No calls.\n')
     expect((await machine.svc(['usage', ...period, '--csv'])).stdout).toMatch(/^day,name,calls,.*\r\n2026-11-21,,1,/)
   })
 })
@@ -220,7 +227,7 @@ describe('svc limits', () => {
   it.each([
     [['limits', 'set', '0', '--per', 'day'], 2, 'Give an amount in USD above 0'],
     [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
-    [['limits', 'set', '1'], 2, "required option '--per <period>' not specified"],
+    [['limits', 'set', '1'], 2, "Required option '--per <period>' not specified"],
     [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],
     [['limits', 'set', '1', '--per', 'day', '--members', '--service', 'ci'], 2, 'cannot be used with'],
     [
@@ -240,7 +247,7 @@ describe('svc limits', () => {
 })
 
 describe('svc sessions', () => {
-  it('lists the runs of agents in the team', async () => {
+  it('lists the sessions of agents in the team', async () => {
     const run = { team: '@acme/core', accountId: await accountIdOf(service, 'ada@example.com'), sessionId: 'run-7' }
     await saveEvents(service, eventOf('started', run), eventOf('failed', run))
     expect((await machine.svc(['sessions'])).stdout).toMatch(/run-7 +ada@example\.com +svc\/fast +1 +1 +100 +20/)
@@ -261,9 +268,12 @@ describe('svc devices', () => {
     expect(await find()).toBeUndefined()
   })
 
-  it('does not let the name of a device steer the terminal', async () => {
+  it('prints no control characters of the name of a device', async () => {
     await service.signIn('ada@example.com', { deviceId: 'evil', deviceName: 'a\u001b[2Jb' })
     expect((await machine.svc(['devices'])).stdout).not.toContain('\u001b')
+    const devices = await jsonOf<{ id: string; deviceName: string }[]>(['devices'])
+    const { id = '' } = devices.find(({ deviceName }) => deviceName.endsWith('[2Jb')) ?? {}
+    expect(await jsonOf(['devices', 'revoke', id])).toEqual({ ok: true })
   })
 })
 
@@ -308,7 +318,7 @@ describe('svc service-accounts, and svc keys --service', () => {
     )
 
     const removed = await machine.svc(['service-accounts', 'remove', 'build-server'])
-    expect(removed.stdout).toBe('Deleted build-server of @acme/core, and revoked 1 key of it.\n')
+    expect(removed.stdout).toBe('build-server is removed from @acme/core. API keys that were revoked: 1.\n')
     const gone = await machine.svc(['keys', '--service', 'build-server'])
     expect([gone.status, gone.stderr]).toEqual([1, expect.stringContaining('no service account named build-server')])
   })
@@ -449,7 +459,7 @@ describe('svc status', () => {
     expect(stdout).toContain('local-engine ready')
   })
 
-  it('has all of it as JSON', async () => {
+  it('prints the same facts as JSON', async () => {
     expect(await jsonOf(['status'])).toMatchObject({
       url: service.config.baseUrl,
       account: 'ada@example.com',
@@ -460,7 +470,7 @@ describe('svc status', () => {
 })
 
 describe('svc doctor', () => {
-  it('finds nothing wrong with a machine that is signed in', async () => {
+  it('finds no problem on a machine that is signed in', async () => {
     const ran = await machine.svc(['doctor'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])
     expect(ran.stdout).not.toMatch(/^(warning|problem)/m)
@@ -470,7 +480,7 @@ describe('svc doctor', () => {
     await using fresh = await newMachine()
     const ran = await fresh.svc(['doctor'])
     expect(ran.status).toBe(1)
-    expect(ran.stdout).toMatch(/^problem +login +You are not signed in\. Run: svc login URL$/m)
+    expect(ran.stdout).toMatch(/^problem +sign-in +You are not signed in\. Run: svc login URL$/m)
   })
 
   it('finds credentials that others can read', async () => {
@@ -506,7 +516,7 @@ describe('svc doctor', () => {
     return ran
   }
 
-  it('finds a clock that is off', async () => {
+  it('finds a clock that differs from that of the deployment', async () => {
     const { stdout, status } = await examine({ data: [], workers: [] }, new Date(Date.now() + 3_600_000))
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +clock +The clock of this machine is 3\d\d\d s behind/m)
@@ -525,10 +535,10 @@ describe('svc doctor', () => {
     expect(status).toBe(0)
     expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
       expect.stringMatching(
-        /vendorb has failed repeatedly, so it is asked last\. Its last error was 529, at 2026-11-22T/,
+        /vendorb has failed repeatedly, so it is tried last\. Its last error was 529, at 2026-11-22T/,
       ),
       expect.stringMatching(/eu cannot be reached\. Its last error was unreachable, at 2026/),
-      expect.stringMatching(/us is not called, because the gateway lacks its credential/),
+      expect.stringMatching(/us is not called, because the gateway has no credential for it/),
     ])
   })
 })
@@ -544,7 +554,7 @@ describe('svc logout', () => {
     expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
   })
 
-  it('forgets the credentials when the service cannot be told, and says so', async () => {
+  it('removes the credentials when the service cannot be reached, and says so', async () => {
     await using other = await newMachine(machine)
     const url = `http://localhost:${await closedPort()}`
     await other.moveProfile(service, url)

@@ -23,7 +23,7 @@ describe('svc login', () => {
         if (printed.includes('Waiting for the approval')) await service.approveByMail('ada@example.com')
       },
     })
-    expect(stdout).toMatch(/Compare the code: [A-Z]{4}-[A-Z]{4}\n/)
+    expect(stdout).toMatch(/Check that it shows this code: [A-Z]{4}-[A-Z]{4}\n/)
     expect(stdout).toContain(`${url}/v1/auth/magic/consume?token=`)
     expect(stdout).toContain(
       `Signed in to ${url} as ada@example.com, team @acme/core, device ${hostname()}.\nNext: svc run codex`,
@@ -76,7 +76,7 @@ describe('svc login', () => {
     expect([status, stdout.trim()]).toEqual([0, (await machine.svc(['token'])).stdout.trim()])
   })
 
-  it('leaves cleanly when it is interrupted, with nothing stored', async () => {
+  it('stores nothing when it is interrupted', async () => {
     await using machine = await newMachine()
     const ran = await machine.start(['login', service.config.baseUrl, '--email', 'ada@example.com'], {
       onPrint: (_, child) => void child.kill('SIGINT'),
@@ -101,9 +101,9 @@ describe('svc login', () => {
 
   it.each([
     [['login', '--email'], /argument missing/],
-    [['login', 'ftp://svc.example.com', '--email', 'a@b.c'], /is not the address of a deployment/],
-    [['login', 'not an address', '--email', 'a@b.c'], /is not the address of a deployment/],
-    [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /no user name and no password/],
+    [['login', 'ftp://svc.example.com', '--email', 'a@b.c'], /is not the URL of a deployment/],
+    [['login', 'not an address', '--email', 'a@b.c'], /is not the URL of a deployment/],
+    [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /must not contain a user name or a password/],
     [['login', 'svc.example.com'], /svc login --email ADDRESS/],
   ])('refuses %j as wrong usage', async (args, message) => {
     await using machine = await newMachine()

@@ -11,7 +11,7 @@ import { peopleCommands } from '../../src/cli/commands.ts'
 import { readEnvironment } from '../../src/cli/environment.ts'
 import type { TestService } from '../support/service.ts'
 
-const COMMAND = path.join(import.meta.dirname, '../../src/cli/people.ts')
+const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
 
 export type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string }
 

@@ -86,7 +86,7 @@ describe('svc run claude', () => {
     expect(await isToken(stdout)).toBe(true)
   })
 
-  it('takes out of its environment what would win over the settings', async () => {
+  it('removes variables that override the settings from its environment', async () => {
     const given = {
       ANTHROPIC_API_KEY: 'k',
       ANTHROPIC_AUTH_TOKEN: 't',
@@ -124,7 +124,7 @@ describe('svc run opencode', () => {
       stranger: [stranger.status, (await stranger.json()).error.code],
     }))`
 
-  it('serves the gateway at an address of its own, which takes only its own key', async () => {
+  it('serves the gateway at a local URL that accepts only its own key', async () => {
     await machine.install('opencode', CALL)
     const ran = await machine.start(['run', 'opencode'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])

@@ -106,7 +106,7 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(' \n')
   })
 
-  it('can be repeated with another model, and are taken out once', async () => {
+  it('can be repeated with another model, and are removed once', async () => {
     await using machine = await newMachine(signedIn)
     await put(fileOf(machine, 'codex'), CODEX_OWN)
     await setup(machine, 'codex', '--write')
@@ -138,7 +138,7 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected(OWN[tool]))
   })
 
-  it('leave a file alone whose written lines were changed, and say which to take out by hand', async () => {
+  it('leave a file alone whose written lines were changed, and say which to remove by hand', async () => {
     await using machine = await newMachine(signedIn)
     const file = fileOf(machine, 'codex')
     await setup(machine, 'codex', '--write')
@@ -146,11 +146,11 @@ describe('svc setup --write and --remove', () => {
     await writeFile(file, changed)
     const ran = await machine.svc(['setup', 'codex', '--remove'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain('Take these lines out by hand:')
+    expect(ran.stderr).toContain('Remove these lines by hand:')
     expect(await readFile(file, 'utf8')).toBe(changed)
   })
 
-  it('find what was written after the tool has written its file anew, and name what somebody changed', async () => {
+  it('remove the settings after the tool has rewritten its file, and name those that were changed', async () => {
     await using machine = await newMachine(signedIn)
     const file = fileOf(machine, 'claude')
     await put(file, CLAUDE_OWN)
@@ -208,7 +208,9 @@ describe('what svc setup writes', () => {
     expect(text.startsWith('\ufeff# Written by "svc setup codex --write"')).toBe(true)
     expect(text).toContain('\n# svc setup replaced: model = "gpt-6" # the good one\n')
     expect(text).toContain(`\nbase_url = "${service.config.gatewayUrl}/codex/v1"\n`)
-    expect(text).toMatch(/\[model_providers\.svc\.auth\]\ncommand = "\/.*"\nargs = \["\/.*people\.ts","token","--url",/)
+    expect(text).toMatch(
+      /\[model_providers\.svc\.auth\]\ncommand = "\/.*"\nargs = \["\/.*package-entry\.ts","token","--url",/,
+    )
   })
 
   it('for Claude Code: the helper, and no models, because its names are aliases', async () => {
@@ -232,7 +234,7 @@ describe('what svc setup writes', () => {
       ANTHROPIC_DEFAULT_HAIKU_MODEL: 'svc/fast',
       MINE: 'ü {}',
     })
-    expect(settings.apiKeyHelper).toMatch(/people\.ts token --url http:\/\/localhost:\d+$/)
+    expect(settings.apiKeyHelper).toMatch(/package-entry\.ts token --url http:\/\/localhost:\d+$/)
   })
 
   it('for opencode: a provider with every model of the team', async () => {

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { peopleCommands } from '../../src/cli/commands.ts'
-import { serviceCommands } from '../../src/cli/operators/commands.ts'
+import { operatorCommands } from '../../src/cli/operators/commands.ts'
 import { readConfig, warningsOf } from '../../src/config.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
@@ -61,7 +61,7 @@ describe('the documents', () => {
   })
 
   it('name only commands of svc that exist', () => {
-    const commands = { ...peopleCommands, ...serviceCommands }
+    const commands = { ...peopleCommands, ...operatorCommands }
     const named = inAllPages(matches(/(?:npx |`)svc ([a-z]+)/g))
     expect(named.length).toBeGreaterThan(10)
     expect(named.filter(({ found }) => !Object.hasOwn(commands, found))).toEqual([])

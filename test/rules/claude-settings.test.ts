@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { AgentSettings } from '../../src/cli/agents/agent.ts'
 import { claude } from '../../src/cli/agents/claude.ts'
 
 const modelsOf = (given: { isModelChosen?: boolean; prefixes?: readonly string[] }) => {
@@ -35,5 +36,29 @@ describe('the models in the settings of Claude Code', () => {
     ],
   ])('are %s', (_name, given, variables) => {
     expect(modelsOf(given)).toEqual(variables)
+  })
+})
+
+const SETTINGS: AgentSettings = {
+  gatewayUrl: 'https://svc.example.com',
+  model: 'svc/fast',
+  models: [
+    { id: 'svc/fast', name: 'Fast', contextWindow: 32_768 },
+    { id: 'svc/deep', name: 'Deep', contextWindow: null },
+  ],
+  isModelChosen: false,
+  hasModel: () => false,
+  tokenCommand: ['/usr/bin/node', '/opt/svc', 'token'],
+}
+
+describe('the context window in the settings of Claude Code', () => {
+  it.each([
+    ['is that of the model', SETTINGS, '32768'],
+    ['is not set when it is not known', { ...SETTINGS, model: 'svc/deep' }, undefined],
+    // Claude Code knows the context windows of its own models.
+    ['is not set when the names of Claude Code are aliases', { ...SETTINGS, hasModel: () => true }, undefined],
+  ])('%s', (_name, settings, expected) => {
+    const { env } = JSON.parse(claude.print(settings)) as { env: Record<string, string> }
+    expect(env['CLAUDE_CODE_MAX_CONTEXT_TOKENS']).toBe(expected)
   })
 })

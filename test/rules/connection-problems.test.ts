@@ -17,7 +17,7 @@ describe('a request without an answer is explained', () => {
     ['ECONNREFUSED', 'Nothing listens at svc.example.com. Check the URL, or start the service.'],
     ['ENOTFOUND', `There is no host named svc.example.com. ${CHECK}`],
     ['EAI_AGAIN', `The name svc.example.com cannot be looked up now. ${CHECK}`],
-    ['ENETUNREACH', `There is no way to svc.example.com from this network. ${CHECK}`],
+    ['ENETUNREACH', `svc.example.com cannot be reached from this network. ${CHECK}`],
     ['UND_ERR_CONNECT_TIMEOUT', `svc.example.com does not answer. ${CHECK}`],
     ['CERT_HAS_EXPIRED', 'The TLS certificate of svc.example.com has expired, or the clock of this machine is wrong.'],
     [
@@ -41,7 +41,7 @@ describe('a request without an answer is explained', () => {
   })
 
   it.each([
-    ['407', 'it wants a user name and a password'],
+    ['407', 'it requires a user name and a password'],
     ['403', 'it does not connect to this host'],
   ])('when the proxy of the environment answered %s', (status, why) => {
     const refused = new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`)

@@ -47,7 +47,7 @@ describe('setMembers', () => {
     expect(() => set(text, ['z'], 1)).toThrow(JsonTextError)
   })
 
-  it('refuses to look for a member in what is no object', () => {
+  it('throws when a parent of the member is not an object', () => {
     expect(() => set('{"a": 1}', ['a', 'b'], 1)).toThrow('there is no object at line 1')
   })
 
@@ -125,7 +125,7 @@ describe('revertInChanged', () => {
   it.each([
     ['is gone', text],
     ['is there twice', written + written],
-  ])('gives up when what was written %s', (_, changed) => {
+  ])('returns null when what was written %s', (_, changed) => {
     expect(revertInChanged(changed, splices)).toBeNull()
   })
 })

@@ -4,10 +4,10 @@ import { toByteValue } from '../setup/settings-file.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
-/** Well below the minute for which a printed token is valid. */
+/** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = '45000'
 
-/** These win over the helper, or send calls elsewhere. */
+/** Variables that override `apiKeyHelper`, or send calls to another service. */
 const CONFLICTING = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -23,10 +23,10 @@ export const claude: Agent = {
   hint: 'Start claude as you always do.',
   async launch(settings) {
     const { env } = toSettings(settings)
-    const ours = [MODEL_VARIABLE, WINDOW_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
-    const set = [...CONFLICTING, ...Object.keys(env), ...ours]
-    const cleared = Object.fromEntries(set.map((name) => [name, undefined]))
-    return { args: ['--settings', JSON.stringify(toSettings(settings))], variables: cleared }
+    const models = [MODEL_VARIABLE, WINDOW_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
+    const removed = [...CONFLICTING, ...Object.keys(env), ...models]
+    const variables = Object.fromEntries(removed.map((name) => [name, undefined]))
+    return { args: ['--settings', JSON.stringify(toSettings(settings))], variables }
   },
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
   edit: (settings, { home, variables }) => ({
@@ -39,7 +39,7 @@ export const claude: Agent = {
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
-/** The families of models that Claude Code asks for by names of its own, in the background too. */
+/** The model families that Claude Code calls by its own names, also for background tasks. */
 const FAMILIES = [
   { variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', name: 'claude-opus-' },
   { variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', name: 'claude-sonnet-' },
@@ -59,13 +59,13 @@ function toSettings(settings: AgentSettings) {
 }
 
 /**
- * The models to set: a family whose names are aliases needs none, unless the person has chosen a model. Claude Code
- * takes the context window of a model whose name it does not know from a variable.
+ * The variables that name models. A family whose names are aliases in the team needs none, unless a model was chosen
+ * with `--model`. Claude Code reads the context window of a model that it does not know from a variable.
  */
 function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
-  const unknown = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
-  if (unknown.length === 0) return {}
-  const names = [MODEL_VARIABLE, ...unknown.map(({ variable }) => variable)]
+  const families = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
+  if (families.length === 0) return {}
+  const names = [MODEL_VARIABLE, ...families.map(({ variable }) => variable)]
   const window = models.find(({ id }) => id === model)?.contextWindow ?? null
   return {
     ...Object.fromEntries(names.map((name) => [name, model])),

@@ -7,10 +7,10 @@ import { readToml } from '../setup/toml-text.ts'
 import type { TomlKey, TomlOutline } from '../setup/toml-text.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
-/** Both ways use one name, because Codex lists the conversations of each provider apart. */
+/** `svc run` and `svc setup` use the same name, because Codex lists conversations by provider. */
 const PROVIDER = 'svc'
 
-/** Well below the minute for which a printed token is valid. */
+/** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = 45_000
 
 export const codex: Agent = {
@@ -41,7 +41,7 @@ export const codex: Agent = {
 
 type Table = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
-/** What is set at the top, for the provider, and for how the provider gets its token. */
+/** The three tables to set: the top of the document, the provider, and how the provider gets its token. */
 function toTables({
   gatewayUrl,
   model,
@@ -64,12 +64,12 @@ function lines(table: Table): string {
     .join('\n')
 }
 
-/** Strings, numbers and lists of JSON are values of TOML too. */
+/** A value in JSON, which TOML reads the same for strings, numbers, booleans and lists of strings. */
 function toToml(value: Table[string]): string {
   return JSON.stringify(value)
 }
 
-const NOTE = '# Written by "svc setup codex --write"; "svc setup codex --remove" takes it out.'
+const NOTE = '# Written by "svc setup codex --write"; "svc setup codex --remove" removes it.'
 
 function makeSplices(text: string, settings: AgentSettings): readonly Splice[] {
   const outline = readToml(text)
@@ -93,11 +93,10 @@ function checkProvider({ keys, tables }: TomlOutline): void {
   const isTaken =
     tables.some((table) => table === name || table.startsWith(`${name}.`)) ||
     keys.some((key) => key.name === 'model_providers' || key.name.startsWith('model_providers.'))
-  if (isTaken)
-    throw new CommandError(`Your Codex settings have a [${name}] already. Take it out first, then try again.`)
+  if (isTaken) throw new CommandError(`Your Codex settings have a [${name}] already. Remove it first, then try again.`)
 }
 
-/** A key may stand in a document once, so the user's own becomes a comment. */
+/** Turns the user's own key into a comment, because TOML allows each key once. */
 function commentOut(text: string, { name, start, end }: TomlKey): Splice {
   const removed = text.slice(start, end)
   if (removed.includes('\n')) {

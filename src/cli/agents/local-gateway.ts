@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { newKeyMaterial } from '../../kernel/secret.ts'
-import { toCommandError } from '../failures.ts'
+import { EXIT, toCommandError } from '../failures.ts'
 import type { LocalGateway } from './agent.ts'
 
 type Needs = { readonly gatewayUrl: string; accessToken(): Promise<string> }
@@ -11,11 +11,12 @@ type Needs = { readonly gatewayUrl: string; accessToken(): Promise<string> }
 export type RunningLocalGateway = LocalGateway & { close(): void }
 
 /**
- * Serves a gateway on a loopback port and gives every call a fresh access token, for agents that read their key once.
- * Calls need the key, which only this process and the agent know: other users of the machine get 401.
+ * Opens a proxy to the gateway on a loopback port. It sends every call with a fresh access token, for agents that read
+ * their key once. Calls need the key, which only this process and the agent know: other users of the machine get 401.
  */
 export async function openLocalGateway(needs: Needs): Promise<RunningLocalGateway> {
-  // Loading this takes longer than all that `svc token` does, and a bundle loads what it imports by name at its start.
+  // Imported here because loading it takes longer than all of `svc token`. The packed file loads static imports at its
+  // start, for every command.
   const { createServer } = await import('node:http')
   const key = newKeyMaterial().reveal()
   const server = createServer((req, res) => {
@@ -41,11 +42,11 @@ async function serve(req: IncomingMessage, res: ServerResponse, key: string, { g
   const headers = { ...withoutHopByHop(req.headers), authorization: `Bearer ${token}` }
   const answer = await forward(req, res, new URL(gatewayUrl + (req.url ?? '/')), headers)
   res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers))
-  // A connection that breaks on one side is broken on the other.
+  // When one side breaks, this closes the other.
   await pipeline(answer, res)
 }
 
-/** Sends the call as it comes; resolves at the head of the answer. */
+/** Streams the call to the gateway. Resolves when the headers of the answer arrive. */
 async function forward(
   req: IncomingMessage,
   res: ServerResponse,
@@ -60,7 +61,7 @@ async function forward(
   })
 }
 
-/** RFC 9110, section 7.6.1, and `host`, which is the next server's. */
+/** Headers that are not forwarded: those of RFC 9110, section 7.6.1, and `host`. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -81,11 +82,11 @@ function isEqual(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** No token, or no answer. Once an answer has begun, there is nothing left to say. */
+/** Answers 401 when there is no token and 502 for other failures. Closes the connection when an answer has begun. */
 function refuse(res: ServerResponse, error: unknown): void {
   if (res.headersSent) return void res.destroy()
   const known = toCommandError(error)
-  const isSignedOut = known?.exitStatus === 3
+  const isSignedOut = known?.exitStatus === EXIT.notSignedIn
   writeError(res, isSignedOut ? 401 : 502, known?.message ?? `The gateway cannot be reached: ${String(error)}`)
 }
 

@@ -9,8 +9,8 @@ import type { Agent, AgentSettings } from './agent.ts'
 const PROVIDER = 'svc'
 
 /**
- * opencode reads its credential once. `svc run` gives it an address of its own, where each call gets a fresh token. Its
- * settings file names the file of an API key.
+ * opencode reads its credential once. `svc run` therefore gives it the URL of a local proxy, which adds a fresh token
+ * to each call. Its settings file names a file with an API key.
  */
 export const opencode: Agent = {
   program: 'opencode',
@@ -33,16 +33,16 @@ export const opencode: Agent = {
   }),
 }
 
-/** opencode writes the schema into a file that has none. */
+/** opencode itself would add the schema to a file that has none. */
 const EMPTY_CONFIG = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
-/** opencode puts the variable in when it starts. */
+/** opencode replaces this by the value of the variable when it starts. */
 const KEY_FROM_ENVIRONMENT = '{env:SVC_API_KEY}'
 
 function toConfig({ model, models }: AgentSettings, gatewayUrl: string, apiKey: string) {
   return {
     model: `${PROVIDER}/${model}`,
-    // For titles; without it opencode looks for a small model among all providers.
+    // The model for titles. Without it, opencode searches all providers for a small model.
     small_model: `${PROVIDER}/${model}`,
     provider: {
       [PROVIDER]: {

@@ -8,8 +8,8 @@ import { CommandError, wrongUsage } from '../failures.ts'
 import type { AgentSettings } from './agent.ts'
 
 /**
- * Asks a deployment for what an agent must know. The model is the given one, else the team's default, else the first
- * one.
+ * Asks a deployment for the settings of an agent. The model is `given`, or else the default model of the team, or else
+ * its first model.
  */
 export async function findAgentSettings(
   deployment: Deployment,
@@ -36,20 +36,20 @@ export async function findAgentSettings(
   return { gatewayUrl, model, models, isModelChosen: given !== undefined, hasModel, tokenCommand }
 }
 
-/** An alias that stands for all names that begin like it. */
+/** Whether an alias stands for all names that begin like it. */
 function isPrefix(alias: string): boolean {
   return alias.endsWith('*')
 }
 
 /**
- * This command by its absolute path, for the deployment that it is asked for now: another login must not move running
- * agents.
+ * The command that prints a token. It names the deployment, so that a login to another one does not change what running
+ * agents use.
  */
 function tokenCommandOf({ script }: Environment, url: string): AgentSettings['tokenCommand'] {
   return [process.execPath, script, 'token', '--url', url]
 }
 
-/** Whether this command runs from a folder that npm empties at will, as `npx` does. */
+/** Whether `npx` runs this command from npm's cache, which npm may delete. */
 export function isTemporary({ script }: Environment): boolean {
   return [script, realpathSync(script)].some((file) => file.includes(`${path.sep}_npx${path.sep}`))
 }

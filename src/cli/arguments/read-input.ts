@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import type { Cli } from '../command-line.ts'
 import { findFileProblem, wrongUsage } from '../failures.ts'
 
-/** The text of a file, or of standard input for `-`. Throws wrong usage when it is empty or cannot be read. */
+/** Reads a file as text, or standard input for `-`. Throws a wrong usage error when it is empty or cannot be read. */
 export async function readInput({ input, output }: Cli, file: string): Promise<string> {
   const isStandardInput = file === '-'
   if (isStandardInput && input.isTTY) {

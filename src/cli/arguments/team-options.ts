@@ -10,23 +10,26 @@ export type TeamOptions = GlobalOptions & { readonly team?: string; readonly jso
 
 /** Adds `--team` and `--json` to a command; its subcommands take them too. */
 export function withTeamOptions(command: Command): Command {
-  return command
-    .option('--team <team>', '@organization/name; your own team unless given', toTeam)
-    .option('--json', 'print JSON')
+  return withTeamOption(command).option('--json', 'print JSON')
 }
 
-/** Reads the value of an option that is a team. Throws commander's error, which is wrong usage. */
+/** Adds `--team` to a subcommand of a command that has `--json`. */
+export function withTeamOption(command: Command): Command {
+  return command.option('--team <team>', '@organization/name (default: your own team)', toTeam)
+}
+
+/** Checks the value of an option that is a team. Throws commander's error for wrong usage. */
 export function toTeam(text: string): string {
   if (!parseTeamName(text)) throw new InvalidArgumentError('Write a team as @organization/name.')
   return text
 }
 
-/** The whole name of what belongs to a team: `writer` of `@acme/core` is `acme/core/writer`. */
+/** The whole name of a team's model or backend: `writer` of `@acme/core` is `acme/core/writer`. */
 export function toNameInTeam(team: string, name: string): string {
   return name.includes('/') ? name : `${team.slice(1)}/${name}`
 }
 
-/** The deployment, and the team that the options name, or else the team of the sign-in. */
+/** Opens the deployment. The team is that of the options, or else that of the sign-in. */
 export async function openTeam(
   { environment }: Cli,
   { url, team }: TeamOptions,

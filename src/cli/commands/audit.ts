@@ -16,22 +16,22 @@ type Options = TeamOptions & {
   readonly count: number
 }
 
-/** The largest page of the API. */
+/** The longest page of the API. */
 const MAX_PAGE = 500
 
 export const makeAudit: MakeCommand = (cli) =>
   withTeamOptions(new Command('audit'))
-    .description('Show who changed what in a team, the newest first.')
+    .description('Show who changed what in a team, newest first.')
     .helpGroup('For admins of a team:')
-    .option('--by <who>', 'only changes by this address, or by the directory file: file', toActor)
+    .option('--by <who>', 'only changes by this email address, or by the directory file: file', toActor)
     .option(
       '--action <action>',
-      'only this action, such as invitation.created, or a kind of actions: invitation',
+      'only this action, such as invitation.created, or all of one kind: invitation',
       toAction,
     )
-    .option('--from <time>', 'only from this day or time on, such as 2026-11-21', toTime)
+    .option('--from <time>', 'only since this day or time, such as 2026-11-21', toTime)
     .option('--to <time>', 'only before this day or time', toTime)
-    .option('--count <number>', 'how many at most', toCount, 100)
+    .option('--count <number>', 'the maximum number of changes', toCount, 100)
     .action((_options: object, command: Command) => showAudit(cli, command.optsWithGlobals<Options>()))
 
 function toActor(text: string): string {

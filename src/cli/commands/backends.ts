@@ -28,15 +28,20 @@ export const makeBackends: MakeCommand = (cli) =>
       new Command('add')
         .description('Add a server for models that you add, or change one that an admin has added.')
         .argument('<name>', NAME)
-        .argument('<address>', 'what precedes /v1 in its URLs, such as https://api.vendor.example')
+        .argument('<address>', 'its URL up to /v1, such as https://api.vendor.example')
         .addOption(
-          new Option('--dialect <names...>', 'what it understands')
+          new Option('--dialect <names...>', 'the dialects that it speaks')
             .choices(['chat', 'responses', 'messages'])
             .default(['chat']),
         )
         .option('--credential-file <file>', 'the file that holds its credential; - reads standard input')
         .addOption(new Option('--as <header>', 'how the credential is sent').choices(['bearer', 'x-api-key']))
-        .addOption(new Option('--without-credential', 'it wants no credential').conflicts(['credentialFile', 'as']))
+        .addOption(
+          new Option('--without-credential', 'the server needs no credential; removes one that is stored').conflicts([
+            'credentialFile',
+            'as',
+          ]),
+        )
         .action((name: string, address: string, _options: object, command: Command) =>
           addBackend(cli, name, address, command.optsWithGlobals<AddOptions>()),
         ),
@@ -69,7 +74,11 @@ async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {
     )
   }
   const hosts = listed.allowedHosts.join(', ')
-  output.note(hosts ? `Admins may add backends at: ${hosts}` : 'The operator lets admins add no backends.')
+  output.note(
+    hosts
+      ? `Admins may add backends at: ${hosts}`
+      : 'Admins may not add backends. To allow it, the operator sets SVC_ADMIN_BACKEND_HOSTS.',
+  )
 }
 
 function credentialOf({ source, credential }: Backend): string {
@@ -83,11 +92,11 @@ function problemOf({ problem }: Backend): string {
   return problem === 'credential_unreadable' ? 'not called: set its credential again' : ''
 }
 
-/** Without an option about the credential, the one that is stored stays. */
+/** Adds or changes a backend. Its stored credential stays when no option names another one. */
 async function addBackend(cli: Cli, name: string, url: string, options: AddOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const { dialect: dialects, credentialFile, withoutCredential, as } = options
-  if (as && credentialFile === undefined) throw wrongUsage('--as is about the credential. Add --credential-file.')
+  if (as && credentialFile === undefined) throw wrongUsage('--as needs a credential. Add --credential-file.')
   const value = credentialFile === undefined ? null : (await readInput(cli, credentialFile)).trim()
   const credential = value === null ? null : { value, ...(as && { as }) }
   const params = { path: { team, name: toNameInTeam(team, name) } }

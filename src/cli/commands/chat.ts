@@ -8,7 +8,7 @@ import { wrongUsage } from '../failures.ts'
 export const makeChat: MakeCommand = (cli) =>
   new Command('chat')
     .description('Ask a model once, and print its answer as it comes.')
-    .argument('[words...]', '[MODEL] "TEXT"; the default model of the team unless given; without TEXT, standard input')
+    .argument('[words...]', '[MODEL] "TEXT" (default: the default model of the team, and the text of standard input)')
     .action((words: string[], _options: object, command: Command) =>
       chat(cli, words, command.optsWithGlobals<GlobalOptions>()),
     )
@@ -41,7 +41,7 @@ async function readQuestion(input: Cli['input'], [first, second, ...more]: reado
   return { text, ...(first !== undefined && { model: first }) }
 }
 
-/** What a model writes must not steer the terminal; line ends and tabs stay. */
+/** Removes control characters, which could move the cursor or recolour the terminal. Line ends and tabs stay. */
 function withoutControls(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what it removes.
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')

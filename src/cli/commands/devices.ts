@@ -16,7 +16,7 @@ export const makeDevices: MakeCommand = (cli) =>
     .addCommand(
       new Command('revoke')
         .description('Sign a device out.')
-        .argument('<id>', 'the ID of the list, or the start of it')
+        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
         .action((id: string, _options: object, command: Command) =>
           revokeDevice(cli, id, command.optsWithGlobals<Options>()),
         ),
@@ -39,11 +39,12 @@ async function listDevices({ environment, output }: Cli, { url, json }: Options)
   )
 }
 
-async function revokeDevice({ environment, output }: Cli, start: string, { url }: Options): Promise<void> {
+async function revokeDevice({ environment, output }: Cli, start: string, { url, json }: Options): Promise<void> {
   const { control } = await openDeployment(environment.folder, url)
   const { devices } = await unwrap(control.GET('/v1/devices'))
   const device = findById(devices, start, { plural: 'devices' })
   if (!device) throw new CommandError(`No device of yours has the ID "${start}". Run: svc devices`)
-  await unwrap(control.DELETE('/v1/devices/{id}', { params: { path: { id: device.id } } }))
+  const done = await unwrap(control.DELETE('/v1/devices/{id}', { params: { path: { id: device.id } } }))
+  if (json) return output.json(done)
   output.print(`Signed out: ${device.deviceName} (${device.id}).`)
 }

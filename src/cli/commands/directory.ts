@@ -15,7 +15,7 @@ const FILE = 'the file, in YAML or JSON; - reads standard input'
 
 export const makeDirectory: MakeCommand = (cli) =>
   new Command('directory')
-    .description('Change members, models and default models of teams by a file, as a whole.')
+    .description('Change the members, models and default models of teams together, with a file.')
     .helpGroup('For admins of a team:')
     .addCommand(
       new Command('plan')
@@ -30,7 +30,7 @@ export const makeDirectory: MakeCommand = (cli) =>
       new Command('apply')
         .description('Show what applying a file changes, ask, and apply it.')
         .argument('<file>', FILE)
-        .option('--yes', 'apply it without a question')
+        .option('--yes', 'apply it without asking')
         .option('--json', 'print what was changed as JSON; needs --yes')
         .action((file: string, _options: object, command: Command) =>
           applyFile(cli, file, command.optsWithGlobals<Options>()),
@@ -50,7 +50,7 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
 /** Applies exactly what was shown: the service refuses when the teams have changed meanwhile. */
 async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): Promise<void> {
   const { environment, output } = cli
-  if (json && !yes) throw wrongUsage('With --json there is no question. Add --yes.')
+  if (json && !yes) throw wrongUsage('With --json the command does not ask. Add --yes to apply the file.')
   const directory = await readInput(cli, file)
   const { control } = await openDeployment(environment.folder, url)
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory } }))
@@ -63,10 +63,10 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
   output.print(`${countOf(applied)} applied.`)
 }
 
-/** Standard input that was the file has no answer left. */
+/** Asks for confirmation. That is not possible when the file came from standard input. */
 async function confirm({ output }: Cli, plan: Plan, file: string): Promise<void> {
   if (!output.isInteractive || file === '-')
-    throw wrongUsage('Nothing was changed. Add --yes to apply it without a question.')
+    throw wrongUsage('Nothing was changed. Add --yes to apply it without asking.')
   const { confirm: ask } = await import('@clack/prompts')
   const answer = await ask({ message: `Apply ${countOf(plan)}?`, initialValue: false, output: process.stderr })
   if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)
@@ -78,7 +78,7 @@ function countOf({ changes }: Plan): string {
 
 const SIGNS = { added: ['+', 'green'], changed: ['~', 'yellow'], removed: ['-', 'red'] } as const
 
-/** The changes by team, a line each, and then what the directory file of the operator decides. */
+/** Prints for each team one line for each change, and then what only the directory file of the operator can change. */
 function printPlan({ output }: Cli, { changes, readOnly }: Plan): void {
   if (changes.length === 0) output.print('Nothing to change.')
   for (const team of new Set([...changes, ...readOnly].map((entry) => entry.team))) {

@@ -16,7 +16,7 @@ import { findWritten } from '../setup/settings-file.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
-/** One thing that was looked at: what is so, and where it is wrong, how to fix it. */
+/** The result of one check. `text` says what was found and, for a problem, how to fix it. */
 type Finding = {
   readonly state: 'ok' | 'warning' | 'problem'
   readonly about: string
@@ -25,11 +25,11 @@ type Finding = {
 
 export const makeDoctor: MakeCommand = (cli) =>
   new Command('doctor')
-    .description('Check the set-up of this machine, and say what is wrong and how to fix it.')
+    .description('Check the setup of this machine, and say what is wrong and how to fix it.')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => examine(cli, command.optsWithGlobals<Options>()))
+    .action((_options: object, command: Command) => runChecks(cli, command.optsWithGlobals<Options>()))
 
-async function examine(cli: Cli, { url, json }: Options): Promise<void> {
+async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
   const { environment, output } = cli
   const findings = await output.busy('Checking', async () => [
     await checkFolder(environment),
@@ -63,16 +63,19 @@ async function checkFolder({ folder }: Environment): Promise<Finding> {
     : ok('credentials', `Kept in ${folder}.`)
 }
 
-/** From the control plane to a model, in the order in which one needs the other; ends at the first problem. */
+/**
+ * Checks the sign-in, the control plane, the session and the gateway. Each needs the one before, so the first error
+ * ends it.
+ */
 async function checkDeployment({ folder }: Environment, given?: string): Promise<Finding[]> {
   const findings: Finding[] = []
-  let about = 'login'
+  let about = 'sign-in'
   try {
     const deployment = await openDeployment(folder, given)
     const { account, team } = deployment.profile
     about = 'control plane'
     findings.push(...(await checkControlPlane(deployment.url)))
-    about = 'session'
+    about = 'sign-in'
     await deployment.accessToken()
     findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
     about = 'gateway'
@@ -85,7 +88,7 @@ async function checkDeployment({ folder }: Environment, given?: string): Promise
   return findings
 }
 
-/** A clock that is further off than this breaks logins and certificates. */
+/** A larger difference of the clocks breaks logins and certificates. */
 const MAX_CLOCK_SECONDS = 60
 
 async function checkControlPlane(url: string): Promise<Finding[]> {
@@ -101,9 +104,9 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
     Math.abs(offSeconds) > MAX_CLOCK_SECONDS
       ? problem(
           'clock',
-          `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Set it by the network.`,
+          `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Correct it.`,
         )
-      : ok('clock', 'It agrees with the deployment.'),
+      : ok('clock', `Within ${MAX_CLOCK_SECONDS} s of the clock of ${url}.`),
   ]
 }
 
@@ -131,26 +134,26 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
   ]
 }
 
-/** The servers that calls go to, for admins; the local worker is not among them. */
+/** Checks the vendors' backends: one warning for each fault, or one line that names them all. */
 function checkBackends(backends: readonly Backend[]): Finding[] {
   const failing = backends.flatMap((backend) => {
     const fault = faultOf(backend)
     return fault === null ? [] : [warning('backend', `${backend.name} ${fault}`)]
   })
   const isFine = failing.length === 0 && backends.length > 0
-  return isFine ? [ok('backends', `No fault is known of: ${backends.map(({ name }) => name).join(', ')}.`)] : failing
+  return isFine ? [ok('backends', `No known faults: ${backends.map(({ name }) => name).join(', ')}.`)] : failing
 }
 
-/** What is wrong with a backend, and what to do; null: nothing that is known. */
+/** What is wrong with a backend, and what to do; null when no fault is known. */
 function faultOf({ state, breaker, lastError }: Backend): string | null {
   const last = lastError ? ` Its last error was ${lastError.result}, at ${lastError.at}.` : ''
-  if (state === 'not_configured') return 'is not called, because the gateway lacks its credential. Set it there.'
-  if (state === 'unavailable') return `cannot be reached.${last} Check its address and the gateway's network.`
+  if (state === 'not_configured') return 'is not called, because the gateway has no credential for it. Set it there.'
+  if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
   if (breaker === 'closed') return null
-  return `has failed repeatedly, so it is asked last.${last} Check it, or its account.`
+  return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
 }
 
-/** Variables of the shell that lead programs elsewhere. */
+/** Warns of environment variables that override the settings, or that have no effect here. */
 function checkVariables({ variables }: Environment): Finding[] {
   const isSet = (name: string) => Boolean(variables[name])
   const findings: Finding[] = []
@@ -158,7 +161,7 @@ function checkVariables({ variables }: Environment): Finding[] {
     findings.push(
       warning(
         'environment',
-        'ANTHROPIC_API_KEY is set: claude takes it instead of the settings of svc setup. svc run takes it out.',
+        'ANTHROPIC_API_KEY is set: claude uses it instead of the settings of svc setup. Unset it, or use svc run.',
       ),
     )
   }
@@ -183,5 +186,5 @@ async function checkAgent({ folder, variables }: Environment, name: (typeof AGEN
   if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
   return existsSync(written)
     ? ok(name, `Installed: ${found}. Its settings in ${written} use this deployment.`)
-    : warning(name, `${written} is gone, into which svc setup wrote. Run: svc setup ${name} --write`)
+    : warning(name, `${written}, which svc setup wrote, does not exist any more. Run: svc setup ${name} --write`)
 }

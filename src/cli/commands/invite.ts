@@ -9,9 +9,9 @@ type Options = TeamOptions & { readonly role?: Role }
 
 export const makeInvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('invite'))
-    .description('Invite somebody to a team.')
+    .description('Invite a person to a team.')
     .helpGroup('For admins of a team:')
-    .argument('<email>', 'the address that may sign in')
+    .argument('<email>', 'the email address that may sign in')
     .addOption(new Option('--role <role>', 'what they may do').choices(['member', 'admin']).default('member'))
     .action((email: string, _options: object, command: Command) =>
       invite(cli, email, command.optsWithGlobals<Options>()),

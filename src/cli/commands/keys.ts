@@ -21,7 +21,7 @@ export const makeKeys: MakeCommand = (cli) =>
     .option('--service <name>', 'keys of a service account instead of your own; for admins of its team')
     .option(
       '--team <team>',
-      '@organization/name of a new key or of the service account; your own team unless given',
+      '@organization/name of a new key or of the service account (default: your own team)',
       toTeam,
     )
     .option('--json', 'print JSON')
@@ -31,7 +31,7 @@ export const makeKeys: MakeCommand = (cli) =>
         .description('Create an API key. It is shown once.')
         .argument('<name>', 'what the key is for, such as the name of a program')
         .option('--model <models...>', 'the only models that the key may call')
-        .option('--days <days>', 'after how many days it stops working; 90 unless given', toDays)
+        .option('--days <days>', 'after how many days it stops working (default: 90)', toDays)
         .option('--print', 'print only the key')
         .action((name: string, _options: object, command: Command) =>
           createKey(cli, name, command.optsWithGlobals<CreateOptions>()),
@@ -39,10 +39,10 @@ export const makeKeys: MakeCommand = (cli) =>
     )
     .addCommand(
       new Command('rotate')
-        .description('Replace an API key by a new one. The old one works for a day more.')
-        .argument('<id>', 'the ID of the list, or the start of it')
-        .option('--overlap <seconds>', 'how long the old key still works; one day unless given', toWholeNumber)
-        .option('--days <days>', 'after how many days the new key stops working; 90 unless given', toDays)
+        .description('Replace an API key by a new one. The old one still works for a day.')
+        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .option('--overlap <seconds>', 'how long the old key still works (default: one day)', toWholeNumber)
+        .option('--days <days>', 'after how many days the new key stops working (default: 90)', toDays)
         .option('--print', 'print only the key')
         .action((id: string, _options: object, command: Command) =>
           rotateKey(cli, id, command.optsWithGlobals<RotateOptions>()),
@@ -51,7 +51,7 @@ export const makeKeys: MakeCommand = (cli) =>
     .addCommand(
       new Command('revoke')
         .description('Revoke an API key.')
-        .argument('<id>', 'the ID of the list, or the start of it')
+        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
         .action((id: string, _options: object, command: Command) =>
           revokeKey(cli, id, command.optsWithGlobals<Options>()),
         ),

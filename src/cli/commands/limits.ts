@@ -49,7 +49,7 @@ export const makeLimits: MakeCommand = (cli) =>
     .addCommand(
       new Command('remove')
         .description('Remove a spending limit. For admins of the team.')
-        .argument('<id>', 'the ID of the list, or the start of it')
+        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
         .action((id: string, _options: object, command: Command) =>
           removeLimit(cli, id, command.optsWithGlobals<Options>()),
         ),

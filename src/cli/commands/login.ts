@@ -7,7 +7,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { sendRequest } from '../deployment/http.ts'
 import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
-import { CommandError, wrongUsage } from '../failures.ts'
+import { CommandError, EXIT, wrongUsage } from '../failures.ts'
 import { openBrowser } from '../terminal/browser.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
@@ -17,10 +17,10 @@ const DEFAULT_URL = 'http://localhost:8787'
 
 export const makeLogin: MakeCommand = (cli) =>
   new Command('login')
-    .description('Sign this machine in to a deployment, which is used from then on.')
-    .argument('[url]', `address of the deployment; the one of the last login, or ${DEFAULT_URL}, unless given`)
-    .option('--email <address>', 'the invited address; the approval link is emailed to it')
-    .option('--team <team>', '@organization/name, for an address that several teams have invited', toTeam)
+    .description('Sign this machine in to a deployment. The other commands then use it.')
+    .argument('[url]', `the deployment (default: the one of the last login, or else ${DEFAULT_URL})`)
+    .option('--email <address>', 'the invited email address, which gets the approval link')
+    .option('--team <team>', '@organization/name, when several teams have invited this email address', toTeam)
     .option('--no-browser', 'do not open a browser')
     .action((url: string | undefined, _options: object, command: Command) =>
       login(cli, url, command.optsWithGlobals<Options>()),
@@ -48,7 +48,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
 }
 
 async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
-  if (!output.isInteractive) throw wrongUsage('Give the invited address: svc login --email ADDRESS')
+  if (!output.isInteractive) throw wrongUsage('Give the invited email address: svc login --email ADDRESS')
   const { isCancel, text } = await import('@clack/prompts')
   const answer = await text({
     message: `Email address that is invited to ${url}`,
@@ -56,11 +56,11 @@ async function askEmail({ output }: Cli, url: string, last: string | undefined):
     validate: (value) => (value?.includes('@') ? undefined : 'An email address has an @.'),
     output: process.stderr,
   })
-  if (isCancel(answer)) throw new CommandError('Interrupted.', 130)
+  if (isCancel(answer)) throw new CommandError('Interrupted.', EXIT.interrupted)
   return answer
 }
 
-/** The device login of the SDK, until SIGINT; its refusals say what they mean at a terminal. */
+/** Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. */
 async function signIn(
   url: string,
   options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal'>,
@@ -84,19 +84,19 @@ async function signIn(
 
 type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
 
-/** The code and the address go to stdout, so that they can be read over SSH and from a pipe. */
+/** Prints the code and the link on stdout, where a script can read them. Opens the link if there is a browser. */
 function showCode({ environment, output }: Cli, url: string, email: string, shown: Shown, mayOpen: boolean): void {
   output.print(
     [
       `Signing in to ${url}`,
       '',
       `  1. Open the email that was sent to ${email}.`,
-      `  2. Compare the code: ${output.style('bold', shown.userCode)}`,
+      `  2. Check that it shows this code: ${output.style('bold', shown.userCode)}`,
       '  3. Approve.',
       '',
       `Or approve in your browser: ${output.style('cyan', shown.verificationUri)}`,
       '',
-      'Waiting for the approval (Ctrl-C gives up) ...',
+      'Waiting for the approval. Press Ctrl-C to cancel.',
     ].join('\n'),
   )
   if (mayOpen && output.isInteractive) openBrowser(shown.verificationUri, environment)

@@ -13,7 +13,7 @@ export const makeLogout: MakeCommand = (cli) =>
     .option('--everywhere', 'sign every device and browser of the account out')
     .action((_options: object, command: Command) => logout(cli, command.optsWithGlobals<Options>()))
 
-/** The credentials are forgotten whether or not the deployment can be told. */
+/** Removes the credentials of this machine, also when the deployment cannot be reached. */
 async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {
   const deployment = await openDeployment(environment.folder, url)
   const ended = await endSession(deployment.control, everywhere).catch(
@@ -32,7 +32,7 @@ async function logout({ environment, output }: Cli, { url, everywhere = false }:
   output.print(`Signed out of ${deployment.url}${devices}.`)
 }
 
-/** How many devices were signed out, where that was asked for. A session that had ended already is no failure. */
+/** The number of devices that `everywhere` signed out, else null. A session that has already ended is no failure. */
 async function endSession(control: SvcClient, everywhere: boolean): Promise<number | null> {
   try {
     if (everywhere)

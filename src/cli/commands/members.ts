@@ -18,7 +18,7 @@ export const makeMembers: MakeCommand = (cli) =>
     .addCommand(
       new Command('role')
         .description('Give a member another role.')
-        .argument('<email>', 'the address of the member')
+        .argument('<email>', 'the email address of the member')
         .addArgument(new Argument('<role>', 'what they may do').choices(['member', 'admin']))
         .action((email: string, role: Role, _options: object, command: Command) =>
           changeRole(cli, email, role, command.optsWithGlobals<TeamOptions>()),
@@ -27,7 +27,7 @@ export const makeMembers: MakeCommand = (cli) =>
     .addCommand(
       new Command('remove')
         .description('Remove a member, which signs the person out everywhere.')
-        .argument('<email>', 'the address of the member')
+        .argument('<email>', 'the email address of the member')
         .action((email: string, _options: object, command: Command) =>
           removeMember(cli, email, command.optsWithGlobals<TeamOptions>()),
         ),

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import { openTeam, toNameInTeam, withTeamOptions } from '../arguments/team-options.ts'
+import { openTeam, toNameInTeam, withTeamOption } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
@@ -26,7 +26,7 @@ export const makeModels: MakeCommand = (cli) =>
     .action((_options: object, command: Command) => listModels(cli, command.optsWithGlobals<Options>()))
     .addCommand(makeAdd(cli))
     .addCommand(
-      withTeamOptions(new Command('remove'))
+      withTeamOption(new Command('remove'))
         .description('Remove a model that an admin has added. For admins of the team.')
         .argument('<name>', NAME)
         .action((name: string, _options: object, command: Command) =>
@@ -34,26 +34,30 @@ export const makeModels: MakeCommand = (cli) =>
         ),
     )
     .addCommand(
-      withTeamOptions(new Command('default'))
+      withTeamOption(new Command('default'))
         .description('Set the model of calls that name none. For admins of the team.')
-        .argument('<id>', 'the whole ID of a model that the team may use; none: such calls are refused')
+        .argument('<id>', 'the whole ID of a model that the team may use, or none: then such calls are refused')
         .action((id: string, _options: object, command: Command) =>
           setDefaultModel(cli, id === 'none' ? null : id, command.optsWithGlobals<TeamOptions>()),
         ),
     )
 
 const NAME = 'the name of the model in the team, such as writer, or its whole ID, such as acme/core/writer'
-const SERVE = 'a backend, and the name there of a model that the team may use; several in the order to try them'
+const SERVE = 'a backend and its name for the model; repeat the option for more backends, which are tried in this order'
 
 const makeAdd: MakeCommand = (cli) =>
-  withTeamOptions(new Command('add'))
+  withTeamOption(new Command('add'))
     .description('Add a model to a team, or replace one that an admin has added. For admins of the team.')
     .argument('<name>', NAME)
     .requiredOption('--serve <backend=model>', SERVE, toServeEntries)
-    .option('--offline <backend=model>', 'the same, only while none of --serve can be reached', toServeEntries)
-    .option('--name <text>', 'what lists show; its name unless given')
-    .option('--alias <names...>', 'further names, and beginnings of names that end in *')
-    .option('--context-window <tokens>', 'in tokens; that of the first model unless given', toWholeNumber)
+    .option(
+      '--offline <backend=model>',
+      'the same for a backend that is used only while no --serve one can be reached',
+      toServeEntries,
+    )
+    .option('--name <text>', 'the name that lists show (default: <name>)')
+    .option('--alias <names...>', 'further names; one that ends in * stands for all names that begin like it')
+    .option('--context-window <tokens>', 'in tokens (default: that of the model at the first backend)', toWholeNumber)
     .action((name: string, _options: object, command: Command) =>
       addModel(cli, name, command.optsWithGlobals<AddOptions>()),
     )
@@ -88,14 +92,13 @@ async function listModels({ environment, output }: Cli, { url, json }: Options):
   )
 }
 
-/** Reads `BACKEND=MODEL`, one value of an option that is given several times. */
+/** Reads `BACKEND=MODEL`, one value of an option that can be repeated, and adds it to the earlier values. */
 function toServeEntries(entry: string, before: readonly ServeEntry[] = []): ServeEntry[] {
   const [, backend, model] = /^([^=]+)=(.+)$/.exec(entry) ?? []
   if (!backend || !model) throw new InvalidArgumentError('Write it as BACKEND=MODEL, such as local-engine=qwen3:8b.')
   return [...before, { backend, model }]
 }
 
-/** Adds a model to the team, or replaces one that an admin has added. */
 async function addModel(cli: Cli, name: string, options: AddOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const id = toNameInTeam(team, name)
@@ -112,7 +115,6 @@ async function addModel(cli: Cli, name: string, options: AddOptions): Promise<vo
   cli.output.print(`${model.id} can be called by the members of ${team}, in a few seconds at the latest.`)
 }
 
-/** Removes a model that an admin has added. */
 async function removeModel(cli: Cli, name: string, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const id = toNameInTeam(team, name)
@@ -122,7 +124,7 @@ async function removeModel(cli: Cli, name: string, options: TeamOptions): Promis
   cli.output.print(`${id} is removed from ${team}.`)
 }
 
-/** Sets the model of calls that name none; without `name`, such calls are refused. */
+/** Sets the model of calls that name none. With null, such calls are refused. */
 async function setDefaultModel(cli: Cli, name: string | null, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const params = { path: { team } }

@@ -15,12 +15,10 @@ type Options = GlobalOptions & { readonly model?: string }
 
 export const makeRun: MakeCommand = (cli) =>
   new Command('run')
-    .description(
-      'Start a coding agent with everything set for this process alone; your own settings files stay as they are.',
-    )
+    .description('Start a coding agent that uses this deployment. Its settings files are not changed.')
     .addArgument(new Argument('<agent>', 'the agent to start').choices(AGENT_NAMES))
-    .argument('[args...]', 'arguments of the agent, behind --')
-    .option('--model <id>', 'the model to start with; the default model of your team unless given')
+    .argument('[args...]', 'arguments for the agent, after --')
+    .option('--model <id>', 'the model to start with (default: the default model of your team)')
     .action(async (agent: AgentName, args: string[], _options: object, command: Command) => {
       cli.setExitStatus(await run(cli, agent, args, command.optsWithGlobals<Options>()))
     })
@@ -60,7 +58,7 @@ function start(
       reject(error.code === 'ENOENT' ? new CommandError(`${program} is not installed. Run: ${installCommand}`) : error),
     )
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
-    // The terminal sends Ctrl-C to both; what it means is for the agent to decide.
+    // The terminal sends Ctrl-C to both processes. The agent decides what it does.
     process.on('SIGINT', () => undefined)
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   })

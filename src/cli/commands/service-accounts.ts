@@ -6,7 +6,7 @@ import type { Cli, MakeCommand } from '../command-line.ts'
 import { findServiceAccount } from '../deployment/key-owner.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
-/** What a name of a service account is in the contract. */
+/** The pattern of a service account's name in the contract. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
 export const makeServiceAccounts: MakeCommand = (cli) =>
@@ -24,8 +24,8 @@ export const makeServiceAccounts: MakeCommand = (cli) =>
     )
     .addCommand(
       new Command('remove')
-        .description('Delete a service account and revoke its keys.')
-        .argument('<name>', 'its name')
+        .description('Remove a service account and revoke its keys.')
+        .argument('<name>', 'the name of the service account')
         .action((name: string, _options: object, command: Command) =>
           removeAccount(cli, name, command.optsWithGlobals<TeamOptions>()),
         ),
@@ -63,7 +63,7 @@ async function createAccount(cli: Cli, name: string, options: TeamOptions): Prom
   const created = control.POST('/v1/teams/{team}/service-accounts', { params: { path: { team } }, body: { name } })
   const account = await unwrap(created)
   if (options.json) return output.json(account)
-  output.print(`Created ${account.name} in ${team}. Make a key for it: svc keys create KEY --service ${account.name}`)
+  output.print(`Created ${account.name} in ${team}. Create a key for it: svc keys create KEY --service ${account.name}`)
 }
 
 async function removeAccount(cli: Cli, name: string, options: TeamOptions): Promise<void> {
@@ -73,5 +73,5 @@ async function removeAccount(cli: Cli, name: string, options: TeamOptions): Prom
   const params = { path: { team, id } }
   const done = await unwrap(deployment.control.DELETE('/v1/teams/{team}/service-accounts/{id}', { params }))
   if (options.json) return output.json(done)
-  output.print(`Deleted ${name} of ${team}, and revoked ${activeKeys} ${activeKeys === 1 ? 'key' : 'keys'} of it.`)
+  output.print(`${name} is removed from ${team}. API keys that were revoked: ${activeKeys}.`)
 }

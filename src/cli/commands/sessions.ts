@@ -12,19 +12,19 @@ import type { Output } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean; readonly account?: string }
 
-/** The longest page of the list. */
+/** The longest page of the API. */
 const MAX_LISTED = 200
 
 export const makeSessions: MakeCommand = (cli) =>
   new Command('sessions')
-    .description('List the latest runs of agents in your team, or follow one.')
-    .option('--account <account>', 'only runs of this account: an email address, or service:NAME')
+    .description('List the latest sessions of agents in your team. A session is one run of an agent.')
+    .option('--account <account>', 'only sessions of this account: an email address, or service:NAME')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listSessions(cli, command.optsWithGlobals<Options>()))
     .addCommand(
       new Command('watch')
-        .description('Print the calls of a run as they happen, until you press Ctrl-C.')
-        .argument('<id>', 'the ID of the list, or the start of it')
+        .description('Print the calls of a session as they happen, until you press Ctrl-C.')
+        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
         .action((id: string, _options: object, command: Command) =>
           watchSession(cli, id, command.optsWithGlobals<Options>()),
         ),
@@ -52,8 +52,10 @@ async function watchSession({ environment, output }: Cli, start: string, options
   const deployment = await openDeployment(environment.folder, options.url)
   const { isListed, ...session } = await findSession(deployment, start, options.account)
   const { team } = deployment.profile
-  const run = printable(session.sessionId)
-  const what = isListed ? `Following ${run} in ${team}.` : `${team} has no run ${run} yet. Waiting for its first call.`
+  const id = printable(session.sessionId)
+  const what = isListed
+    ? `Following session ${id} of ${team}.`
+    : `${team} has no session ${id} yet. Waiting for its first call.`
   if (!options.json) output.note(`${what} Press Ctrl-C to stop.`)
   for await (const event of followAgentSession(deployment.streaming, { ...session, team })) {
     output.print(options.json ? JSON.stringify(event) : toLine(event, output))
@@ -66,7 +68,7 @@ async function findSessions({ control, profile }: Deployment, account: string | 
   return (await unwrap(control.GET('/v1/teams/{team}/sessions', { params }))).sessions
 }
 
-/** A session that the list does not have yet is waited for. */
+/** A session that is not listed may have had no call yet: its ID is then taken as it was typed. */
 async function findSession(deployment: Deployment, start: string, account: string | undefined) {
   const listed = await findSessions(deployment, account, MAX_LISTED)
   const found = findById(listed, start, {

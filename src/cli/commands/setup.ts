@@ -27,30 +27,28 @@ type Options = GlobalOptions & {
 
 export const makeSetup: MakeCommand = (cli) =>
   new Command('setup')
-    .description(
-      'Show the settings of a tool for this deployment, write them into its settings file, or take them out.',
-    )
+    .description('Show the settings of a tool for this deployment, write them into its settings file, or remove them.')
     .addArgument(
       new Argument('<tool>', 'openai: every tool or SDK that takes a base URL and a key').choices([
         ...AGENT_NAMES,
         ...PRINTED_NAMES,
       ]),
     )
-    .option('--model <id>', 'the model to start with; the default model of your team unless given')
-    .addOption(new Option('--write', 'merge them into the settings file of the tool').conflicts(['remove', 'print']))
-    .addOption(new Option('--remove', 'take out what --write has written; every other byte stays').conflicts('print'))
+    .option('--model <id>', 'the model to start with (default: the default model of your team)')
+    .addOption(new Option('--write', 'add them to the settings file of the tool').conflicts(['remove', 'print']))
+    .addOption(new Option('--remove', 'remove what --write has written; every other byte stays').conflicts('print'))
     .option(
       '--days <days>',
-      'for opencode, which gets an API key: after how many days it stops working; 90 unless given',
+      'for opencode, which gets an API key: after how many days it stops working (default: 90)',
       toDays,
     )
-    .option('--print', 'print them (what happens without an option)')
+    .option('--print', 'print them (the default)')
     .action((tool: AgentName | PrintedName, _options: object, command: Command) =>
       setup(cli, tool, command.optsWithGlobals<Options>()),
     )
 
 async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options): Promise<void> {
-  if (!isAgent(tool)) return print(cli, tool, options)
+  if (!isAgent(tool)) return printOnly(cli, tool, options)
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
   const deployment = await openDeployment(environment.folder, options.url)
@@ -64,13 +62,14 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   }
   if (isTemporary(environment)) {
     throw new CommandError(
-      'The settings name this command by its path, and npx does not keep it. Install it first: npm install -g @svc/cli',
+      'The settings would name this command by its path, and npx deletes it later. Install it first: ' +
+        'npm install -g @svc/cli',
     )
   }
-  const write = () => writeSettings(environment.folder, tool, explained(edit))
+  const write = () => writeSettings(environment.folder, tool, withFileName(edit))
   if (agent.needsKey) await writeWithKey(cli, { deployment, tool, days: options.days, write })
   else await write()
-  output.print(`Written into ${edit.file}. ${agent.hint} To take it out: svc setup ${tool} --remove`)
+  output.print(`Written into ${edit.file}. ${agent.hint} To remove it: svc setup ${tool} --remove`)
 }
 
 function isAgent(tool: AgentName | PrintedName): tool is AgentName {
@@ -84,7 +83,7 @@ type KeyedWrite = {
   write(): Promise<void>
 }
 
-/** Settings that cannot be written leave no new API key behind. */
+/** Provides the API key and writes the settings. A new key is revoked when the settings cannot be written. */
 async function writeWithKey({ environment, output }: Cli, { deployment, tool, days, write }: KeyedWrite) {
   const { info, isNew } = await provideToolKey(deployment, environment, tool, days)
   try {
@@ -96,16 +95,15 @@ async function writeWithKey({ environment, output }: Cli, { deployment, tool, da
   output.note(`Its API key is "${info.name}", which works until ${toLocalTime(info.expiresAt)}. See: svc keys`)
 }
 
-/** What `--write` has made is taken back: the settings first, and then the API key. */
+/** Undoes `--write`: takes the settings out, and then revokes the API key. */
 async function remove({ environment, output }: Cli, tool: AgentName): Promise<void> {
   const { isDone, kept } = await removeSettings(environment.folder, tool)
-  output.print(isDone ? `Taken out of the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
+  output.print(isDone ? `Removed from the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
   if (kept.length > 0) output.note(`These stay, because they were changed since: ${kept.join(', ')}`)
   await revokeToolKey(environment, tool)
 }
 
-/** Most of these tools have no settings file that this command could write. */
-async function print({ environment, output }: Cli, tool: PrintedName, options: Options): Promise<void> {
+async function printOnly({ environment, output }: Cli, tool: PrintedName, options: Options): Promise<void> {
   if (options.write || options.remove) {
     throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: svc setup ${tool}`)
   }
@@ -116,8 +114,8 @@ async function print({ environment, output }: Cli, tool: PrintedName, options: O
   output.note(note)
 }
 
-/** A settings file that cannot be read is left as it is, and the message says where it is wrong. */
-function explained(edit: Edit): Edit {
+/** The same edit, whose error names the settings file when its text is not valid. */
+function withFileName(edit: Edit): Edit {
   return {
     ...edit,
     change(text) {

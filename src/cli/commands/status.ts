@@ -37,9 +37,9 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
       ['account', profile.account],
       ['team', profile.team],
       ['token until', tokens ? `${toLocalTime(tokens.expiresAt)}, renewed when needed` : 'none'],
-      ['control plane', told(account)],
-      ['gateway', `${profile.gatewayUrl}: ${told(gateway)}`],
-      ['local worker', told(workers)],
+      ['control plane', toText(account)],
+      ['gateway', `${profile.gatewayUrl}: ${toText(gateway)}`],
+      ['local worker', toText(workers)],
       ...others.map((other) => ['also known', `${other} (svc status --url ${other})`]),
     ]
     for (const [name = '', value = ''] of rows) output.print(`${output.style('dim', name.padEnd(14))}${value}`)
@@ -50,7 +50,7 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
 
 type Check = { readonly ok: boolean; readonly detail: string; readonly exitStatus: number }
 
-/** What an attempt came to, in words. */
+/** Runs a request, and says in words what it found or why it failed. */
 async function check(attempt: () => Promise<string>): Promise<Check> {
   try {
     return { ok: true, detail: await attempt(), exitStatus: 0 }
@@ -61,7 +61,7 @@ async function check(attempt: () => Promise<string>): Promise<Check> {
   }
 }
 
-const told = ({ ok, detail }: Check) => (ok ? detail : `not usable. ${detail}`)
+const toText = ({ ok, detail }: Check) => (ok ? detail : `not usable. ${detail}`)
 
 async function findAccount({ control }: Deployment): Promise<string> {
   const { user } = await unwrap(control.GET('/device'))

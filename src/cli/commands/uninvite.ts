@@ -11,7 +11,7 @@ export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
     .description('Withdraw an invitation, which signs the person out everywhere.')
     .helpGroup('For admins of a team:')
-    .argument('<email>', 'the invited address')
+    .argument('<email>', 'the invited email address')
     .action((email: string, _options: object, command: Command) =>
       uninvite(cli, email, command.optsWithGlobals<TeamOptions>()),
     )
@@ -26,7 +26,7 @@ async function uninvite(cli: Cli, email: string, options: TeamOptions): Promise<
   cli.output.print(`${invitation.email} is no longer invited to ${team}, and is signed out everywhere.`)
 }
 
-/** Looks through the pages of the list. */
+/** Reads the list page by page until the address is found. */
 async function findInvitation(
   control: Deployment['control'],
   team: string,

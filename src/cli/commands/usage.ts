@@ -24,8 +24,8 @@ type Options = GlobalOptions & {
 
 export const makeUsage: MakeCommand = (cli) =>
   new Command('usage')
-    .description('Show what your model calls used and cost, this month unless given.')
-    .addOption(new Option('--by <what>', 'what each row is about').choices(GROUPINGS).default('day'))
+    .description('Show what your model calls used and cost, by default in this month.')
+    .addOption(new Option('--by <what>', 'what each row adds up').choices(GROUPINGS).default('day'))
     .option('--from <day>', 'the first day (UTC), such as 2026-11-01', toDay)
     .option('--to <day>', 'the last day (UTC)', toDay)
     .option(
@@ -70,6 +70,7 @@ function askFor(control: SvcClient, { by, from, to }: Options, team: string | un
 
 function printReport(output: Output, { by, from, to, team, rows, total, truncated }: Report): void {
   output.note(`${team}, ${from} to ${to} (UTC)`)
+  if (rows.length === 0) return output.print('No calls.')
   output.table(
     [by.toUpperCase(), 'CALLS', 'INPUT', 'CACHE READ', 'CACHE WRITE', 'OUTPUT', 'COST'],
     [...rows.map((row) => [row.name ?? row.id ?? 'none', ...toCells(row)]), ['total', ...toCells(total)]],

@@ -50,7 +50,7 @@ export async function runDemo({ once, print, interrupted }: Options): Promise<vo
   }
 }
 
-/** Where the environment sets nothing else. */
+/** The default settings of the demo; the environment overrides them. */
 function settingsOfDemo(echoUrl: string) {
   return {
     SVC_DATABASE_URL: `embedded:${path.join(FOLDER, 'db')}`,
@@ -58,7 +58,7 @@ function settingsOfDemo(echoUrl: string) {
     SVC_DIRECTORY_FILE: EXAMPLE_DIRECTORY,
     SVC_LOCAL_ENGINE_URL: echoUrl,
     SVC_LOG_LEVEL: 'warn',
-    // The printed token should last while somebody tries things out: 12 hours.
+    // 12 hours: the printed token is for trying things out.
     SVC_ACCESS_TOKEN_SECONDS: '43200',
   }
 }

@@ -7,7 +7,7 @@ type Needs = {
   readonly tokens: Pick<TokenSet, 'account' | 'accessToken' | 'expiresAt'>
 }
 
-/** What a person can do with the demo now: commands to paste into another shell. */
+/** The commands to try next, to paste into another shell. */
 export function nextSteps({ baseUrl, gatewayUrl, tokens }: Needs): string {
   return `
 Connect your own tools

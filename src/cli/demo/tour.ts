@@ -14,7 +14,7 @@ type Needs = {
   readonly print: (text: string) => void
 }
 
-/** A step of the tour failed; the message says which one and what came back. */
+/** A step of the tour failed. The message names the step and its answer. */
 class TourError extends OperatorError {
   override readonly name = 'TourError'
 }
@@ -154,7 +154,7 @@ async function refresh(client: SvcClient, { account, refreshToken }: TokenSet, s
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }
 
-/** Prints steps: the request, the status and the answer. Secrets are shortened. */
+/** Prints the request, the status and the answer of each step. Shortens secrets. */
 function steps(print: Needs['print']) {
   const status = (request: string, { status: code }: Response) => print(`> ${request}\n< ${code}\n`)
   return {

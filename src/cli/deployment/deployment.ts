@@ -14,22 +14,22 @@ export type Deployment = {
   readonly profiles: Profiles
   /** The control plane, with the credentials of this machine. */
   readonly control: SvcClient
-  /** The control plane, for answers that go on until they are ended. */
+  /** The control plane, without a timeout, for streams. */
   readonly streaming: SvcClient
   /** The gateway of the team, with the same credentials. */
   readonly gateway: SvcClient
   /** An access token that is valid for a minute at least. */
   accessToken(): Promise<string>
-  /** An access token that has just been issued. */
+  /** A new access token, which is valid for its whole life. */
   newAccessToken(): Promise<string>
 }
 
-/** The deployment of an address, or else of the last login. Throws when this machine is not signed in to it. */
+/** Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it. */
 export async function openDeployment(folder: string, given?: string): Promise<Deployment> {
   const profiles = openProfiles(folder)
   const url = given === undefined ? await profiles.current() : toDeploymentUrl(given)
   if (url === null) throw notSignedIn(null)
-  // Functions do not see that it is no longer null.
+  // Typed without null, for the functions below.
   const deploymentUrl = url
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
@@ -41,7 +41,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     url,
     profile,
     profiles,
-    // Made when they are used: they load Node's `fetch`, which takes longer than all that `svc token` does.
+    // Getters, because a client loads Node's `fetch`. That takes longer than all of `svc token`.
     get control() {
       return clientOf(url, sendRequest)
     },
@@ -65,8 +65,8 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   }
 
   /**
-   * Processes that ask at once cause one refresh: it runs alone, and the others find another token than the one that
-   * they want renewed.
+   * Replaces a token. When several processes ask at the same time, one refreshes under a lock, and the others find its
+   * new token.
    */
   async function renew(refused: string): Promise<string> {
     const renewed = await session.renew(refused)
@@ -75,7 +75,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   }
 }
 
-/** Asks again where the team's gateway is, and remembers it; an operator may have moved it since the login. */
+/** Updates the URL of the team's gateway in the profile, because an operator may have changed it since the login. */
 export async function refreshProfile({ control, profile, profiles }: Deployment): Promise<Profile> {
   const { endpoint } = await unwrap(control.GET('/v1/teams/{team}', { params: { path: { team: profile.team } } }))
   const gatewayUrl = endpoint.replace(/\/+$/, '')

@@ -4,34 +4,34 @@ import { CommandError } from '../failures.ts'
 /** How long a deployment may take to answer anything but a model call. */
 const ANSWER_TIMEOUT_MS = 20_000
 
-/** `fetch` for requests of the control plane: it ends after a time and says in a sentence why there was no answer. */
+/** `fetch` for requests to the control plane, with a timeout. Throws a `CommandError` when there is no answer. */
 export const sendRequest: Send = (request) =>
   sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
 
-/** `fetch` for model calls and streams, which may take as long as they like. */
+/** The same without a timeout, for model calls and streams. */
 export const sendCall: Send = async (request) => {
   const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error
     throw new CommandError(explainConnection(new URL(request.url), error))
   })
-  if (isOfSomethingElse(response)) throw new CommandError(explainAnswer(new URL(request.url), response.status))
+  if (isFromAnotherServer(response)) throw new CommandError(explainAnswer(new URL(request.url), response.status))
   return response
 }
 
 /** What proxies answer when they do not reach the server behind them. */
-const UNREACHED = [502, 503, 504]
+const PROXY_FAILURES = [502, 503, 504]
 
 /**
- * Whether an answer is not the deployment's, but that of a proxy, a sign-in portal or another website. The command asks
- * for no page, and every answer of a deployment has a request id.
+ * Whether an answer comes from a proxy, a sign-in portal or another website instead of the deployment. The command
+ * never asks for a page, and every answer of a deployment has a request id.
  */
-function isOfSomethingElse({ status, headers }: Response): boolean {
+function isFromAnotherServer({ status, headers }: Response): boolean {
   const isPage = headers.get('content-type')?.startsWith('text/html') === true
-  return isPage || (UNREACHED.includes(status) && !headers.has('x-request-id'))
+  return isPage || (PROXY_FAILURES.includes(status) && !headers.has('x-request-id'))
 }
 
 function explainAnswer({ origin }: URL, status: number): string {
-  if (UNREACHED.includes(status)) {
+  if (PROXY_FAILURES.includes(status)) {
     return (
       `A proxy in front of ${origin} answered ${status}: it cannot reach the service now. Try again in a minute; ` +
       'if it stays like this, tell your operator.'
@@ -46,7 +46,7 @@ function explainAnswer({ origin }: URL, status: number): string {
 const TLS_HELP =
   'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
 
-/** `svc doctor` also says when a proxy of the environment is not used. */
+/** `svc doctor` also finds a proxy setting that has no effect. */
 const CHECK_NETWORK = 'Check the URL and your network or VPN, or run: svc doctor'
 
 /** Why there was no answer, and what to do, by the error code of Node.js. */
@@ -54,8 +54,8 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
   ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
   EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
-  ENETUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
-  EHOSTUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
+  ENETUNREACH: ({ host }) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`,
+  EHOSTUNREACH: ({ host }) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`,
   ECONNRESET: ({ host }) =>
     `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
   UND_ERR_SOCKET: ({ host }) =>
@@ -82,7 +82,7 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
   ),
 }
 
-/** One sentence on a request that got no answer, and what to do about it. */
+/** Says why a request got no answer, and what to do. */
 export function explainConnection(url: URL, error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') {
     const seconds = ANSWER_TIMEOUT_MS / 1000
@@ -99,20 +99,20 @@ export function explainConnection(url: URL, error: unknown): string {
   return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
 }
 
-/** The status with which a proxy of the environment has refused to connect; Node.js has it in a message only. */
+/** The status with which the proxy of the environment refused to connect. Node.js has it only in a message. */
 function proxyStatusOf(error: unknown): string | null {
   return (error instanceof Error && /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]) || null
 }
 
 function explainProxy({ host }: URL, status: string): string {
-  const why = status === '407' ? 'it wants a user name and a password' : 'it does not connect to this host'
+  const why = status === '407' ? 'it requires a user name and a password' : 'it does not connect to this host'
   return (
     `The proxy of your environment answered ${status} for ${host}: ${why}. Correct HTTPS_PROXY, or add the host to ` +
     'NO_PROXY.'
   )
 }
 
-/** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */
+/** An error with all its causes, including those of several attempts (IPv4 and IPv6). */
 function causesOf(error: unknown): unknown[] {
   if (!(error instanceof Error)) return []
   const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []

@@ -6,7 +6,7 @@ import type { Deployment } from './deployment.ts'
 type NewKeyFields = { name: string; models?: string[]; expiresInDays?: number }
 type RotationFields = { overlapSeconds?: number; expiresInDays?: number }
 
-/** The API keys of the person who is signed in, or those of a service account. */
+/** Manages the API keys of the person who is signed in, or those of a service account. */
 export type KeyOwner = {
   list(): Promise<readonly ApiKeyInfo[]>
   create(fields: NewKeyFields): Promise<NewApiKey>
@@ -21,14 +21,14 @@ type Wanted = {
   readonly team: string | undefined
 }
 
-/** Finds whose keys are meant. Throws when the team has no service account of this name. */
+/** Finds the owner of the keys. Throws when the team has no service account with this name. */
 export async function findKeyOwner(deployment: Deployment, { service, team }: Wanted): Promise<KeyOwner> {
   if (service === undefined) return ownKeys(deployment, team)
   const { id } = await findServiceAccount(deployment, service, team)
   return keysOfService(deployment, id, team ?? deployment.profile.team)
 }
 
-/** Finds a service account by its name. Throws when the team has none of this name. */
+/** Finds a service account by its name. Throws when the team has none with this name. */
 export async function findServiceAccount(deployment: Deployment, name: string, given: string | undefined) {
   const team = given ?? deployment.profile.team
   const listed = deployment.control.GET('/v1/teams/{team}/service-accounts', { params: { path: { team } } })

@@ -7,19 +7,19 @@ import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 
-/** What is remembered of a deployment besides the tokens. */
+/** What this machine stores about a deployment besides the tokens. */
 export type Profile = {
-  /** Its address; names the profile. */
+  /** The URL of the deployment, which identifies the profile. */
   readonly url: string
   readonly account: string
   readonly organization: string
   /** `@organization/name`. */
   readonly team: string
-  /** Where model calls go. */
+  /** The base URL for model calls. */
   readonly gatewayUrl: string
 }
 
-/** Tokens, and when this machine got them by its own clock. */
+/** Tokens, with the time at which this machine got them by its own clock. */
 export type DatedTokens = StoredTokens & { readonly savedAt?: string }
 
 export type Profiles = ReturnType<typeof openProfiles>
@@ -27,8 +27,8 @@ export type Profiles = ReturnType<typeof openProfiles>
 /**
  * The profiles of this person, one for each deployment, in a folder that only they can read:
  *
- *     device-id                       how deployments know this machine
- *     current                         the deployment of the last login
+ *     device-id                       identifies this machine to deployments
+ *     current                         the URL of the last login
  *     deployments/NAME/profile.json   who signed in, and where the gateway is
  *     deployments/NAME/tokens.json    the tokens (mode 0600), replaced as a whole under a lock
  */
@@ -37,7 +37,7 @@ export function openProfiles(folder: string) {
   const profileFile = (url: string) => path.join(folderOf(url), 'profile.json')
   const currentFile = path.join(folder, 'current')
   return {
-    /** The address of the last login; null before the first one. */
+    /** The URL of the last login; null before the first one. */
     async current(): Promise<string | null> {
       return (await readText(currentFile))?.trim() || null
     },
@@ -50,7 +50,7 @@ export function openProfiles(folder: string) {
     async save(profile: Profile): Promise<void> {
       await replaceFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
     },
-    /** Every deployment that is remembered, in alphabetical order. */
+    /** All profiles, ordered by URL. */
     async list(): Promise<Profile[]> {
       const names = await readdir(path.join(folder, 'deployments')).catch(() => [])
       const found = await Promise.all(
@@ -58,13 +58,13 @@ export function openProfiles(folder: string) {
       )
       return found.filter((profile) => profile !== null)
     },
-    /** The tokens of a deployment, each set with the time at which it was saved. */
+    /** The tokens of a deployment. Saving adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
-    /** The id of this machine, made at the first use. */
+    /** The id of this machine, created at the first use. */
     async deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      // The first of several processes wins.
+      // With `wx`, the first of several processes wins.
       await writeFile(file, `cli-${randomUUID()}\n`, { flag: 'wx', mode: 0o600 }).catch(() => undefined)
       return (await readFile(file, 'utf8')).trim()
     },
@@ -85,22 +85,23 @@ function dated(store: TokenStore): TokenStore {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
- * The address of a deployment in the one form that names its profile: with a scheme, without a slash at the end,
- * `localhost` for every loopback address. Throws when the text is no address.
+ * The URL of a deployment in its normal form, which identifies the profile: with a scheme, without a slash at the end,
+ * `localhost` for every loopback address. Throws a wrong usage error when the text is not a URL.
  */
 export function toDeploymentUrl(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
   const scheme = LOOPBACK.test(parseUrl(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'
   const url = parseUrl(hasScheme ? text : `${scheme}://${text}`)
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw wrongUsage(`"${text}" is not the address of a deployment. It looks like https://svc.example.com`)
+    throw wrongUsage(`"${text}" is not the URL of a deployment. Give one such as https://svc.example.com`)
   }
-  if (url.username || url.password) throw wrongUsage('The address of a deployment has no user name and no password.')
+  if (url.username || url.password)
+    throw wrongUsage('The URL of a deployment must not contain a user name or a password.')
   const host = LOOPBACK.test(url.hostname) ? url.host.replace(url.hostname, 'localhost') : url.host
   return `${url.protocol}//${host}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** `URL.parse` is younger than Node.js 20. */
+/** Node.js 20 does not have `URL.parse`. */
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
 }
@@ -112,7 +113,7 @@ async function readText(file: string): Promise<string | null> {
   })
 }
 
-/** A file of this module's own; null when there is none. */
+/** Reads a JSON file that this module has written; null when there is none. */
 async function readJson<T>(file: string): Promise<T | null> {
   const text = await readText(file)
   if (text === null) return null

@@ -1,13 +1,12 @@
 import { systemClock } from '../../kernel/clock.ts'
 import type { DatedTokens } from './profiles.ts'
 
-/** How long a token that is handed out must at least be valid. */
+/** The minimum time for which a printed token is still valid. */
 const MIN_VALID_SECONDS = 60
 
 /**
- * Whether an access token is valid for another minute; where tokens live for less than two minutes, for half their
- * life. Its life is what the deployment gave it, counted from when it was saved: the clock of this machine may be
- * wrong.
+ * Whether an access token is valid for another minute, or for half its life where that is shorter. Its age is counted
+ * from when it was saved, because the clocks of this machine and of the deployment may differ.
  */
 export function isFresh({ accessToken, savedAt }: DatedTokens, now: Date = systemClock.now()): boolean {
   const lifeSeconds = lifeOf(accessToken)

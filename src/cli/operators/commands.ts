@@ -1,6 +1,6 @@
 /**
- * The commands of operators. Each loads what it runs when it runs, because a start of the service would wait for the
- * modules of all.
+ * The commands of operators. Each loads its modules when it runs, so that `svc serve` does not load those of the other
+ * commands.
  */
 import { Command } from 'commander'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -10,15 +10,15 @@ import { toCommandError } from '../failures.ts'
 const makeServe: MakeCommand = () =>
   new Command('serve')
     .helpGroup('For operators:')
-    .description('Serve the role or roles of SVC_ROLE until interrupted.')
+    .description('Start the service, with the roles of SVC_ROLE. It serves until it is interrupted.')
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
     .action((options: { force: boolean }) => run(async () => (await import('./serve.ts')).runService(options)))
 
 const makeDemo: MakeCommand = () =>
   new Command('demo')
     .helpGroup('For operators:')
-    .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
-    .option('--once', 'end after the walk', false)
+    .description('Start the service with an echo engine, show a login and calls step by step, and keep serving.')
+    .option('--once', 'end after these steps', false)
     .action(({ once }: { once: boolean }) =>
       run(async () => {
         const [{ runDemo }, { interrupted }] = await Promise.all([import('../demo/demo.ts'), import('./interrupt.ts')])
@@ -29,7 +29,7 @@ const makeDemo: MakeCommand = () =>
 const makeMigrate: MakeCommand = () =>
   new Command('migrate')
     .helpGroup('For operators:')
-    .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
+    .description('Apply the pending migrations to the database of SVC_DATABASE_URL.')
     .action(() => run(async () => (await import('./migrate.ts')).migrateDatabase()))
 
 const makePrices: MakeCommand = () =>
@@ -38,7 +38,7 @@ const makePrices: MakeCommand = () =>
     .description('Update the prices of models.')
     .addCommand(
       new Command('update')
-        .description('Check a price list of models.dev or LiteLLM, and put it in the place of SVC_PRICES_FILE.')
+        .description('Check a price list of models.dev or LiteLLM, and replace SVC_PRICES_FILE by it.')
         .argument('<file>', 'the downloaded list')
         .action((file: string) => run(async () => (await import('./prices.ts')).updatePrices(file))),
     )
@@ -67,7 +67,7 @@ const makeRestore: MakeCommand = () =>
     .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 
 /** The commands of operators, in the order of the help. */
-export const serviceCommands: CommandTable = {
+export const operatorCommands: CommandTable = {
   serve: async () => makeServe,
   demo: async () => makeDemo,
   reload: async () => makeReload,

@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from '../../config.ts'
 import { requireOwner } from '../../database/embedded/lock.ts'
 import { openDatabase } from '../../database/open.ts'
 
-/** `svc migrate`: brings the database up to this version and ends. Opening a database migrates it. */
+/** `svc migrate`: applies the pending migrations and ends. Opening a database does that. */
 export async function migrateDatabase(): Promise<void> {
   const { database } = readConfig()
   if (!database) throw new ConfigError(['SVC_DATABASE_URL: names no database to migrate'])

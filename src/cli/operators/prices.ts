@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from '../../config.ts'
 import { replacePricesFile } from '../../server/files/prices-file.ts'
 
-/** `svc prices update FILE`: checks a price list and puts it in the place of SVC_PRICES_FILE. */
+/** `svc prices update FILE`: checks a price list and replaces SVC_PRICES_FILE by it. */
 export async function updatePrices(source: string): Promise<void> {
   const { pricesFile } = readConfig()
   if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: names no file to update'])

@@ -28,9 +28,9 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
   const openProcesses = async () => (await import('../../server/processes/processes.ts')).openProcesses(config, log)
   const starting = config.processes > 1 ? openProcesses() : serveHere()
-  // From the start, because the default action of the signal ends the process.
+  // Handled from the start: the default action of SIGHUP ends the process.
   process.on('SIGHUP', () => {
-    // The log says what became of it.
+    // A failure is logged where it happens.
     starting.then((running) => running.reload()).catch(() => undefined)
   })
   const running = await starting
@@ -42,7 +42,7 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   if (reason instanceof Error) throw reason
 }
 
-/** Serves as one of several processes, until the process above says stop. */
+/** Serves as one of several processes, until the parent process tells it to stop. */
 async function runChild(starting: Promise<Running>, log: Log): Promise<void> {
   await obeyParent(starting)
   await (await starting).stop()
@@ -51,6 +51,6 @@ async function runChild(starting: Promise<Running>, log: Log): Promise<void> {
 }
 
 async function closeLog(log: Log): Promise<void> {
-  // A pipe that nobody reads blocks the last write, and with it the exit of the process.
+  // A pipe without a reader blocks the last write, and with it the exit of the process.
   if (!(await log.close())) process.kill(process.pid, 'SIGKILL')
 }

@@ -1,6 +1,6 @@
 import { startOf } from './splice.ts'
 
-/** Where a member of an object is in its text. */
+/** The positions of a member of an object in the text. */
 export type Member = {
   readonly key: string
   readonly start: number
@@ -8,16 +8,17 @@ export type Member = {
   readonly valueEnd: number
 }
 
-/** Where an object is in its text: from its brace to behind the other one. */
+/** The positions of an object in the text: from its opening brace to after its closing one. */
 export type JsonObject = { readonly open: number; readonly members: readonly Member[]; readonly end: number }
 
-/** A text that is not JSON, not even with comments. */
+/** A text is not JSON, even if comments and trailing commas are allowed. */
 export class JsonTextError extends Error {
   override readonly name = 'JsonTextError'
 }
 
 /**
- * The object of a JSON document. Comments and trailing commas are allowed. Throws a `JsonTextError` when it is none.
+ * Reads a JSON document that is an object. Comments and trailing commas are allowed. Throws a `JsonTextError` when it
+ * is not one.
  */
 export function readDocument(text: string): JsonObject {
   const object = readObject(text, skipBlanks(text, startOf(text)))
@@ -25,7 +26,7 @@ export function readDocument(text: string): JsonObject {
   return object
 }
 
-/** The object that begins at a place of a JSON document. */
+/** Reads the object that begins at a position of a JSON document. Throws a `JsonTextError`. */
 export function readObject(text: string, open: number): JsonObject {
   if (text[open] !== '{') throw new JsonTextError(`there is no object at ${placeOf(text, open)}`)
   const members: Member[] = []
@@ -80,7 +81,7 @@ function skipString(text: string, at: number): number {
   return string.lastIndex
 }
 
-/** White space and comments. */
+/** The position after white space and comments. */
 function skipBlanks(text: string, at: number): number {
   const blanks = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
   blanks.lastIndex = at

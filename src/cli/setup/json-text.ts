@@ -7,14 +7,14 @@ import type { Splice } from './splice.ts'
 export type SetMember = {
   readonly path: readonly string[]
   readonly value: unknown
-  /** What stood there before, as JSON; null where there was no such member. */
+  /** The earlier value as JSON text; null when there was no such member. */
   readonly before: string | null
 }
 
 /**
- * The changes that set members of a JSON document, such as `['env', 'NAME']`, and touch no other byte. Comments and
- * trailing commas are allowed. Throws a `JsonTextError` when the text is no object or something on the way to a member
- * is not.
+ * Computes the changes that set members of a JSON document, such as `['env', 'NAME']`, and change no other byte.
+ * Comments and trailing commas are allowed. Throws a `JsonTextError` when the document or a parent of a member is not
+ * an object.
  */
 export function setMembers(
   text: string,
@@ -30,7 +30,7 @@ export function setMembers(
     )
     done.push({ path, value, before: member ? current.slice(member.valueStart, member.valueEnd) : null })
   }
-  // A new member goes first in its object, so the last one is set first.
+  // A new member becomes the first of its object. Setting them in reverse keeps their order.
   for (const [path, value] of members.toReversed()) {
     for (let depth = 1; depth < path.length; depth++) {
       const parent = path.slice(0, depth)
@@ -42,8 +42,8 @@ export function setMembers(
 }
 
 /**
- * Takes members out of a document that somebody has rewritten since they were set, whatever it looks like now. A member
- * that has another value by now stays, and is named.
+ * Removes members from a document that was changed after they were set. A member whose value was changed stays, and is
+ * named in `kept`.
  */
 export function unsetMembers(
   text: string,
@@ -60,13 +60,13 @@ export function unsetMembers(
       current = applySplices(current, [
         before === null ? removeMember(object, member, current) : restoreValue(current, member, before),
       ])
-    else if (!isEmptied(value)) kept.push(path.join('.'))
+    else if (!isParent(value)) kept.push(path.join('.'))
   }
   return { text: current, kept }
 }
 
-/** An object that was made to hold members; others may have been put into it. */
-function isEmptied(value: unknown): boolean {
+/** Whether a value was set only as a parent of other members. It may hold members of the user by now. */
+function isParent(value: unknown): boolean {
   return JSON.stringify(value) === '{}'
 }
 
@@ -74,14 +74,14 @@ function isSame(json: string, value: unknown): boolean {
   try {
     return JSON.stringify(JSON.parse(json)) === JSON.stringify(value)
   } catch {
-    // With comments in it: not what was written.
+    // It has comments, so it is not what was written.
     return false
   }
 }
 
 type Found = { readonly object: JsonObject; readonly member: Member | undefined }
 
-/** The object that holds a member, and the member; of members with the same name the last one counts. */
+/** Finds a member and the object that holds it. Of members with the same name, the last one counts. */
 function findMember(text: string, path: readonly string[]): Found {
   let object = readDocument(text)
   for (const key of path.slice(0, -1)) {
@@ -101,7 +101,7 @@ function findIfThere(text: string, path: readonly string[]): { object: JsonObjec
   return member ? { object, member } : null
 }
 
-/** With the comma that separates it from its neighbour. */
+/** Removes a member, with the comma between it and its neighbour. */
 function removeMember({ open, members, end }: JsonObject, member: Member, text: string): Splice {
   const at = members.indexOf(member)
   const [previous, next] = [members[at - 1], members[at + 1]]
@@ -117,13 +117,13 @@ function restoreValue(text: string, { valueStart, valueEnd }: Member, json: stri
   return { at: valueStart, removed: text.slice(valueStart, valueEnd), added: json }
 }
 
-/** The key is part of the change, so that the change can be found again. */
+/** Replaces the key too, so that `revertInChanged` can find the change in the text. */
 function replaceValue(text: string, { start, valueStart, valueEnd }: Member, value: unknown): Splice {
   const added = text.slice(start, valueStart) + JSON.stringify(value)
   return { at: start, removed: text.slice(start, valueEnd), added }
 }
 
-/** A new member goes first, with its comma: taking it out leaves valid JSON, whatever was added behind it. */
+/** Inserts a new first member with its comma. Removing both leaves valid JSON, whatever was added after it. */
 function insertMember(text: string, { open, members }: JsonObject, key: string, value: unknown): Splice {
   const lineEnd = lineEndOf(text)
   const first = members[0]
@@ -137,7 +137,7 @@ function insertMember(text: string, { open, members }: JsonObject, key: string, 
   return { at: open + 1, removed: '', added: first ? `${line},` : `${line}${lineEnd}${outer}` }
 }
 
-/** The blanks that the line of a place begins with. */
+/** The white space at the start of the line of a position. */
 function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at) + 1, at))?.[0] ?? ''
 }

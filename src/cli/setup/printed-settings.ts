@@ -2,7 +2,7 @@ import type { AgentSettings } from '../agents/agent.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 import { toolKeyName } from './tool-key.ts'
 
-/** Settings that are only printed: what to put where, and what else to do. */
+/** Settings that are only printed, with a note on where to put them. */
 export type PrintedSettings = { readonly text: string; readonly note: string }
 
 type Print = (settings: AgentSettings, deploymentUrl: string) => PrintedSettings
@@ -10,7 +10,7 @@ type Print = (settings: AgentSettings, deploymentUrl: string) => PrintedSettings
 /** The tools whose settings `svc setup` prints and does not write, by name. */
 export const PRINTED = {
   openai: ({ gatewayUrl }, url) => ({
-    // A shell evaluates this, and the address of the gateway comes from the deployment.
+    // Quoted, because a shell evaluates this text and the deployment chose the URL.
     text:
       `export OPENAI_BASE_URL=${quoteForShell(`${gatewayUrl}/v1`)}\n` +
       `export OPENAI_API_KEY="$(svc token --new --url ${quoteForShell(url)})"`,
@@ -44,17 +44,17 @@ export type PrintedName = keyof typeof PRINTED
 
 export const PRINTED_NAMES = Object.keys(PRINTED) as PrintedName[]
 
-/** The settings of a tool that has no settings file that could be written. */
+/** The settings of a tool, as text for people to copy. */
 export function printSettings(tool: PrintedName, settings: AgentSettings, deploymentUrl: string): PrintedSettings {
   const print: Print = PRINTED[tool]
   return print(settings, deploymentUrl)
 }
 
 function makeKey(tool: string): string {
-  return `Make one: svc keys create "${toolKeyName(tool)}" --print`
+  return `Create one: svc keys create "${toolKeyName(tool)}" --print`
 }
 
-/** Zed requires a context window; this one is small enough for most models. */
+/** For models whose context window is unknown, because Zed requires one. Small enough for most models. */
 const DEFAULT_WINDOW_TOKENS = 32_768
 
 function toZed(gatewayUrl: string, models: AgentSettings['models']) {
@@ -68,7 +68,7 @@ function toZed(gatewayUrl: string, models: AgentSettings['models']) {
   }
 }
 
-/** Strings of JSON are strings of YAML too. */
+/** YAML. Its strings are written as JSON, which YAML reads the same. */
 function toContinue(gatewayUrl: string, models: AgentSettings['models']): string {
   const entries = models.flatMap(({ id, name }) => [
     `  - name: ${JSON.stringify(name)}`,

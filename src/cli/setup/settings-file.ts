@@ -9,31 +9,33 @@ import { applySplices, revertInChanged, revertSplices } from './splice.ts'
 import type { Splice } from './splice.ts'
 
 /**
- * What was written into a settings file, so that it can be taken out again. Texts have a character for each byte
- * (latin1): nothing is lost of a file that is not UTF-8.
+ * The record of what was written into a settings file, so that it can be removed again. Texts have one character for
+ * each byte (latin1), so that a file that is not UTF-8 keeps all its bytes.
  */
 type Written = {
   readonly file: string
-  /** The file that the splices start from, where it had nothing in it; null where there was no file. */
+  /**
+   * Set when the file had no settings: its text, or null when there was no file. The splices then start from `base`.
+   */
   readonly blank?: string | null
   readonly base: string
   readonly splices: readonly Splice[]
-  /** The same changes by name, where the file is JSON. */
+  /** The same changes by name, for a JSON file. */
   readonly members?: readonly SetMember[]
-  /** SHA-256 of the file as it was left. */
+  /** SHA-256 of the file after the change. */
   readonly hash: string
 }
 
-/** How an agent's settings go into the text of its file. */
+/** How to add settings to the file of an agent. */
 export type Edit = {
   readonly file: string
-  /** What an empty file is taken for: `{}` where the settings are JSON. */
+  /** The text to start from when the file is empty or missing: `{}` for JSON. */
   readonly emptyText: string
-  /** The changes that add the settings to a text. May throw: then nothing is written. */
+  /** Computes the changes that add the settings to a text. When it throws, nothing is written. */
   change(text: string): { readonly splices: readonly Splice[]; readonly members?: readonly SetMember[] }
 }
 
-/** Adds settings to the file of an agent; settings that were written before are taken out first. */
+/** Adds settings to the file of an agent. Removes earlier ones of this command first. */
 export async function writeSettings(folder: string, agent: string, edit: Edit): Promise<void> {
   await removeSettings(folder, agent)
   const text = await readBytes(edit.file)
@@ -43,15 +45,15 @@ export async function writeSettings(folder: string, agent: string, edit: Edit): 
   const next = applySplices(base, change.splices)
   const blank = isBlank ? { blank: text } : {}
   const written: Written = { file: edit.file, ...blank, base: isBlank ? base : '', ...change, hash: hashOf(next) }
-  // The record comes first: what is written can then always be taken out.
+  // The record is saved first, so that whatever is written can be removed.
   await replaceFile(recordFile(folder, agent), JSON.stringify(written))
   await writeBytes(edit.file, next)
 }
 
-/** Nothing had been written; or it was taken out, but for settings that have been changed since. */
+/** `isDone` is false when there was nothing to remove. `kept` names settings that stay, because they were changed. */
 export type Removal = { readonly isDone: boolean; readonly kept: readonly string[] }
 
-/** Takes out what was written, and leaves every other byte as it is. */
+/** Removes what was written, and changes no other byte. */
 export async function removeSettings(folder: string, agent: string): Promise<Removal> {
   const written = await readRecord(recordFile(folder, agent))
   if (!written) return { isDone: false, kept: [] }
@@ -61,12 +63,12 @@ export async function removeSettings(folder: string, agent: string): Promise<Rem
   return { isDone: text !== null, kept }
 }
 
-/** The file into which the settings of an agent were written; null when they were not. */
+/** The file into which the settings of an agent were written; null when there are none. */
 export async function findWritten(folder: string, agent: string): Promise<string | null> {
   return (await readRecord(recordFile(folder, agent)))?.file ?? null
 }
 
-/** Names the settings that stay, because they have another value by now. */
+/** Changes the file back. Returns the names of settings that stay, because their values were changed. */
 async function restore(written: Written, text: string): Promise<readonly string[]> {
   const { file, blank, base } = written
   const { before, kept } = revert(written, text)
@@ -86,10 +88,10 @@ function revert({ file, splices, members, hash }: Written, text: string): Revert
   }
   const before = revertInChanged(text, splices)
   if (before !== null) return { before, kept: [] }
-  // The record was made, and the process ended before the file was written.
+  // The process ended after it had saved the record, before it wrote the file.
   if (!splices.some(({ added }) => text.includes(added))) return { before: text, kept: [] }
   throw new CommandError(
-    `${file} was changed where svc wrote into it, so it is left as it is. Take these lines out by hand:\n` +
+    `${file} was changed where svc wrote into it, so it was not changed. Remove these lines by hand:\n` +
       splices.map(({ added }) => Buffer.from(added, 'latin1').toString('utf8').trim()).join('\n'),
   )
 }
@@ -109,7 +111,7 @@ async function readBytes(file: string): Promise<string | null> {
   })
 }
 
-/** Replaces the file as a whole, with its mode; where it is a link, the file that it points to. */
+/** Replaces the file atomically and keeps its mode. For a link, replaces the file that it points to. */
 async function writeBytes(file: string, text: string): Promise<void> {
   const real = await realpath(file).catch(() => file)
   const mode = await stat(real).then(
@@ -123,13 +125,13 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text, 'latin1').digest('hex')
 }
 
-/** A JSON value of ours for a file whose characters are bytes. */
+/** A JSON value whose strings have one character for each byte of their UTF-8, as in `Written`. */
 export function toByteValue<T>(value: T): T {
-  // The same value with other characters in its strings.
+  // Encoding changes only characters inside strings, so it is the same value.
   return JSON.parse(toBytes(JSON.stringify(value))) as T
 }
 
-/** Text of ours for a file whose characters are bytes. */
+/** Text with one character for each byte of its UTF-8. */
 export function toBytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1')
 }

@@ -1,10 +1,10 @@
 /**
- * One change of a text: at `at`, `removed` gives way to `added`. Of several, each counts in the text that the one
- * before has left.
+ * One change of a text: at position `at`, `removed` is replaced by `added`. In a list, each position counts in the text
+ * that the change before it has made.
  */
 export type Splice = { readonly at: number; readonly removed: string; readonly added: string }
 
-/** The text after the splices, which are applied one after the other. */
+/** Applies splices one after the other. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
   return splices.reduce(
     (current, { at, removed, added }) => current.slice(0, at) + added + current.slice(at + removed.length),
@@ -12,7 +12,7 @@ export function applySplices(text: string, splices: readonly Splice[]): string {
   )
 }
 
-/** The text before the splices, of the very text that they left. */
+/** Undoes splices in the text that they made. */
 export function revertSplices(text: string, splices: readonly Splice[]): string {
   return splices.reduceRight(
     (current, { at, removed, added }) => current.slice(0, at) + removed + current.slice(at + added.length),
@@ -21,7 +21,7 @@ export function revertSplices(text: string, splices: readonly Splice[]): string 
 }
 
 /**
- * The same for a text that somebody has changed since; null when what was added cannot be told from the rest any more.
+ * Undoes splices in a text that was changed afterwards. Null when an added part is missing, or is there more than once.
  */
 export function revertInChanged(text: string, splices: readonly Splice[]): string | null {
   let current = text
@@ -33,12 +33,12 @@ export function revertInChanged(text: string, splices: readonly Splice[]): strin
   return current
 }
 
-/** How the lines of a text end; `\n` where it has only one. */
+/** The line end of a text: `\r\n` if it has one, else `\n`. */
 export function lineEndOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n'
 }
 
-/** Where a text begins behind its byte order mark, if it has one. A character is a byte. */
+/** The position after the byte order mark, if the text has one. Each character of the text is a byte. */
 export function startOf(text: string): number {
   return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
 }

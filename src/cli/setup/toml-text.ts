@@ -1,16 +1,16 @@
 import { startOf } from './splice.ts'
 
-/** What of a TOML document stands before its first table, and which tables there are. */
+/** The keys of a TOML document before its first table, and the names of its tables. */
 export type TomlOutline = {
   readonly keys: readonly TomlKey[]
-  /** The names of the tables without blanks and quotes: `model_providers.svc`. */
+  /** The names of the tables without white space and quotes: `model_providers.svc`. */
   readonly tables: readonly string[]
 }
 
-/** A key with its value: the text from `start` to `end`, without the line end. */
+/** A key with the positions of its line or lines: from the key to the end of the value, without the line end. */
 export type TomlKey = { readonly name: string; readonly start: number; readonly end: number }
 
-/** A text that is not TOML. */
+/** A text is not TOML. */
 export class TomlTextError extends Error {
   override readonly name = 'TomlTextError'
 }
@@ -36,7 +36,7 @@ const DOTTED = String.raw`[ \t]*${NAME}(?:[ \t]*\.[ \t]*${NAME})*[ \t]*`
 const TABLE = new RegExp(String.raw`\[\[?${DOTTED}\]\]?`, 'y')
 const KEY = new RegExp(String.raw`${DOTTED}=[ \t]*`, 'y')
 const BLANKS = /(?:\s|#[^\n]*)*/y
-/** Strings of several lines first: they begin like empty strings. */
+/** Multi-line strings are tried first, because they begin like empty strings. */
 const STRING = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y
 const WORD = /[^\s,[\]{}#"']+(?:[ \t]+[^\s,[\]{}#"'=]+)*/y
 const OPEN = /[[{]/y
@@ -44,7 +44,7 @@ const CLOSE = /[\]}]/y
 /** What separates values inside brackets. */
 const SEPARATORS = /(?:[\s,]|#[^\n]*)*/y
 
-/** The end of the value that begins at a place; brackets may hold others over many lines. */
+/** The position after the value that begins at `start`. Arrays and inline tables may have many lines. */
 function skipValue(text: string, start: number): number {
   let at = start
   let depth = 0

@@ -11,15 +11,15 @@ import { findKeyOwner } from '../deployment/key-owner.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 
-/** An API key that `svc setup` has made, and where. */
+/** An API key that `svc setup` has created, and its deployment. */
 type HeldKey = { readonly url: string; readonly id: string }
 
-/** The file with the API key of a tool and nothing else. Only its owner can read it. */
+/** The path of the file that holds only the API key of a tool. Only its owner can read it. */
 export function toolKeyFile({ folder }: Environment, tool: string): string {
   return path.join(folder, 'setup', `${tool}.key`)
 }
 
-/** How the API key of a tool on this machine is named, so that it can be told apart in lists and emails. */
+/** The name of a tool's API key. It has the name of this machine, to recognize the key in lists and emails. */
 export function toolKeyName(tool: string): string {
   return `${tool} on ${hostname()}`
 }
@@ -28,8 +28,8 @@ export function toolKeyName(tool: string): string {
 export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean }
 
 /**
- * Makes sure that a tool has an API key that works. A key that was made before is kept, unless it is another
- * deployment's, expires within a week, or `days` asks for another lifetime.
+ * Provides a valid API key for a tool. Keeps an earlier one, unless it belongs to another deployment, expires within a
+ * week, or `days` is given.
  */
 export async function provideToolKey(
   deployment: Deployment,
@@ -44,15 +44,15 @@ export async function provideToolKey(
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
   if (held) await revokeToolKey(environment, tool)
-  // The record comes first: a key that is stored can then always be revoked.
+  // The record is saved first, so that a stored key can always be revoked.
   await replaceFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
   await replaceFile(toolKeyFile(environment, tool), key)
   return { info, isNew: true }
 }
 
 /**
- * Revokes the API key of a tool and forgets it. Throws when the key may still work, because the deployment could not be
- * told.
+ * Revokes the API key of a tool and removes it from this machine. Throws when the deployment could not be asked: the
+ * key may then still work.
  */
 export async function revokeToolKey(environment: Environment, tool: string): Promise<void> {
   const held = await findHeld(environment, tool)
@@ -68,7 +68,7 @@ export async function revokeToolKey(environment: Environment, tool: string): Pro
   )
 }
 
-/** A key that is no longer there needs no revocation. */
+/** Returns why the key could not be revoked; null when it was, or when it does not exist any more. */
 async function revoke({ folder }: Environment, { url, id }: HeldKey): Promise<CommandError | null> {
   try {
     const owner = await findKeyOwner(await openDeployment(folder, url), { service: undefined, team: undefined })

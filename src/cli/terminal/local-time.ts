@@ -1,4 +1,4 @@
-/** A time of an answer in the time zone of this machine: `2026-11-21 14:05`. */
+/** An ISO 8601 time as text in the time zone of this machine: `2026-11-21 14:05`. */
 export function toLocalTime(time: string): string {
   const date = new Date(time)
   const two = (value: number) => String(value).padStart(2, '0')

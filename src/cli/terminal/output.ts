@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Environment } from '../environment.ts'
 
-/** The streams of a process. Their members are those of a terminal, which pipes do not have. */
+/** The streams of a process. `isTTY` and `columns` are set only for a terminal. */
 export type Streams = {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Sink
@@ -14,25 +14,25 @@ type Sink = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
 
 export type Output = {
-  /** One line or several on stdout. */
+  /** Prints one line or several on stdout. */
   print(text: string): void
-  /** On stdout as it is, without a line end. */
+  /** Writes to stdout without adding a line end. */
   write(text: string): void
-  /** One line or several on stderr: what is not the result. */
+  /** Prints one line or several on stderr: everything that is not the result. */
   note(text: string): void
-  /** Indented JSON on stdout. */
+  /** Prints indented JSON on stdout. */
   json(value: unknown): void
-  /** Rows of text in columns, under their headings. */
+  /** Prints rows in columns with headings on stdout. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void
-  /** Text of stdout in a style; as it is in a pipe and with `NO_COLOR`. */
+  /** Adds a style to text for stdout, if that is a terminal with colours (`NO_COLOR` is obeyed). */
   style(style: Style, text: string): string
-  /** Text of stderr in a style. */
+  /** The same for stderr. */
   noteStyle(style: Style, text: string): string
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
   /** Whether a person can answer questions. */
   readonly isInteractive: boolean
-  /** Shows on a terminal that a task is running. */
+  /** Runs a task, and shows a spinner with a message meanwhile if stderr is a terminal. */
   busy<T>(message: string, task: () => Promise<T>): Promise<T>
 }
 
@@ -61,7 +61,7 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
   }
 }
 
-/** https://no-color.org: every value except an empty one. */
+/** Every value of `NO_COLOR` but an empty one means no colour (https://no-color.org). */
 function hasColour(stream: Sink, variables: Environment['variables']): boolean {
   return stream.isTTY === true && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
 }
@@ -77,7 +77,7 @@ async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise
   }
 }
 
-/** Rows as lines whose cells are padded to the widest of their column. */
+/** Pads the cells of each column to the same width. Returns one line for each row. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable))
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
@@ -89,9 +89,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/**
- * Text from elsewhere on one line: without control characters, which could move the cursor or recolour the terminal.
- */
+/** Replaces control characters by spaces. In text from others they could move the cursor or recolour the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(CONTROLS, ' ')
 }
