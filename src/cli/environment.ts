@@ -17,11 +17,20 @@ export type Environment = {
 /** Reads the environment. The commands of people read `process.env` nowhere else. */
 export function readEnvironment(
   variables: Environment['variables'] = process.env,
-  home = homedir(),
+  home = findHome(),
   script = path.resolve(process.argv[1] ?? ''),
 ): Environment {
   const given = variables['XDG_CONFIG_HOME']
   // A relative path is invalid and must be ignored (XDG Base Directory Specification).
   const configHome = given && path.isAbsolute(given) ? given : path.join(home, '.config')
   return { home, configHome, folder: path.join(configHome, 'svc'), variables, script }
+}
+
+/** The root for a user without an entry in the list of users and without `HOME`, as in a container. */
+function findHome(): string {
+  try {
+    return homedir()
+  } catch {
+    return path.parse(process.execPath).root
+  }
 }
