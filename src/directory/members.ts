@@ -30,14 +30,20 @@ export function makeMemberStore(db: PrismaClient) {
   return {
     /** The invitation in force of an address: of that team, or else the oldest. */
     async findInvitation(email: string, team: TeamName | null): Promise<Invitation | null> {
-      const row = await db.invitation.findFirst({
-        where: { revokedAt: null, account: { email }, ...(team && { team: named(team) }) },
-        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-        include: { account: true, team: { include: { organization: true } } },
-      })
+      const [row] = await db.$queryRaw<(Omit<Invitation, 'team'> & { organization: string; teamName: string })[]>`
+        SELECT invitation.id, account.id AS "accountId", account.email, organization.name AS organization,
+          team.name AS "teamName"
+        FROM accounts account
+        JOIN invitations invitation ON invitation.account_id = account.id
+        JOIN teams team ON team.id = invitation.team_id
+        JOIN organizations organization ON organization.id = team.organization_id
+        WHERE account.email = ${email} AND invitation.revoked_at IS NULL
+          AND (${team === null}::boolean OR organization.name = ${team?.organization ?? null})
+          AND (${team === null}::boolean OR team.name = ${team?.name ?? null})
+        ORDER BY invitation.created_at, invitation.id LIMIT 1`
       if (!row) return null
-      const name = formatTeamName({ organization: row.team.organization.name, name: row.team.name })
-      return { id: row.id, accountId: row.accountId, email: row.account.email, team: name }
+      const { organization, teamName, ...invitation } = row
+      return { ...invitation, team: formatTeamName({ organization, name: teamName }) }
     },
 
     /** The membership of an account in a team; null when it has none, whether or not the team exists. */

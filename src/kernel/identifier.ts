@@ -5,15 +5,27 @@ export function newIdentifier(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '')
 }
 
-/** New ids of rows, in ascending order: UUIDs of version 7 with a counter of 24 bits (RFC 9562, section 6.2). */
+/** The last id that `newRowId` made: its time, and its number within that millisecond. */
+let last = { ms: 0, counter: 0 }
+
+/** A new id of a row. Those of this process are in ascending order while `now` does not go back. */
+export function newRowId(now: Date): string {
+  const ms = now.getTime()
+  last = { ms, counter: ms === last.ms ? last.counter + 1 : 0 }
+  return toRowId(ms, last.counter, randomBytes(6).toString('hex'))
+}
+
+/** New ids of rows, in ascending order. */
 export function newRowIds(count: number, now: Date): string[] {
-  const time = now.getTime().toString(16).padStart(12, '0')
   const random = randomBytes(6 * count).toString('hex')
-  return Array.from({ length: count }, (_, at) => {
-    const counter = at.toString(16).padStart(6, '0')
-    const [high, low] = [counter.slice(0, 3), counter.slice(3)]
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-8${low}-${random.slice(12 * at, 12 * (at + 1))}`
-  })
+  return Array.from({ length: count }, (_, at) => toRowId(now.getTime(), at, random.slice(12 * at, 12 * (at + 1))))
+}
+
+/** A UUID of version 7 with a counter of 24 bits (RFC 9562, section 6.2) and 48 random bits. */
+function toRowId(ms: number, counter: number, random: string): string {
+  const time = ms.toString(16).padStart(12, '0')
+  const digits = counter.toString(16).padStart(6, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3)}-${random}`
 }
 
 /** The permanent id by which authenticators know an account. It is random, so it reveals nothing (WebAuthn, 14.6.1). */

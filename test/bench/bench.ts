@@ -24,6 +24,7 @@ import {
   agentCalls,
   idleStreams,
   jsonCalls,
+  logins,
   openAfterLeaving,
   slowestCalls,
   streamChunks,
@@ -47,6 +48,8 @@ type Series = {
   readonly digits?: number
   /** Measured once for each server, not in rounds. */
   readonly once?: true
+  /** Measured at whole services, because gateways and references cannot do it. */
+  readonly needsDatabase?: true
 }
 
 const SERIES: readonly Series[] = [
@@ -73,6 +76,13 @@ const SERIES: readonly Series[] = [
     title: '99th percentile of a call at 200 calls per second: µs',
     warmUps: 1,
     measure: (server) => slowestCalls(server, 200, 5),
+  },
+  {
+    name: 'login',
+    title: 'Login of a device: CPU µs, with the embedded database',
+    warmUps: 3,
+    measure: (server) => logins(server, 500),
+    needsDatabase: true,
   },
   {
     name: 'idle',
@@ -174,10 +184,12 @@ async function compareReferences(series: readonly Series[], processes: Processes
   if (!hasNginx()) console.log('nginx is not on PATH, so it is not compared.')
   printHead(servers.map(({ name }) => name))
   for (const one of series) {
-    const costs = await measureInRounds(one, servers)
+    const measured = one.needsDatabase ? [service] : servers
+    const costs = await measureInRounds(one, measured)
+    const cells = costs.map((ofServer) => median(ofServer).toFixed(one.digits ?? 0))
     printRow(
       one.title,
-      costs.map((ofServer) => median(ofServer).toFixed(one.digits ?? 0)),
+      servers.map((_, index) => cells[index] ?? ''),
     )
   }
 }
@@ -196,7 +208,7 @@ async function compareTrees(series: readonly Series[], processes: Processes, aga
   ] as const
   printHead(['before', 'after', 'ratio', 'smallest and largest ratio'])
   for (const one of series) {
-    for (const pair of pairs) {
+    for (const pair of one.needsDatabase ? pairs.slice(0, 1) : pairs) {
       const [old = [], young = []] = await measureInRounds(one, pair)
       printRow(`${one.title} (${pair[0].name})`, [
         median(old).toFixed(one.digits ?? 1),

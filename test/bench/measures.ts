@@ -2,11 +2,12 @@
  * What the benchmark measures of one server. CPU time is the time of the server's processes only, so the cost of the
  * load does not count.
  */
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { toChat, toConversation } from './conversation.ts'
-import { childrenOf, rssKb } from './processes.ts'
+import { childrenOf, memberOf, rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
 const PATH = '/v1/chat/completions'
@@ -63,23 +64,48 @@ export async function translatedRatio(server: Server, count: number): Promise<nu
   return (translated + again) / (passed + passedAgain)
 }
 
-async function callMicros(
+function callMicros(server: Server, path: string, body: Buffer, count: number, callers = CALLERS): Promise<number> {
+  return microsOf(server, count, callers, (pool) => callOrFail(pool, server, path, body))
+}
+
+/** The CPU time of the server for one run, of so many by so many callers at a time. */
+async function microsOf(
   server: Server,
-  path: string,
-  body: Buffer,
   count: number,
-  callers = CALLERS,
+  callers: number,
+  run: (pool: Pool, number: number) => Promise<void>,
 ): Promise<number> {
   const pool = new Pool(server.origin, { connections: callers })
   const before = cpuMicros(server.pid)
   let left = count
   const caller = async () => {
-    while (left-- > 0) await callOrFail(pool, server, path, body)
+    while (left > 0) await run(pool, (left -= 1))
   }
   await Promise.all(Array.from({ length: callers }, caller))
   const used = cpuMicros(server.pid) - before
   await pool.close()
   return used / count
+}
+
+/** CPU time per login of a new device in microseconds: its start, the approval by the link, and the poll. */
+export function logins(server: Server, count: number): Promise<number> {
+  const batch = randomUUID()
+  return microsOf(server, count, CALLERS, async (pool, number) => {
+    const post = (path: string, body: object) => postOrFail(pool, server, path, body)
+    const email = memberOf(number)
+    const started = await post('/v1/auth/device/start', { email, deviceId: `${batch}-${number}` })
+    // Emails are files, and then the link of the answer approves too.
+    await post('/v1/auth/magic/consume', { token: new URL(started.verificationUri ?? '').searchParams.get('token') })
+    await post('/v1/auth/device/poll', { deviceCode: started.deviceCode })
+  })
+}
+
+/** The answer of an operation that must succeed. All its fields that are used are texts. */
+async function postOrFail(pool: Pool, { name }: Server, path: string, body: object): Promise<Record<string, string>> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await pool.request({ method: 'POST', path, headers, body: JSON.stringify(body) })
+  if (answer.statusCode >= 300) throw new Error(`${name} answered ${answer.statusCode}: ${await answer.body.text()}`)
+  return (await answer.body.json()) as Record<string, string>
 }
 
 async function callOrFail(pool: Pool, server: Server, path: string, body: Buffer): Promise<void> {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -183,15 +183,33 @@ function settings(port: number, upstreamPort: number, folder: string): Record<st
     SVC_PORT: String(port),
     SVC_DATABASE_URL: `embedded:${path.join(folder, 'db')}`,
     SVC_METRICS_PORT: '0',
-    SVC_DIRECTORY_FILE: path.join(ROOT, 'test/bench/directory.yaml'),
+    SVC_DIRECTORY_FILE: writeDirectory(folder),
     SVC_MAIL_URL: `outbox:${folder}`,
     SVC_VENDORA_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
     SVC_VENDORB_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
+    SVC_LIMIT_STARTS_PER_IP: '0',
     SVC_LIMIT_REQUESTS_PER_MINUTE: '10000000',
     SVC_LIMIT_STREAMS: '100000',
     SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '10000000',
     SVC_LIMIT_ACCOUNT_STREAMS: '100000',
   }
+}
+
+/** So many that devices can sign in all the time without a member having too many of them. */
+const MEMBERS = 500
+
+/** The address of one of the members who only sign in. */
+export function memberOf(number: number): string {
+  return `member-${number % MEMBERS}@example.com`
+}
+
+/** Writes the directory of the measurements with all its members, and returns its path. */
+function writeDirectory(folder: string): string {
+  const members = Array.from({ length: MEMBERS }, (_, number) => `{ email: ${memberOf(number)} }`)
+  const text = readFileSync(path.join(ROOT, 'test/bench/directory.yaml'), 'utf8')
+  const file = path.join(folder, 'directory.yaml')
+  writeFileSync(file, text.replace('members: [', `members: [${members.join(', ')}, `))
+  return file
 }
 
 /** Signs a device in; returns its access token. With an outbox for email, the token of the start response approves. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
 import { openDatabase } from '../../src/database/open.ts'
+import { fingerprintOf } from '../../src/control/tokens/fingerprint.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { makeAuthRequests } from '../support/auth-requests.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -41,7 +42,8 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
   service.fetch(path, json(body, headers))
 const consume = (token: string) => post('/v1/auth/magic/consume', { token })
 const poll = (deviceCode: string) => post('/v1/auth/device/poll', { deviceCode })
-const refresh = (account: string, refreshToken: string) => post('/v1/auth/token/refresh', { account, refreshToken })
+const refresh = (account: string, refreshToken: string) =>
+  post('/v1/auth/token/refresh', { account, refreshToken }, { 'user-agent': 'refreshing-client' })
 const tokensOf = (response: Response) => expectJson<TokenSet>('The poll or refresh', response)
 
 async function started(email = persons.next()) {
@@ -63,19 +65,27 @@ const auditOf = (email: string, kind: string) =>
     return events.filter(({ accountId }) => accountId === id).length
   })
 
-/** The outcome of a request whose connection to the database is cut at its COMMIT. */
-async function cutDuring(when: Cut, ask: () => Promise<Response>): Promise<string> {
-  const cut = proxy.cutNextCommit(when)
+/** What only the statement contains that takes effect: a transaction's COMMIT, or a value that it writes. */
+const WRITES = {
+  start: 'started-device',
+  approval: 'device_login.approved',
+  refresh: fingerprintOf('refreshing-client', '127.0.0.1'),
+  transaction: 'COMMIT',
+} as const
+
+/** The outcome of a request whose connection to the database is cut at the statement that takes effect. */
+async function cutDuring(write: keyof typeof WRITES, when: Cut, ask: () => Promise<Response>): Promise<string> {
+  const cut = proxy.cutNext(WRITES[write], when)
   const [response] = await Promise.all([ask(), cut])
   return outcomeOf(response)
 }
 
-describe.each([['before' as const], ['after' as const]])('a database connection that is cut %s the COMMIT', (when) => {
+describe.each([['before' as const], ['after' as const]])('a database connection that is cut %s the write', (when) => {
   const isDone = when === 'after'
 
   it('of an approval is answered 503, is done or not done, and the device gets its tokens', async () => {
     const { email, token, deviceCode } = await started()
-    expect(await cutDuring(when, () => consume(token))).toBe('503 service_unavailable')
+    expect(await cutDuring('approval', when, () => consume(token))).toBe('503 service_unavailable')
 
     const [login] = await service.database.prisma.deviceLogin.findMany({
       where: { invitation: { account: { email } } },
@@ -92,7 +102,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
 
   it('of a first poll is answered 503, and the next poll has the same session and one email', async () => {
     const { email, deviceCode } = await approved()
-    expect(await cutDuring(when, () => poll(deviceCode))).toBe('503 service_unavailable')
+    expect(await cutDuring('transaction', when, () => poll(deviceCode))).toBe('503 service_unavailable')
 
     const [made] = await sessionsOf(email)
     expect(made !== undefined).toBe(isDone)
@@ -109,7 +119,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
   it('of a refresh is answered 503, and the same token then gets one successor', async () => {
     const email = persons.next()
     const { refreshToken } = await service.signIn(email)
-    expect(await cutDuring(when, () => refresh(email, refreshToken))).toBe('503 service_unavailable')
+    expect(await cutDuring('refresh', when, () => refresh(email, refreshToken))).toBe('503 service_unavailable')
     expect(await sessionsOf(email)).toMatchObject([{ generation: isDone ? 1 : 0, revokedAt: null }])
 
     const successors = await Promise.all([refresh(email, refreshToken), refresh(email, refreshToken)])
@@ -123,7 +133,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
   it('of one of twenty concurrent refreshes is answered 503, and the others get one successor', async () => {
     const email = persons.next()
     const { refreshToken } = await service.signIn(email)
-    const cut = proxy.cutNextCommit(when)
+    const cut = proxy.cutNext(WRITES.refresh, when)
     const answers = await atOnce(20, () => refresh(email, refreshToken))
     await cut
     const counted = tally(answers.map(({ status }) => String(status)))
@@ -136,8 +146,8 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
   it('of a start is answered 503 without an email, and the next start works', async () => {
     const email = persons.next()
     const mails = () => service.mailbox.mails.filter(({ to }) => to.includes(email)).length
-    const body = { email, deviceId: 'laptop-1' }
-    expect(await cutDuring(when, () => post('/v1/auth/device/start', body))).toBe('503 service_unavailable')
+    const body = { email, deviceId: WRITES.start }
+    expect(await cutDuring('start', when, () => post('/v1/auth/device/start', body))).toBe('503 service_unavailable')
     expect(mails()).toBe(0)
     expect((await service.signIn(email)).account).toBe(email)
   })
@@ -146,7 +156,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
     const email = persons.next()
     const { accessToken, refreshToken } = await service.signIn(email)
     const signOut = () => post('/v1/auth/logout', {}, { authorization: `Bearer ${accessToken}` })
-    expect(await cutDuring(when, signOut)).toBe('503 service_unavailable')
+    expect(await cutDuring('transaction', when, signOut)).toBe('503 service_unavailable')
     expect(await outcomeOf(await signOut())).toBe('200')
     expect(await outcomeOf(await refresh(email, refreshToken))).toBe('401 unauthorized')
     expect((await service.clientOf(accessToken).GET('/v1/models')).response.status).toBe(401)

@@ -2,6 +2,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
 import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
+import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
 import { loadMigrated } from '../support/database.ts'
 
 let pglite: PGlite
@@ -47,5 +48,12 @@ describe('prepared statements of the embedded database', () => {
     expect((await run('SELECT 0')).rows).toEqual([[0]])
     expect((await run(`SELECT 1 -- ${'x'.repeat(20_000)}`)).rows).toEqual([[1]])
     expect(await countPrepared()).toBe(count)
+  })
+
+  it('do not include statements whose plan depends on their values', async () => {
+    const before = await countPrepared()
+    expect((await run(`${PLANNED_FOR_VALUES} SELECT $1::int + 1`, [1])).rows).toEqual([[2]])
+    expect((await run(`${PLANNED_FOR_VALUES} SELECT $1::int + 1`, [2])).rows).toEqual([[3]])
+    expect(await countPrepared()).toBe(before)
   })
 })

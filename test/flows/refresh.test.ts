@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
+import { makeDeviceSessionStore } from '../../src/control/tokens/store.ts'
+import { addSeconds } from '../../src/kernel/clock.ts'
 import { people } from '../support/people.ts'
 import { expectJson, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -104,6 +106,21 @@ it('refuses a token that is newer than a restored database, and keeps the sessio
   await service.database.prisma.deviceSession.updateMany({ where: { generation: 1 }, data: { generation: 0 } })
   expect(await outcomeOf(await ask(ahead.refreshToken))).toBe('401 unauthorized')
   expect(await whatWorks(first, ask)).toEqual(EVERYTHING)
+})
+
+it('a refresh that the database receives more than five seconds after it read the session changes nothing', async () => {
+  const { email, first, refresh } = await signedInDevice()
+  const { prisma } = service.database
+  const sessions = makeDeviceSessionStore(prisma)
+  const { id } = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
+  const found = await sessions.find(id)
+  if (!found) throw new Error('The session is missing.')
+  const now = service.clock.now()
+  const next = { rotatedAt: now, ip: '127.0.0.1', idleExpiresAt: addSeconds(now, 60), fingerprint: 'late' }
+  const late = { ...found, readAt: addSeconds(found.readAt, -6) }
+  expect(await sessions.rotate(late, next)).toBe(false)
+  expect((await sessions.find(id))?.generation).toBe(0)
+  expect(await refresh(first.refreshToken)).toHaveProperty('refreshToken')
 })
 
 it('keeps a device that refreshes signed in for 90 days and not longer', async () => {

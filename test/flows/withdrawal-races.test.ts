@@ -7,8 +7,8 @@ import type { TestPostgres } from '../support/postgres.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { lockTable } from '../support/table-lock.ts'
-import { waitForValue, waitUntil } from '../support/wait.ts'
+import { lockRows } from '../support/table-lock.ts'
+import { waitForValue } from '../support/wait.ts'
 
 const persons = people()
 let postgres: TestPostgres
@@ -29,18 +29,18 @@ afterAll(async () => {
 const click = (token: string) => service.fetch('/v1/auth/magic/consume', form({ token }))
 const status = async (cookie: string) => (await service.fetch('/device', { headers: { cookie } })).status
 
-/** Runs `second` while the last statement of `first`, which writes its audit row, waits; returns the answer of `first`. */
+/** Runs `second` while `first`, which has locked its invitation, waits for its login; returns the answer of `first`. */
 async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>): Promise<T> {
-  const lock = await lockTable(url, 'audit_events', 'EXCLUSIVE')
+  const release = await lockRows(url, 'device_logins')
   let other: Promise<unknown> | undefined
   const answer = first()
   try {
-    await waitForValue('the first request to wait for the lock', () => lock.waiting(), 1, WAIT)
+    await waitForValue('the first request to wait for its login', waitingStatements, 1, WAIT)
     other = second()
-    // It waits for a row of `first`, or for the table as well.
-    await waitUntil('the second request to wait', waitingStatements, (count) => count >= 2, WAIT)
+    // It waits for the invitation, or behind `first` for the login.
+    await waitForValue('the second request to wait', waitingStatements, 2, WAIT)
   } finally {
-    await lock.release()
+    await release()
   }
   await other
   return answer

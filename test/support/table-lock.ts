@@ -34,3 +34,14 @@ export async function lockTable(
     },
   }
 }
+
+/** Locks the rows that a table has now, so that writers of them wait; resolves with the function that releases them. */
+export async function lockRows(url: Secret, table: string): Promise<() => Promise<void>> {
+  const client = new pg.Client(url.reveal())
+  await client.connect()
+  await client.query(`BEGIN; SELECT FROM ${table} FOR UPDATE`)
+  return async () => {
+    await client.query('ROLLBACK')
+    await client.end()
+  }
+}

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import type { AuditPlace, AuditRow } from './rules.ts'
 
 /** Which events of a team to find. */
@@ -30,7 +31,7 @@ export function makeAuditStore(db: PrismaClient) {
         ...(to ? [Prisma.sql`at < ${to}`] : []),
         ...(before ? [Prisma.sql`(at, id) < (${before.at}, ${before.id}::bigint)`] : []),
       ]
-      return db.$queryRaw<AuditRow[]>`
+      return db.$queryRaw<AuditRow[]>`${Prisma.raw(PLANNED_FOR_VALUES)}
         SELECT e.id::text, e.at, e.kind, e.actor_id::text AS "actorId", actor.email AS "actorEmail",
           person.email AS "personEmail", e.subject_id AS "subjectId", e.ip, e.details
         FROM (

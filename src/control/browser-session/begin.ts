@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { cookieOf } from '../../http/cookies.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
+import { newRowId } from '../../kernel/identifier.ts'
 import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
 import { beginTimes } from './rules.ts'
 import type { SignedInBrowser } from './store.ts'
@@ -18,6 +19,7 @@ export function beginBrowserSession(
   const cookie = newSecret('svcs_')
   const session = {
     ...beginTimes(now),
+    id: newRowId(now),
     hash: hashSecret(cookie),
     invitationId,
     ip: ipOf(req),

@@ -1,4 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
@@ -6,7 +8,20 @@ import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
 /** The row of a session that begins. */
-export type NewBrowserSession = Prisma.BrowserSessionUncheckedCreateInput & { hash: SecretHash }
+export type NewBrowserSession = {
+  readonly id: string
+  readonly hash: SecretHash
+  readonly invitationId: string
+  readonly createdAt: Date
+  readonly authenticatedAt: Date
+  readonly lastSeenAt: Date
+  readonly idleExpiresAt: Date
+  readonly absoluteExpiresAt: Date
+  readonly ip: string
+  readonly userAgent: string
+  /** The device session of the same sign-in, with which it ends. */
+  readonly deviceSessionId?: string
+}
 
 /**
  * Not revoked, and neither is its invitation nor the device session that it depends on. Times are judged by the rules.
@@ -84,26 +99,51 @@ export function makeBrowserSessionStore(db: PrismaClient) {
  */
 export type SignedInBrowser = { readonly session: NewBrowserSession; readonly replaces: SecretHash | null }
 
+/** The sign-in of a statement that begins a browser session. */
+type SignInStep = {
+  /** The earlier step whose row, with the `account_id`, says that the person is signed in. */
+  readonly of: Sql
+  readonly now: Date
+  readonly ip: string
+}
+
 /**
- * Saves a session that begins and ends the one that it replaces, so that a browser never has two. A replaced session of
- * the same account may depend on a device session; the new one then depends on it too, because it is the same browser.
+ * Further steps of a `WITH` that begin the session of a browser and end the one that it replaces, with its audit row,
+ * so that a browser never has two. Without a row in the step `of` they change nothing. A replaced session of the same
+ * account may depend on a device session; the new one then depends on it too, because it is the same browser.
  */
-export async function saveBrowserSession(
-  tx: Prisma.TransactionClient,
-  { session, replaces }: SignedInBrowser,
-  accountId: string,
-  now: Date,
-  ip: string,
-): Promise<string> {
-  const replaced =
-    replaces &&
-    (await tx.browserSession.findFirst({
-      where: { hash: replaces, ...ALIVE, invitation: { accountId, revokedAt: null } },
-    }))
-  const deviceSessionId = session.deviceSessionId ?? replaced?.deviceSessionId ?? null
-  const { id } = await tx.browserSession.create({ data: { ...session, deviceSessionId }, select: { id: true } })
-  if (replaces) await endBrowserSessions(tx, { hash: replaces }, 'replaced', now, ip)
-  return id
+export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
+  if (!browser) return sql``
+  const { session, replaces } = browser
+  return sql`, replaced AS (
+      UPDATE browser_sessions SET revoked_at = ${now}::timestamptz, revoked_reason = 'replaced'
+      WHERE hash = ${replaces} AND revoked_at IS NULL AND EXISTS (SELECT FROM ${of})
+      RETURNING id, invitation_id, device_session_id
+    ), replaced_event AS (
+      INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
+      SELECT ${now}::timestamptz, 'browser_session.revoked', invitation.account_id, invitation.team_id, replaced.id,
+        ${ip}, '{"reason":"replaced"}'
+      FROM replaced JOIN invitations invitation ON invitation.id = replaced.invitation_id
+    ), same_browser AS (
+      SELECT device.id FROM replaced
+      JOIN invitations invitation ON invitation.id = replaced.invitation_id
+      JOIN ${of} signed_in ON signed_in.account_id = invitation.account_id
+      -- With OFFSET 0, no plan reads all live device sessions.
+      JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) device
+        ON device.revoked_at IS NULL
+      WHERE invitation.revoked_at IS NULL
+    ), begun AS (
+      INSERT INTO browser_sessions (
+        id, hash, invitation_id, device_session_id, created_at, authenticated_at, last_seen_at, idle_expires_at,
+        absolute_expires_at, ip, user_agent
+      )
+      SELECT ${session.id}::uuid, ${session.hash}, ${session.invitationId}::uuid,
+        coalesce(${session.deviceSessionId ?? null}::uuid, (SELECT id FROM same_browser)),
+        ${session.createdAt}::timestamptz, ${session.authenticatedAt}::timestamptz,
+        ${session.lastSeenAt}::timestamptz, ${session.idleExpiresAt}::timestamptz,
+        ${session.absoluteExpiresAt}::timestamptz, ${session.ip}, ${session.userAgent}
+      FROM ${of}
+    )`
 }
 
 /**

@@ -1,6 +1,8 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
-import { saveBrowserSession } from '../browser-session/store.ts'
+import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
+import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { FoundLogin } from './rows.ts'
 
@@ -11,71 +13,65 @@ export type Decision = {
   readonly ip: string
 }
 
-export type LoginChanges = Prisma.DeviceLoginUncheckedUpdateManyInput
-
-/** One way to decide a login. */
+/** One way to decide a login, whose row is `login` in the statement. */
 type Change = {
   readonly kind: 'device_login.approved' | 'device_login.denied'
   /** Which state the login must be in. */
-  readonly where: Prisma.DeviceLoginWhereInput
-  readonly data: LoginChanges
-  /** Written besides when the login was not approved before. */
-  readonly whenFirst?: LoginChanges
+  readonly where: Sql
+  /** The columns that change. */
+  readonly set: Sql
+  /** The browser that the decision signs in. */
   readonly browser?: SignedInBrowser | null
 }
 
 /**
- * Decides a login with one conditional write and its audit row. True for exactly one of concurrent callers; the others
- * change nothing. A login that names no account gets the account that approves it first.
+ * Decides a login and begins the browser session that comes with it, with an audit row for each change, in one
+ * statement. True for exactly one of concurrent callers; the others change nothing. A login that names no account gets
+ * the account that approves it first.
  */
 export async function decideOnce(
   db: PrismaClient,
   login: FoundLogin,
   now: Date,
   decision: Decision,
-  { kind, where, data, whenFirst, browser }: Change,
+  { kind, where, set, browser = null }: Change,
 ): Promise<boolean> {
   const { via, sessionId, ip } = decision
-  const named = login.unnamed ? { where: { invitationId: null }, data: { invitationId: login.invitationId } } : {}
-  const details = { via, deviceId: login.deviceId, ...(sessionId && { sessionId }) }
-  return withRetry(() =>
-    db.$transaction(async (tx) => {
-      // Waits for a withdrawal of the invitation and then decides nothing, so that no approval or session outlives it.
-      // This lock comes before the login's, as in every other transaction, so that two of them cannot wait for each
-      // other.
-      const [invited] = await tx.$queryRaw<{ teamId: string }[]>`
-        SELECT team_id::text AS "teamId" FROM invitations
-        WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
-      if (!invited) return false
-      const change = async (first: Pick<Change, 'where' | 'data'>) => {
-        const { count } = await tx.deviceLogin.updateMany({
-          where: { id: login.id, ...where, ...named.where, ...first.where },
-          data: { ...data, ...named.data, ...first.data },
-        })
-        return count === 1
-      }
-      const isFirst = whenFirst ? await change({ where: { approvedAt: null }, data: whenFirst }) : false
-      if (!isFirst && !(await change({ where: {}, data: {} }))) return false
-      // In the same transaction, so that the browser never has two live sessions.
-      if (browser) await saveBrowserSession(tx, browser, login.accountId, now, ip)
-      await tx.auditEvent.create({
-        data: { at: now, kind, accountId: login.accountId, ...invited, subjectId: login.id, ip, details },
-      })
-      return true
-    }),
+  const details = JSON.stringify({ via, deviceId: login.deviceId, ...(sessionId && { sessionId }) })
+  const ofInvitation = login.unnamed ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
+  // The lock waits for a withdrawal of the invitation, and then nothing is decided, so that no approval or session
+  // outlives it. It is taken before the login's, as everywhere, so that two statements cannot wait for each other.
+  const count = await withRetry(
+    () => db.$executeRaw`
+      WITH invited AS (
+        SELECT id, account_id, team_id FROM invitations
+        WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE
+      ), decided AS (
+        UPDATE device_logins login SET invitation_id = invited.id, ${set} FROM invited
+        WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
+        RETURNING login.id, invited.account_id, invited.team_id
+      )${beginSession(browser, { of: sql`decided`, now, ip })}
+      INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
+      SELECT ${now}::timestamptz, ${kind}, account_id, team_id, id, ${ip}, ${details}::jsonb FROM decided`,
   )
+  return count === 1
 }
 
 /** Denies a pending login; false when it is not pending any more. */
 export function denyOnce(db: PrismaClient, login: FoundLogin, now: Date, decision: Decision): Promise<boolean> {
   return decideOnce(db, login, now, decision, {
     kind: 'device_login.denied',
-    where: { status: 'pending', expiresAt: { gt: now } },
-    data: { status: 'denied' },
+    where: sql`login.status = 'pending' AND login.expires_at > ${now}::timestamptz`,
+    set: sql`status = 'denied'`,
   })
 }
 
-/** What an approval writes: when, how, and by which session. */
-export function approvalOf(now: Date, { via, sessionId }: Decision): LoginChanges {
-  return { approvedAt: now, approvedVia: via, ...(sessionId && { approverSessionId: sessionId }) }
+/** What an approval writes: when, how, and by which session. A login that was approved before keeps that approval. */
+export function approvalOf(now: Date, { via, sessionId }: Decision): Sql {
+  return sql`
+    status = 'approved',
+    approved_at = coalesce(login.approved_at, ${now}::timestamptz),
+    approved_via = CASE WHEN login.approved_at IS NULL THEN ${via}::"ApprovedVia" ELSE login.approved_via END,
+    approver_session_id = CASE
+      WHEN login.approved_at IS NULL THEN ${sessionId}::uuid ELSE login.approver_session_id END`
 }

@@ -49,9 +49,9 @@ export function makePollLogin(needs: Needs): PollLogin {
     if (verdict !== 'granted') throw new ApiError(verdict)
     if (login.invitationId === null || login.approvedVia === null) throw new Error('An approved login has no account.')
 
-    const { id: loginId, invitationId, accountId, approvedVia } = login
+    const { id: loginId, invitationId, approvedVia } = login
     const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId, isBrowser }
-    const session = await openSession({ loginId, invitationId, accountId, approvedVia, ...device }, ip, now)
+    const session = await openSession({ loginId, invitationId, approvedVia, ...device }, ip, now)
     // The device may have refreshed or been signed out since the login was read.
     if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')
     return session

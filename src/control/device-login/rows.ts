@@ -1,4 +1,5 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Sql } from '../../database/sql.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { DeviceLogin } from './rules.ts'
 
@@ -25,52 +26,75 @@ export type FoundLogin = DeviceLogin & {
 /** A login whose device named no account, and that is not approved. */
 export type UnnamedLogin = DeviceLogin & Pick<FoundLogin, 'id' | 'clientId'> & { readonly invitationId: null }
 
-/** What is read with each login. */
-export const WITH_PEOPLE = {
-  invitation: { include: { account: true, team: { include: { organization: true } } } },
-  deviceSession: { select: { generation: true, revokedAt: true } },
-} as const satisfies Prisma.DeviceLoginInclude
+type OwnColumns = Pick<DeviceLogin, 'status' | 'expiresAt' | 'approvedAt' | 'lastPolledAt'> &
+  Omit<FoundLogin, keyof DeviceLogin | keyof PeopleColumns | 'team'> & {
+    readonly mailTokenHash: string
+    readonly mailUsedAt: Date | null
+    readonly handleUsedAt: Date | null
+    /** Of the device session that the first poll made. */
+    readonly generation: number | null
+    readonly sessionRevokedAt: Date | null
+    readonly withdrawnAt: Date | null
+  }
 
-export type LoginRow = Prisma.DeviceLoginGetPayload<{ include: typeof WITH_PEOPLE }>
-type InvitationRow = NonNullable<LoginRow['invitation']>
-
-/** A login of a row that has an invitation. */
-export function toNamedLogin(row: LoginRow): FoundLogin {
-  if (!row.invitation) throw new Error('This login has no account.')
-  return toLogin(row, row.invitation)
+type PeopleColumns = Pick<FoundLogin, 'invitationId' | 'accountId' | 'email' | 'organization'> & {
+  readonly teamName: string
 }
 
-/** A login as one of this invitation: its own, or the caller's when it has none. */
-export function toLogin(row: LoginRow, invitation: InvitationRow): FoundLogin {
-  const organization = invitation.team.organization.name
+/** A row of a login, with the account and team of its invitation where it names one. */
+export type LoginRow = OwnColumns & (PeopleColumns | { readonly [Column in keyof PeopleColumns]: null })
+
+/**
+ * Finds a login by a condition on its row, which is `login` in the statement. `callersInvitation`: the invitation with
+ * which a login is read whose device named no account.
+ */
+export async function findLoginRow(
+  db: PrismaClient,
+  where: Sql,
+  callersInvitation: string | null = null,
+): Promise<LoginRow | null> {
+  const [row] = await db.$queryRaw<LoginRow[]>`
+    SELECT login.id, login.device_id AS "deviceId", login.device_name AS "deviceName", login.client_id AS "clientId",
+      login.user_code AS "userCode", login.mail_token_hash AS "mailTokenHash", login.status,
+      login.created_at AS "createdAt", login.expires_at AS "expiresAt", login.mail_used_at AS "mailUsedAt",
+      login.handle_used_at AS "handleUsedAt", login.approved_at AS "approvedAt", login.approved_via AS "approvedVia",
+      login.last_polled_at AS "lastPolledAt", login.start_ip AS "startIp", login.invitation_id IS NULL AS unnamed,
+      invitation.id AS "invitationId", invitation.revoked_at AS "withdrawnAt", account.id AS "accountId", account.email,
+      organization.name AS organization, team.name AS "teamName",
+      session.generation, session.revoked_at AS "sessionRevokedAt"
+    FROM device_logins login
+    LEFT JOIN invitations invitation ON invitation.id = coalesce(login.invitation_id, ${callersInvitation}::uuid)
+    LEFT JOIN accounts account ON account.id = invitation.account_id
+    LEFT JOIN teams team ON team.id = invitation.team_id
+    LEFT JOIN organizations organization ON organization.id = team.organization_id
+    LEFT JOIN device_sessions session ON session.login_id = login.id
+    WHERE ${where}`
+  return row ?? null
+}
+
+/** The login of a row. */
+export function toLogin(row: LoginRow): FoundLogin | UnnamedLogin {
+  return row.invitationId === null
+    ? { ...toState(row), id: row.id, clientId: row.clientId, invitationId: null }
+    : toNamedLogin(row)
+}
+
+/** The login of a row that has an invitation. */
+export function toNamedLogin(row: LoginRow): FoundLogin {
+  if (row.invitationId === null) throw new Error('This login has no account.')
+  const { id, invitationId, accountId, email, organization, teamName, deviceId, deviceName, clientId } = row
+  const { userCode, startIp, createdAt, approvedVia, unnamed } = row
   return {
-    ...toState(row, invitation),
-    id: row.id,
-    invitationId: invitation.id,
-    accountId: invitation.accountId,
-    email: invitation.account.email,
-    organization,
-    team: formatTeamName({ organization, name: invitation.team.name }),
-    deviceId: row.deviceId,
-    deviceName: row.deviceName,
-    clientId: row.clientId,
-    userCode: row.userCode,
-    startIp: row.startIp,
-    createdAt: row.createdAt,
-    approvedVia: row.approvedVia,
-    unnamed: row.invitationId === null,
+    ...toState(row),
+    ...{ id, invitationId, accountId, email, organization, deviceId, deviceName, clientId },
+    ...{ userCode, startIp, createdAt, approvedVia, unnamed },
+    team: formatTeamName({ organization, name: teamName }),
   }
 }
 
 /** The part of a row that the rules read. */
-export function toState(row: LoginRow, invitation: InvitationRow | null): DeviceLogin {
-  const { deviceSession } = row
-  return {
-    status: row.status,
-    expiresAt: row.expiresAt,
-    approvedAt: row.approvedAt,
-    lastPolledAt: row.lastPolledAt,
-    invited: !invitation?.revokedAt,
-    session: deviceSession && { generation: deviceSession.generation, revoked: deviceSession.revokedAt !== null },
-  }
+function toState({ status, expiresAt, approvedAt, lastPolledAt, ...row }: LoginRow): DeviceLogin {
+  const { generation, sessionRevokedAt, withdrawnAt } = row
+  const session = generation === null ? null : { generation, revoked: sessionRevokedAt !== null }
+  return { status, expiresAt, approvedAt, lastPolledAt, invited: withdrawnAt === null, session }
 }

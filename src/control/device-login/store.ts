@@ -1,9 +1,10 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
+import { sql } from '../../database/sql.ts'
 import { addMs } from '../../kernel/clock.ts'
+import { newRowId } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
-import { toLogin, toState, WITH_PEOPLE } from './rows.ts'
+import { findLoginRow, toLogin } from './rows.ts'
 import type { FoundLogin, UnnamedLogin } from './rows.ts'
 
 export type NewDeviceLogin = {
@@ -38,12 +39,11 @@ export function makeDeviceLoginStore(db: PrismaClient) {
      * code.
      */
     async create(login: NewDeviceLogin, accountId: string | null): Promise<string | null> {
-      try {
-        return await withRetry(() => db.$transaction((tx) => create(tx, login, accountId)))
-      } catch (error) {
-        if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return null
-        throw error
-      }
+      const id = newRowId(login.createdAt)
+      if (!(await insert(db, id, login, accountId))) return null
+      // After the login is committed: of concurrent starts, the last one to come here sees the logins of all.
+      if (accountId) await withRetry(() => cancelSurplus(db, id, accountId, login.createdAt))
+      return id
     },
 
     /** Ends a login whose email was not accepted. */
@@ -55,10 +55,8 @@ export function makeDeviceLoginStore(db: PrismaClient) {
     },
 
     async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
-      const row = await db.deviceLogin.findUnique({ where: { deviceCodeHash: hash }, include: WITH_PEOPLE })
-      if (!row) return null
-      if (row.invitation) return toLogin(row, row.invitation)
-      return { ...toState(row, null), id: row.id, clientId: row.clientId, invitationId: null }
+      const row = await findLoginRow(db, sql`login.device_code_hash = ${hash}`)
+      return row && toLogin(row)
     },
 
     /**
@@ -66,52 +64,52 @@ export function makeDeviceLoginStore(db: PrismaClient) {
      * last one.
      */
     async savePoll(id: string, now: Date, intervalMs: number): Promise<boolean> {
-      const { count } = await db.deviceLogin.updateMany({
-        where: {
-          id,
-          OR: [
-            { lastPolledAt: null },
-            { lastPolledAt: { lte: addMs(now, -intervalMs) } },
-            // Saved before the clock was set back.
-            { lastPolledAt: { gte: addMs(now, intervalMs) } },
-          ],
-        },
-        data: { lastPolledAt: now },
-      })
+      // A time in the future was saved before the clock was set back.
+      const count = await db.$executeRaw`
+        UPDATE device_logins SET last_polled_at = ${now}::timestamptz
+        WHERE id = ${id}::uuid AND (
+          last_polled_at IS NULL
+          OR last_polled_at <= ${addMs(now, -intervalMs)}::timestamptz
+          OR last_polled_at >= ${addMs(now, intervalMs)}::timestamptz
+        )`
       return count === 1
     },
   }
 }
 
-async function create(tx: Prisma.TransactionClient, login: NewDeviceLogin, accountId: string | null): Promise<string> {
-  // This lock serialises concurrent starts of one account; without it they would pass the limit together.
-  if (accountId) await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
-  const { id } = await tx.deviceLogin.create({ data: login, select: { id: true } })
-  await tx.auditEvent.create({
-    data: {
-      at: login.createdAt,
-      kind: 'device_login.started',
-      accountId,
-      subjectId: id,
-      ip: login.startIp,
-      details: { deviceId: login.deviceId },
-    },
-  })
-  if (accountId) await cancelSurplus(tx, id, accountId, login.createdAt)
-  return id
+/** Inserts a login with its audit row; false when another live login has the same user code. */
+async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accountId: string | null): Promise<boolean> {
+  const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
+  const count = await db.$executeRaw`
+    WITH started AS (
+      INSERT INTO device_logins (
+        id, invitation_id, device_id, device_name, client_id, device_code_hash, user_code, mail_token_hash,
+        handle_token_hash, created_at, expires_at, start_ip, start_user_agent
+      ) VALUES (
+        ${id}::uuid, ${invitationId}::uuid, ${deviceId}, ${deviceName}, ${clientId}, ${login.deviceCodeHash},
+        ${login.userCode}, ${login.mailTokenHash}, ${login.handleTokenHash}, ${createdAt}::timestamptz,
+        ${login.expiresAt}::timestamptz, ${startIp}, ${login.startUserAgent}
+      ) ON CONFLICT (user_code) DO NOTHING RETURNING id
+    )
+    INSERT INTO audit_events (at, kind, account_id, subject_id, ip, details)
+    SELECT ${createdAt}::timestamptz, 'device_login.started', ${accountId}::uuid, id, ${startIp},
+      ${JSON.stringify({ deviceId })}::jsonb
+    FROM started`
+  return count === 1
 }
 
-async function cancelSurplus(tx: Prisma.TransactionClient, newId: string, accountId: string, now: Date): Promise<void> {
-  const surplus = await tx.deviceLogin.findMany({
-    // Never the new one: the clock of another process may be ahead.
-    where: { id: { not: newId }, status: 'pending', expiresAt: { gt: now }, invitation: { accountId } },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    skip: MAX_LIVE_LOGINS - 1,
-    select: { id: true },
-  })
-  if (surplus.length === 0) return
-  await tx.deviceLogin.updateMany({
-    where: { id: { in: surplus.map(({ id }) => id) }, status: 'pending' },
-    data: { status: 'cancelled', userCode: null },
-  })
+async function cancelSurplus(db: PrismaClient, newId: string, accountId: string, now: Date): Promise<void> {
+  // By the account's invitations, so that no plan reads the logins of all accounts.
+  const isPending = sql`
+    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = (SELECT id FROM account)))
+    AND status = 'pending'`
+  // The lock comes before those of logins, as when the account signs out everywhere. Never the new login: the clock of
+  // another process may be ahead.
+  await db.$executeRaw`
+    WITH account AS (SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE)
+    UPDATE device_logins SET status = 'cancelled', user_code = NULL
+    WHERE ${isPending} AND id = ANY (ARRAY(
+      SELECT id FROM device_logins WHERE ${isPending} AND id <> ${newId}::uuid AND expires_at > ${now}::timestamptz
+      ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
+    ))`
 }

@@ -1,7 +1,8 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { sql } from '../../database/sql.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
-import { toLogin, WITH_PEOPLE } from '../device-login/rows.ts'
+import { findLoginRow, toNamedLogin } from '../device-login/rows.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 
 export type UserCodeStore = ReturnType<typeof makeUserCodeStore>
@@ -17,22 +18,20 @@ export function makeUserCodeStore(db: PrismaClient) {
       userCode: string,
       { accountId, invitationId }: { readonly accountId: string; readonly invitationId: string },
     ): Promise<FoundLogin | null> {
-      const row = await db.deviceLogin.findFirst({
-        where: { userCode, OR: [{ invitation: { accountId } }, { invitationId: null }] },
-        include: WITH_PEOPLE,
-      })
-      if (!row) return null
-      if (row.invitation) return toLogin(row, row.invitation)
-      const callers = { where: { id: invitationId }, include: WITH_PEOPLE.invitation.include }
-      return toLogin(row, await db.invitation.findUniqueOrThrow(callers))
+      const row = await findLoginRow(
+        db,
+        sql`login.user_code = ${userCode} AND (account.id = ${accountId}::uuid OR login.invitation_id IS NULL)`,
+        invitationId,
+      )
+      return row && toNamedLogin(row)
     },
 
     /** Approves a pending login; false when it is not pending any more. */
     approve: (login: FoundLogin, now: Date, decision: Decision): Promise<boolean> =>
       decideOnce(db, login, now, decision, {
         kind: 'device_login.approved',
-        where: { status: 'pending', expiresAt: { gt: now } },
-        data: { status: 'approved', ...approvalOf(now, decision) },
+        where: sql`login.status = 'pending' AND login.expires_at > ${now}::timestamptz`,
+        set: approvalOf(now, decision),
       }),
 
     /** Denies a pending login; false when it is not pending any more. */

@@ -1,9 +1,10 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { sql } from '../../database/sql.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
-import { toNamedLogin, WITH_PEOPLE } from '../device-login/rows.ts'
+import { findLoginRow, toNamedLogin } from '../device-login/rows.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 import type { LinkKind } from './rules.ts'
 
@@ -16,11 +17,14 @@ export type MagicLinkStore = ReturnType<typeof makeMagicLinkStore>
 export function makeMagicLinkStore(db: PrismaClient) {
   return {
     async findByLink(hash: SecretHash): Promise<LinkedLogin | null> {
-      const row = await db.deviceLogin.findFirst({
-        // A login that names no account has links, but they are never sent.
-        where: { invitationId: { not: null }, OR: [{ mailTokenHash: hash }, { handleTokenHash: hash }] },
-        include: WITH_PEOPLE,
-      })
+      // A login that names no account has links, but they are never sent. Each hash has an index; with OR, the plan for
+      // a small table reads all of it, and is kept when the table has grown.
+      const row = await findLoginRow(
+        db,
+        sql`login.invitation_id IS NOT NULL AND login.id = (
+          SELECT id FROM device_logins WHERE mail_token_hash = ${hash}
+          UNION ALL SELECT id FROM device_logins WHERE handle_token_hash = ${hash} LIMIT 1)`,
+      )
       if (!row) return null
       return row.mailTokenHash === hash
         ? { ...toNamedLogin(row), link: 'mail', usedAt: row.mailUsedAt }
@@ -32,12 +36,13 @@ export function makeMagicLinkStore(db: PrismaClient) {
      * approved in another way keeps that approval.
      */
     approve(login: LinkedLogin, now: Date, decision: Decision, browser: SignedInBrowser | null): Promise<boolean> {
-      const column = login.link === 'mail' ? 'mailUsedAt' : 'handleUsedAt'
+      const usedAt = login.link === 'mail' ? sql`mail_used_at` : sql`handle_used_at`
       return decideOnce(db, login, now, decision, {
         kind: 'device_login.approved',
-        where: { [column]: null, status: { in: ['pending', 'approved'] }, expiresAt: { gt: now } },
-        data: { [column]: now, status: 'approved' },
-        whenFirst: approvalOf(now, decision),
+        where: sql`
+          login.${usedAt} IS NULL AND login.status IN ('pending', 'approved')
+          AND login.expires_at > ${now}::timestamptz`,
+        set: sql`${usedAt} = ${now}::timestamptz, ${approvalOf(now, decision)}`,
         browser,
       })
     },

@@ -77,7 +77,6 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
       const signIn = {
         loginId: null,
         invitationId: invitation.id,
-        accountId,
         deviceId,
         deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),
         clientId: null,

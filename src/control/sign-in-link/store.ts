@@ -1,8 +1,9 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
+import { sql } from '../../database/sql.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
-import { saveBrowserSession } from '../browser-session/store.ts'
+import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { SignInLinkState } from './rules.ts'
 
@@ -70,32 +71,24 @@ export function makeSignInLinkStore(db: PrismaClient) {
      * the others change nothing.
      */
     async consume(link: SignInLink, browser: SignedInBrowser, now: Date, ip: string): Promise<boolean> {
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          // Waits for a withdrawal of the invitation and then begins nothing, so that no session outlives it. This lock
-          // comes first, as in every other transaction.
-          const [invited] = await tx.$queryRaw<{ teamId: string }[]>`
-            SELECT team_id::text AS "teamId" FROM invitations
-            WHERE id = ${link.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
-          if (!invited) return false
-          const { count } = await tx.signInLink.updateMany({
-            where: { hash: link.hash, usedAt: null, expiresAt: { gt: now } },
-            data: { usedAt: now },
-          })
-          if (count === 0) return false
-          const subjectId = await saveBrowserSession(tx, browser, link.accountId, now, ip)
-          const event = {
-            at: now,
-            kind: 'browser_session.opened',
-            accountId: link.accountId,
-            ...invited,
-            subjectId,
-            ip,
-          }
-          await tx.auditEvent.create({ data: { ...event, details: { via: 'sign_in_link' } } })
-          return true
-        }),
+      // The lock waits for a withdrawal of the invitation, and then nothing begins, so that no session outlives it. It
+      // is the first one, as everywhere.
+      const count = await withRetry(
+        () => db.$executeRaw`
+          WITH invited AS (
+            SELECT account_id, team_id FROM invitations
+            WHERE id = ${link.invitationId}::uuid AND revoked_at IS NULL FOR SHARE
+          ), used AS (
+            UPDATE sign_in_links SET used_at = ${now}::timestamptz FROM invited
+            WHERE hash = ${link.hash} AND used_at IS NULL AND expires_at > ${now}::timestamptz
+            RETURNING invited.account_id, invited.team_id
+          )${beginSession(browser, { of: sql`used`, now, ip })}
+          INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
+          SELECT ${now}::timestamptz, 'browser_session.opened', account_id, team_id, ${browser.session.id}, ${ip},
+            '{"via":"sign_in_link"}'
+          FROM used`,
       )
+      return count === 1
     },
   }
 }

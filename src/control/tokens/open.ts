@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { newRowId } from '../../kernel/identifier.ts'
 import { newSalt } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
@@ -11,7 +12,6 @@ export type SignIn = {
   /** Null for a passkey. */
   readonly loginId: string | null
   readonly invitationId: string
-  readonly accountId: string
   readonly deviceId: string
   readonly deviceName: string
   /** Whether it is a browser, whose tokens are in cookies. */
@@ -40,10 +40,11 @@ type Needs = {
 
 /** Makes the function that every way to sign in ends with. */
 export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
-  return async ({ accountId, approvedVia, browser, ...signIn }, ip, now) => {
+  return async ({ approvedVia, browser, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
       ...signIn,
+      id: newRowId(now),
       salt: newSalt(),
       createdAt: now,
       lastSeenAt: now,
@@ -51,7 +52,7 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
       idleExpiresAt: idleEnd(now, lifetimes, absoluteExpiresAt),
       absoluteExpiresAt,
     }
-    const opened = await sessions.open(row, accountId, approvedVia, browser ?? null)
+    const opened = await sessions.open(row, approvedVia, browser ?? null)
     if (typeof opened === 'string') throw new ApiError(opened)
     opened.replaced.forEach(onSessionEnd)
     const { session, isNew, tookNotice } = opened

@@ -9,10 +9,10 @@ import type { Notify } from '../notify.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import { ANOTHER_CLIENT, idleEnd, isClientOf, judgeRefresh } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
-import type { DeviceSession, DeviceSessionStore } from './store.ts'
+import type { DeviceSession, DeviceSessionStore, ReadDeviceSession } from './store.ts'
 
 /** A session, and the generation of the genuine refresh token that names it. */
-export type PresentedToken = { readonly session: DeviceSession; readonly generation: number }
+export type PresentedToken = { readonly session: ReadDeviceSession; readonly generation: number }
 
 /**
  * Finds the session of a refresh token that came from this IP address, also when that session has ended. Null when the
@@ -80,13 +80,14 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     if (verdict !== 'rotate') throw new ApiError(verdict === 'expired' ? 'expired' : 'unauthorized')
 
     const idleExpiresAt = idleEnd(now, lifetimes, session.absoluteExpiresAt)
-    const next = { rotatedAt: now, lastSeenAt: now, lastIp: client.ip, idleExpiresAt, clientFingerprint: fingerprint }
-    if (await sessions.rotate(session.id, generation, next)) return { ...session, generation: generation + 1 }
+    const next = { rotatedAt: now, ip: client.ip, idleExpiresAt, fingerprint }
+    if (await sessions.rotate(session, next)) return { ...session, generation: generation + 1 }
 
     // Another refresh was faster. Judge again by the new state: the winner's answer may be repeated.
     const current = await sessions.find(session.id)
-    // The generation has moved or the session has ended, so this recursion ends.
-    if (!current || (current.generation === generation && !current.revoked)) throw new ApiError('unauthorized')
+    if (!current) throw new ApiError('unauthorized')
+    // The session was read too long ago. Otherwise it has moved or ended, so this recursion ends.
+    if (current.generation === generation && !current.revoked) throw new ApiError('service_unavailable')
     return refresh({ session: current, generation }, client)
   }
 

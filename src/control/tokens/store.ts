@@ -1,9 +1,11 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
+import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
+import type { Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
-import { saveBrowserSession } from '../browser-session/store.ts'
+import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { pickReplaced } from './rules.ts'
 import type { DeviceSessionState } from './rules.ts'
@@ -24,6 +26,7 @@ export type DeviceSession = DeviceSessionState & {
 }
 
 export type NewDeviceSession = {
+  readonly id: string
   readonly loginId: string | null
   readonly invitationId: string
   readonly deviceId: string
@@ -39,14 +42,38 @@ export type NewDeviceSession = {
   readonly absoluteExpiresAt: Date
 }
 
+/** What a refresh changes, besides the generation. */
+type Rotation = {
+  readonly rotatedAt: Date
+  readonly ip: string
+  readonly idleExpiresAt: Date
+  readonly fingerprint: string
+}
+
+/**
+ * How long after a session was read a refresh may still move it on: longer than all waits for the database together,
+ * and shorter than the time in which a client may repeat a refresh.
+ */
+const MAX_ROTATION_SECONDS = 5
+
 export type RevokeReason =
   'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere' | 'signed_out_by_admin'
 
-const WITH_PEOPLE = {
-  invitation: { include: { account: true, team: { include: { organization: true } } } },
-} as const satisfies Prisma.DeviceSessionInclude
+/** A session as it is read, with its account and team. */
+type Row = Omit<DeviceSession, 'team' | 'revoked'> & {
+  readonly teamName: string
+  readonly revokedAt: Date | null
+  readonly withdrawnAt: Date | null
+  readonly noticeTakenAt: Date | null
+}
 
-type Row = Prisma.DeviceSessionGetPayload<{ include: typeof WITH_PEOPLE }>
+/** A session as it is saved, with the account's other sessions. */
+type SavedRow = Row & {
+  readonly others: readonly { readonly id: string; readonly deviceId: string; readonly lastSeenAt: string }[]
+}
+
+/** A session that was read, and when: by the clock of the database, which no other clock is compared with. */
+export type ReadDeviceSession = DeviceSession & { readonly readAt: Date }
 
 export type DeviceSessionStore = ReturnType<typeof makeDeviceSessionStore>
 
@@ -63,7 +90,6 @@ export function makeDeviceSessionStore(db: PrismaClient) {
      */
     async open(
       session: NewDeviceSession,
-      accountId: string,
       approvedVia: string,
       browser: SignedInBrowser | null,
     ): Promise<
@@ -72,38 +98,19 @@ export function makeDeviceSessionStore(db: PrismaClient) {
       return inTransaction(async (tx) => {
         // This lock serialises concurrent polls of one account, and a withdrawal. FOR UPDATE would also wait for an
         // approval, because its new browser session references the invitation; the approval may wait for this login's
-        // row, which would be a deadlock.
+        // row, which would be a deadlock. It is a statement of its own, so that the next one sees what it waited for.
         const invited = await tx.$queryRaw<{ id: string }[]>`
           SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
           WHERE i.id = ${session.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
         if (invited.length === 0) return 'not_invited'
-        if (session.loginId && !(await redeem(tx, session.loginId))) return 'expired'
-        const [made] = await tx.deviceSession.createManyAndReturn({
-          data: [session],
-          skipDuplicates: true,
-          select: { id: true },
-        })
-        const row = await tx.deviceSession.findFirstOrThrow({
-          where: made ?? { loginId: session.loginId },
-          include: WITH_PEOPLE,
-        })
-        if (!made) {
+        const row = await save(tx, session, approvedVia, browser)
+        if (!row) return 'expired'
+        if (row.id !== session.id) {
           // In this transaction, because concurrent polls would otherwise all queue for a connection a second time.
           const tookNotice = row.noticeTakenAt === null && (await takeNotice(tx, row.id, session.createdAt))
           return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
-
-        const { id: subjectId, deviceId, createdAt: at, lastIp: ip } = row
-        if (browser) await saveBrowserSession(tx, withDevice(browser, row.id), accountId, at, ip)
-        const opened = { at, accountId, teamId: row.invitation.teamId, subjectId, ip }
-        await tx.auditEvent.create({
-          data: {
-            ...opened,
-            kind: 'device_session.opened',
-            details: { deviceId, via: approvedVia, loginId: session.loginId },
-          },
-        })
-        const replaced = await endReplaced(tx, row, accountId)
+        const replaced = await endReplaced(tx, session, row)
         return { session: toSession(row), isNew: true, tookNotice: false, replaced }
       })
     },
@@ -114,28 +121,31 @@ export function makeDeviceSessionStore(db: PrismaClient) {
      */
     takeNotice: (id: string, now: Date): Promise<boolean> => takeNotice(db, id, now),
 
-    async find(id: string): Promise<DeviceSession | null> {
-      const row = await db.deviceSession.findUnique({ where: { id }, include: WITH_PEOPLE })
-      return row && toSession(row)
+    async find(id: string): Promise<ReadDeviceSession | null> {
+      const [row] = await db.$queryRaw<(Row & { readAt: Date })[]>`
+        SELECT ${SESSION_COLUMNS}, clock_timestamp() AS "readAt" FROM ${withPeople(sql`device_sessions`)}
+        WHERE session.id = ${id}::uuid`
+      return row ? { ...toSession(row), readAt: row.readAt } : null
     },
 
     /**
-     * Moves a session on from a generation; false when another refresh did, or when the session has ended. It runs in a
-     * transaction, because a single statement that a hanging server has received may still take effect long after the
-     * caller saw it fail.
+     * Moves a session on from the generation that was read; false when another refresh did, when the session has ended,
+     * or when it was read too long ago. A database that hangs can do this long after the caller saw it fail. The client
+     * would then repeat its refresh too late, and lose its session.
      */
-    async rotate(
-      id: string,
-      generation: number,
-      next: { rotatedAt: Date; lastSeenAt: Date; lastIp: string; idleExpiresAt: Date; clientFingerprint: string },
-    ): Promise<boolean> {
-      return inTransaction(async (tx) => {
-        const { count } = await tx.deviceSession.updateMany({
-          where: { id, generation, revokedAt: null, invitation: { revokedAt: null } },
-          data: { generation: generation + 1, ...next },
-        })
-        return count === 1
-      })
+    async rotate({ id, generation, readAt }: ReadDeviceSession, next: Rotation): Promise<boolean> {
+      const count = await withRetry(
+        () => db.$executeRaw`
+          UPDATE device_sessions session SET generation = session.generation + 1,
+            rotated_at = ${next.rotatedAt}::timestamptz, last_seen_at = ${next.rotatedAt}::timestamptz,
+            last_ip = ${next.ip}, idle_expires_at = ${next.idleExpiresAt}::timestamptz,
+            client_fingerprint = ${next.fingerprint}
+          FROM invitations invitation
+          WHERE session.id = ${id}::uuid AND session.generation = ${generation} AND session.revoked_at IS NULL
+            AND invitation.id = session.invitation_id AND invitation.revoked_at IS NULL
+            AND clock_timestamp() < ${readAt}::timestamptz + ${MAX_ROTATION_SECONDS} * interval '1 second'`,
+      )
+      return count === 1
     },
 
     /** Ends a session with its audit row; false when it had ended before. */
@@ -147,37 +157,91 @@ export function makeDeviceSessionStore(db: PrismaClient) {
 }
 
 async function takeNotice(tx: Prisma.TransactionClient, id: string, now: Date): Promise<boolean> {
-  const { count } = await tx.deviceSession.updateMany({
-    where: { id, noticeTakenAt: null, revokedAt: null },
-    data: { noticeTakenAt: now },
-  })
+  const count = await tx.$executeRaw`
+    UPDATE device_sessions SET notice_taken_at = ${now}::timestamptz
+    WHERE id = ${id}::uuid AND notice_taken_at IS NULL AND revoked_at IS NULL`
   return count === 1
 }
 
-/** Frees the user code of an approved login for other logins; false when the login is not approved any more. */
-async function redeem(tx: Prisma.TransactionClient, loginId: string): Promise<boolean> {
-  const { count } = await tx.deviceLogin.updateMany({
-    where: { id: loginId, status: 'approved' },
-    data: { userCode: null },
-  })
-  return count === 1
+/**
+ * Saves the session of a login or passkey with its audit row and its browser session, and returns it; or returns the
+ * session that the login has already. Null when the login is not approved any more. The user code of the login becomes
+ * free for other logins.
+ */
+async function save(
+  tx: Prisma.TransactionClient,
+  session: NewDeviceSession,
+  approvedVia: string,
+  browser: SignedInBrowser | null,
+): Promise<SavedRow | null> {
+  const { id, loginId, deviceId, createdAt, lastIp: ip } = session
+  const details = JSON.stringify({ deviceId, via: approvedVia, loginId })
+  const ofDevice = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
+  const [row] = await tx.$queryRaw<SavedRow[]>`
+    WITH redeemed AS (
+      UPDATE device_logins SET user_code = NULL WHERE id = ${loginId}::uuid AND status = 'approved' RETURNING id
+    ), made AS (
+      INSERT INTO device_sessions (
+        id, login_id, invitation_id, device_id, device_name, is_browser, client_id, salt, created_at, last_seen_at,
+        last_ip, idle_expires_at, absolute_expires_at
+      )
+      SELECT ${id}::uuid, ${loginId}::uuid, ${session.invitationId}::uuid, ${deviceId}, ${session.deviceName},
+        ${session.isBrowser}, ${session.clientId}, ${session.salt}, ${createdAt}::timestamptz,
+        ${session.lastSeenAt}::timestamptz, ${ip}, ${session.idleExpiresAt}::timestamptz,
+        ${session.absoluteExpiresAt}::timestamptz
+      WHERE ${loginId}::uuid IS NULL OR EXISTS (SELECT FROM redeemed)
+      ON CONFLICT (login_id) DO NOTHING RETURNING *
+    ), opened AS (
+      SELECT made.id, account_id, team_id FROM made JOIN invitations invitation ON invitation.id = made.invitation_id
+    ), event AS (
+      INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
+      SELECT ${createdAt}::timestamptz, 'device_session.opened', account_id, team_id, id, ${ip}, ${details}::jsonb
+      FROM opened
+    )${beginSession(ofDevice, { of: sql`opened`, now: createdAt, ip })}, found AS (
+      SELECT * FROM made
+      UNION ALL
+      SELECT existing.* FROM device_sessions existing JOIN redeemed ON redeemed.id = existing.login_id
+    )
+    SELECT ${SESSION_COLUMNS}, ${OTHERS} AS others FROM ${withPeople(sql`found`)}`
+  return row ?? null
 }
 
-function withDevice({ session, replaces }: SignedInBrowser, deviceSessionId: string): SignedInBrowser {
-  return { session: { ...session, deviceSessionId }, replaces }
-}
+/** The columns of a `Row`, of the tables of `withPeople`. */
+const SESSION_COLUMNS = sql`
+  session.id, session.salt, session.device_id AS "deviceId", session.device_name AS "deviceName",
+  session.client_id AS "clientId", session.generation, session.rotated_at AS "rotatedAt",
+  session.client_fingerprint AS "clientFingerprint", session.idle_expires_at AS "idleExpiresAt",
+  session.absolute_expires_at AS "absoluteExpiresAt", session.revoked_at AS "revokedAt",
+  session.notice_taken_at AS "noticeTakenAt", invitation.role, invitation.revoked_at AS "withdrawnAt",
+  account.id AS "accountId", account.email, organization.name AS organization, team.name AS "teamName"`
 
-/** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
-async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: string): Promise<string[]> {
-  const live = await tx.deviceSession.findMany({
-    where: {
-      id: { not: made.id },
-      revokedAt: null,
-      invitation: { accountId },
-      OR: [{ deviceId: made.deviceId }, { idleExpiresAt: { gt: made.createdAt } }],
-    },
-    select: { id: true, deviceId: true, lastSeenAt: true },
-  })
+/**
+ * The account's other live sessions, of the same device or not idle for too long. `OFFSET 0` keeps the plan from
+ * reading the live sessions of all accounts.
+ */
+const OTHERS = sql`(
+  SELECT coalesce(json_agg(json_build_object(
+    'id', other.id, 'deviceId', other.device_id, 'lastSeenAt', other.last_seen_at)), '[]')
+  FROM invitations membership,
+    LATERAL (SELECT * FROM device_sessions WHERE invitation_id = membership.id OFFSET 0) other
+  WHERE membership.account_id = account.id AND other.id <> session.id AND other.revoked_at IS NULL
+    AND (other.device_id = session.device_id OR other.idle_expires_at > session.created_at))`
+
+/** The rows of a table of sessions, with their accounts and teams. */
+const withPeople = (sessions: Sql) => sql`
+  ${sessions} session
+  JOIN invitations invitation ON invitation.id = session.invitation_id
+  JOIN accounts account ON account.id = invitation.account_id
+  JOIN teams team ON team.id = invitation.team_id
+  JOIN organizations organization ON organization.id = team.organization_id`
+
+/** Ends those of the other sessions that a new session replaces, each with its audit row. Returns their ids. */
+async function endReplaced(
+  tx: Prisma.TransactionClient,
+  made: NewDeviceSession,
+  { others }: SavedRow,
+): Promise<string[]> {
+  const live = others.map((other) => ({ ...other, lastSeenAt: new Date(other.lastSeenAt) }))
   const { replaced, surplus } = pickReplaced(live, made.deviceId)
   const end = (ids: readonly string[], reason: RevokeReason) =>
     ids.length === 0 ? [] : endSessions(tx, { id: { in: [...ids] } }, reason, made.createdAt, made.lastIp)
@@ -211,24 +275,12 @@ export async function endSessions(
 }
 
 function toSession(row: Row): DeviceSession {
-  const { invitation } = row
-  const organization = invitation.team.organization.name
+  const { id, salt, accountId, email, organization, teamName, role, deviceId, deviceName, clientId } = row
+  const { generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt, revokedAt, withdrawnAt } = row
   return {
-    id: row.id,
-    salt: row.salt,
-    accountId: invitation.accountId,
-    email: invitation.account.email,
-    organization,
-    team: formatTeamName({ organization, name: invitation.team.name }),
-    role: invitation.role,
-    deviceId: row.deviceId,
-    deviceName: row.deviceName,
-    clientId: row.clientId,
-    generation: row.generation,
-    rotatedAt: row.rotatedAt,
-    clientFingerprint: row.clientFingerprint,
-    idleExpiresAt: row.idleExpiresAt,
-    absoluteExpiresAt: row.absoluteExpiresAt,
-    revoked: row.revokedAt !== null || invitation.revokedAt !== null,
+    ...{ id, salt, accountId, email, organization, role, deviceId, deviceName, clientId },
+    ...{ generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt },
+    team: formatTeamName({ organization, name: teamName }),
+    revoked: revokedAt !== null || withdrawnAt !== null,
   }
 }

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
@@ -104,7 +105,7 @@ export function makeUsageStore(db: PrismaClient) {
       const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
       // The total is the sum of the rows, of which there are far fewer than sums in the tables. A row without any call
       // is of days that are removed from a month.
-      const found = await db.$queryRaw<SumRow[]>`
+      const found = await db.$queryRaw<SumRow[]>`${Prisma.raw(PLANNED_FOR_VALUES)}
         WITH sums AS MATERIALIZED (
           SELECT id, ${SUMS} FROM (${selectSums(by, wanted)}) AS parts GROUP BY id
           HAVING sum(calls) <> 0 OR sum(unknown_calls) <> 0 OR sum(priced_calls) <> 0 OR sum(unpriced_calls) <> 0

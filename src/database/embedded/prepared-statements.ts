@@ -1,5 +1,6 @@
 import { parse, protocol } from '@electric-sql/pglite'
 import type { PGlite, Results } from '@electric-sql/pglite'
+import { PLANNED_FOR_VALUES } from '../planned-for-values.ts'
 
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number]
 
@@ -38,8 +39,9 @@ export function makePreparedStatements(pglite: PGlite): RunStatement {
   }
 
   async function prepare(text: string): Promise<Prepared> {
+    const isKept = text.length <= MAX_PREPARED_LENGTH && !text.includes(PLANNED_FOR_VALUES)
     // Each statement without a name replaces the one before.
-    const name = text.length > MAX_PREPARED_LENGTH ? '' : `svc_${(lastName += 1)}`
+    const name = isKept ? `svc_${(lastName += 1)}` : ''
     const { serialize } = protocol
     const answers = await send(serialize.parse({ name, text }), serialize.describe({ type: 'S', name }))
     const columns = answers.filter((message) => message.name === 'rowDescription')

@@ -10,6 +10,7 @@ import type { Database, Listening } from '../client.ts'
 import { isDatabaseUnavailable } from '../errors.ts'
 import { migrate, readMigrations } from '../migrations.ts'
 import type { MigrationConnection } from '../migrations.ts'
+import { PLANNED_FOR_VALUES } from '../planned-for-values.ts'
 import { CONNECT_TIMEOUT_MS, openConnections } from './connections.ts'
 import type { Connections } from './connections.ts'
 import { listenOnPostgres } from './listening.ts'
@@ -72,16 +73,16 @@ function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory 
 const MAX_PREPARED = 500
 
 /**
- * Makes the names under which connections prepare statements, so that the server parses each of them once and not each
- * time. An empty name is that of a statement that is not kept. One without values, such as COMMIT, takes a simpler
- * message without a name.
+ * Makes the names under which connections prepare statements, so that the server parses and plans each of them once and
+ * not each time. An empty name is that of a statement that is not kept. One without values, such as COMMIT, takes a
+ * simpler message without a name.
  */
 function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string {
   const names = new Map<string, string>()
   return ({ sql, args }) => {
     const known = names.get(sql)
     if (known !== undefined) return known
-    if (args.length === 0 || names.size === MAX_PREPARED) return ''
+    if (args.length === 0 || names.size === MAX_PREPARED || sql.includes(PLANNED_FOR_VALUES)) return ''
     const name = `svc_${names.size + 1}`
     names.set(sql, name)
     return name
@@ -94,9 +95,8 @@ function connectionOptions(url: Secret): pg.ClientConfig {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'svc',
-    // The driver adapter sends and reads times without a time zone. Statements are planned for their values each time:
-    // a plan for any values can take much longer, for example for a report of many days.
-    options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan',
+    // The driver adapter sends and reads times without a time zone.
+    options: '-c timezone=UTC',
   }
 }
 
