@@ -24,12 +24,12 @@ type Needs = {
 
 const MAX_KEYS = 20_000
 
-/** What is known of a key by its hash. */
+/** The last known facts about a key, found by its hash. */
 type KnownKey = { readonly id: string; readonly expiresAt: Date }
 
 /**
- * Identifies the callers of the gateway by API keys. A key is looked up once by its hash, and then its state counts, as
- * that of a session does.
+ * Identifies the callers of the gateway by API keys. A key is looked up once by its hash. After that, calls use its
+ * last known state, as they do for sessions.
  */
 export function makeIdentifyKey({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
   const known = new Map<SecretHash, KnownKey>()

@@ -24,8 +24,8 @@ type IdentifyToken = (token: Secret) => Promise<Caller | null> | Caller | null
 const MAX_TOKENS = 20_000
 
 /**
- * Identifies the callers of the gateway without a query for each call: a token is verified once, and then the state of
- * its session counts.
+ * Identifies the callers of the gateway without a query for each call. A token is verified once. After that, calls use
+ * the last known state of its session.
  */
 export function makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): IdentifyToken {
   const tokens = new Map<string, VerifiedToken>()

@@ -3,8 +3,8 @@ import type { Caller } from '../kernel/caller.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
 
 /**
- * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). One
- * that ends is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
+ * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). An
+ * ended one is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
  * valid.
  */
 export type LiveStates = {

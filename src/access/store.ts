@@ -17,7 +17,7 @@ export type StoredKey = {
 
 export type AccessStore = ReturnType<typeof makeAccessStore>
 
-/** The rows that say which tokens are good: keys, and device sessions that are alive. */
+/** The rows that decide which tokens are valid: the keys, and the device sessions that have not ended. */
 export function makeAccessStore(db: PrismaClient) {
   return {
     /** Every key that has not retired, the oldest first. */
@@ -29,7 +29,7 @@ export function makeAccessStore(db: PrismaClient) {
       return rows.map((row) => ({ ...row, secret: new Secret(row.secret) }))
     },
 
-    /** Keeps a key; another process may have kept one of that name first, and then that one stays. */
+    /** Saves a key. When another process has saved one with this name first, that one stays. */
     async saveKey(key: StoredKey, now: Date): Promise<void> {
       const row = { ...key, secret: key.secret.reveal(), createdAt: now }
       await db.signingKey.createMany({ data: [row], skipDuplicates: true })
@@ -50,7 +50,7 @@ export function makeAccessStore(db: PrismaClient) {
       })
     },
 
-    /** Who a device session belongs to; null when it has ended or its invitation was withdrawn. */
+    /** Finds the caller of a device session; null when it has ended or its invitation was withdrawn. */
     async findDeviceCaller(sessionId: string): Promise<Caller | null> {
       const row = await db.deviceSession.findFirst({
         where: { id: sessionId, revokedAt: null, invitation: { revokedAt: null } },
@@ -99,7 +99,7 @@ export function makeAccessStore(db: PrismaClient) {
         FROM uses JOIN free USING (id) WHERE s.id = uses.id`
     },
 
-    /** Which of these device sessions are alive. */
+    /** Finds which of these device sessions have not ended. */
     async findAlive(sessionIds: readonly string[]): Promise<Set<string>> {
       const rows = await db.deviceSession.findMany({
         where: { id: { in: [...sessionIds] }, revokedAt: null, invitation: { revokedAt: null } },

@@ -23,8 +23,8 @@ const MAX_TOKENS = 20_000
 
 /**
  * Identifies callers by their access tokens alone, for a gateway without a database: a token is valid until it expires,
- * even when its session has ended. Within the time of grace after that, it is good for local backends while the control
- * plane, which would renew it, does not answer. Each token is verified once.
+ * even when its session has ended. Within a grace period after that, it is accepted for local backends while the
+ * control plane, which would renew it, does not answer. Each token is verified once.
  */
 export function makeTokenCallers({ issuer, findPublicKey, graceMs, isControlPlaneAway, clock }: Needs) {
   const verified = new Map<string, Verified>()

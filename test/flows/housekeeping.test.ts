@@ -130,7 +130,7 @@ describe('housekeeping', () => {
       const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
       return log?.at
     }
-    const { vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1, logBytes: 128 * 1024 } })
+    const { vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1, pages: 1000, logBytes: 128 * 1024 } })
     await prisma.$executeRaw`CHECKPOINT`
     const before = await lastCheckpoint()
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
@@ -141,10 +141,36 @@ describe('housekeeping', () => {
     expect(await lastCheckpoint()).not.toBe(before)
   })
 
+  it('analyzes a table of an embedded database when it has doubled', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const { vacuum } = makeHousekeepingStore(prisma, {
+      vacuumAfter: { rows: 1000, pages: 10, logBytes: 128 * 1024 * 1024 },
+    })
+    const known = async () => {
+      await vacuum()
+      const [table] = await prisma.$queryRaw<{ rows: number }[]>`
+        SELECT reltuples::int AS rows FROM pg_class WHERE relname = 'call_events'`
+      return table?.rows
+    }
+    // Other tests have used its files.
+    await prisma.$executeRaw`TRUNCATE call_events`
+    await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
+    expect(await known()).toBe(-1)
+    await writeEvents(prisma, { count: 990, at: '2026-08-23T10:00:00Z' })
+    expect(await known()).toBe(1000)
+    await writeEvents(prisma, { count: 500, at: '2026-08-23T10:00:00Z' })
+    expect(await known()).toBe(1000)
+    await writeEvents(prisma, { count: 600, at: '2026-08-23T10:00:00Z' })
+    expect(await known()).toBe(2100)
+  })
+
   it('reuses the space of deleted rows of an embedded database', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep, vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1000, logBytes: 256 * 1024 } })
+    const { sweep, vacuum } = makeHousekeepingStore(prisma, {
+      vacuumAfter: { rows: 1000, pages: 1000, logBytes: 256 * 1024 },
+    })
     const bytes = async () => {
       const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
       return size?.bytes

@@ -18,6 +18,8 @@ type Options = {
 const VACUUM_AFTER = {
   /** Deleted rows of a table. */
   rows: 10_000,
+  /** Pages of a table. It is analyzed when it has this size, and each time that it has doubled. */
+  pages: 50,
   /** Write-ahead log since the last checkpoint: it stays on the disk, and is replayed after a crash. */
   logBytes: 16 * 1024 * 1024,
 }
@@ -78,17 +80,19 @@ export function makeHousekeepingStore(db: PrismaClient, options: Options = {}) {
     },
 
     /**
-     * Reclaims space in an embedded database, which has no background processes as a Postgres server has. Without it
-     * the space of deleted rows is never used again, and the write-ahead log grows until the process ends.
+     * Reclaims space in an embedded database, which has no background processes as a Postgres server has, and updates
+     * the statistics of its planner. Without it the space of deleted rows is never used again, the write-ahead log
+     * grows until the process ends, and a query may read all sessions to find those of one account.
      */
     async vacuum(): Promise<void> {
       isAlone ??= await isStandalone(db)
       if (!isAlone) return
       for (const [table, rows] of deleted) {
         if (rows < vacuumAfter.rows) continue
-        await db.$executeRawUnsafe(`VACUUM ${table}`)
+        await db.$executeRawUnsafe(`VACUUM (ANALYZE) ${table}`)
         deleted.delete(table)
       }
+      for (const table of await findGrown(db, vacuumAfter.pages)) await db.$executeRawUnsafe(`ANALYZE ${table}`)
       if ((await logBytes(db)) > vacuumAfter.logBytes) await db.$executeRaw`CHECKPOINT`
     },
   }
@@ -223,6 +227,15 @@ async function isStandalone(db: PrismaClient): Promise<boolean> {
   const [own] = await db.$queryRaw<{ type: string | null }[]>`
     SELECT backend_type AS type FROM pg_stat_activity WHERE pid = pg_backend_pid()`
   return own?.type === 'standalone backend'
+}
+
+/** The tables that have doubled since they were analyzed (PostgreSQL, `pg_class.relpages`). */
+async function findGrown(db: PrismaClient, minPages: number): Promise<string[]> {
+  const tables = await db.$queryRaw<{ name: string }[]>`
+    SELECT relname::text AS name FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+      AND pg_relation_size(oid) >= 2 * greatest(relpages, ${minPages}::int / 2) * current_setting('block_size')::bigint`
+  return tables.map(({ name }) => name)
 }
 
 /** The size of the write-ahead log since the last checkpoint. */

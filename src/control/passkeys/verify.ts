@@ -25,7 +25,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** Makes the function. It consumes the challenge before it verifies the signature. */
+/** Makes the function that verifies a sign-in. It consumes the challenge before it verifies the signature. */
 export function makeVerifyPasskey(needs: Needs): VerifyPasskey {
   const { passkeys, challenges, webauthn, onUnknownCredential, clock, log } = needs
   return async ({ credential, email }, ip) => {

@@ -9,11 +9,14 @@ import type { MigrationConnection } from '../migrations.ts'
 import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
 import { makePreparedStatements } from './prepared-statements.ts'
 
+/** ANALYZE reads 300 rows of a table for each unit of this, and other statements wait meanwhile. */
+const STATISTICS = { default_statistics_target: '10' }
+
 /**
  * Postgres fills its buffers with zeros when it starts. By default they have 128 MB, all of which then count as memory
  * of this process. Pages that do not fit are read from files that the operating system caches.
  */
-const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB']
+const START_PARAMETERS = [...PGlite.defaultStartParams, ...toOptions({ shared_buffers: '32MB', ...STATISTICS })]
 
 /**
  * Opens the data directory, and creates it when there is none. A file beside it exists while it is being created. When
@@ -41,6 +44,10 @@ export async function openMemory(): Promise<PGlite> {
 
 function cannot(what: string, cause: unknown): DatabaseOpenError {
   return new DatabaseOpenError(`Cannot ${what}: ${String(cause)}. Check SVC_DATABASE_URL.`, { cause })
+}
+
+function toOptions(parameters: Readonly<Record<string, string>>): string[] {
+  return Object.entries(parameters).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
 /** A connection for migrating an open PGlite. */
