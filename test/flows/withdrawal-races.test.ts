@@ -7,7 +7,7 @@ import type { TestPostgres } from '../support/postgres.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { lockRows } from '../support/table-lock.ts'
+import { lockNewestRow } from '../support/table-lock.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const persons = people()
@@ -31,7 +31,7 @@ const status = async (cookie: string) => (await service.fetch('/device', { heade
 
 /** Runs `second` while `first`, which has locked its invitation, waits for its login; returns the answer of `first`. */
 async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>): Promise<T> {
-  const release = await lockRows(url, 'device_logins')
+  const release = await lockNewestRow(url, 'device_logins')
   let other: Promise<unknown> | undefined
   const answer = first()
   try {

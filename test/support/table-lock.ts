@@ -35,11 +35,11 @@ export async function lockTable(
   }
 }
 
-/** Locks the rows that a table has now, so that writers of them wait; resolves with the function that releases them. */
-export async function lockRows(url: Secret, table: string): Promise<() => Promise<void>> {
+/** Locks the newest row of a table, so that writers of it wait; resolves with the function that releases it. */
+export async function lockNewestRow(url: Secret, table: string): Promise<() => Promise<void>> {
   const client = new pg.Client(url.reveal())
   await client.connect()
-  await client.query(`BEGIN; SELECT FROM ${table} FOR UPDATE`)
+  await client.query(`BEGIN; SELECT FROM ${table} ORDER BY id DESC LIMIT 1 FOR UPDATE`)
   return async () => {
     await client.query('ROLLBACK')
     await client.end()
