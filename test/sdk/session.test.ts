@@ -125,7 +125,7 @@ describe('a file store', () => {
     await fileTokenStore(file).save(await service.signIn(team.next()))
     service.clock.advance({ seconds: 901 })
     const before = refreshes()
-    const sdk = new URL('../../generated/sdk', import.meta.url)
+    const sdk = new URL('../../generated/sdk/', import.meta.url)
     const script = `
       import { createClient, unwrap } from '${new URL('index.js', sdk)}'
       import { fileTokenStore } from '${new URL('node.js', sdk)}'
