@@ -1,9 +1,9 @@
 /**
  * Things that are added and removed with each request, such as the requests that are running.
  *
- * A `Set` or a `Map` does the same, but costs a busy process up to a tenth of its CPU time: V8 gives it a new table after
- * some removals, and the old table still refers to what it held. Once an old table has reached the old generation, V8
- * keeps all later tables, with whole requests in them, until the next full garbage collection.
+ * A `Set` or a `Map` does the same, but costs a busy process up to a tenth of its CPU time: V8 gives it a new table
+ * after some removals, and the old table still refers to what it held. Once an old table has reached the old
+ * generation, V8 keeps all later tables, with whole requests in them, until the next full garbage collection.
  */
 export class SlotList<Item extends object> {
   readonly #slots: (Item | null)[] = []

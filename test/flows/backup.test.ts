@@ -90,15 +90,17 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     expect(runBlock('backup')).toContain('The database is backed up in')
   })
 
-  it.each<[string, (data: string) => void]>([
-    ['a byte was changed', (data) => appendFileSync(path.join(data, 'PG_VERSION'), '0')],
-    ['a file is missing', (data) => rmSync(path.join(data, 'global/pg_control'))],
-  ])('is not restored when %s', (_, damage) => {
+  const DAMAGED = /The file data\/\S+ of the backup is missing or damaged/
+  it.each<[string, RegExp, (backup: string) => void]>([
+    ['a byte was changed', DAMAGED, (backup) => appendFileSync(path.join(backup, 'data/PG_VERSION'), '0')],
+    ['a file is missing', DAMAGED, (backup) => rmSync(path.join(backup, 'data/global/pg_control'))],
+    ['it has no checksums', /write them: cd '.+' && find data/, (backup) => rmSync(path.join(backup, 'SHA256SUMS'))],
+  ])('is not restored when %s', (_, message, damage) => {
     const backup = path.join(folder.path, 'svc/2026-11-22')
     const whole = path.join(folder.path, 'whole')
     cpSync(backup, whole, { recursive: true })
-    damage(path.join(backup, 'data'))
-    expect(() => runBlock('restore')).toThrow(/The file data\/\S+ of the backup is missing or damaged/)
+    damage(backup)
+    expect(() => runBlock('restore')).toThrow(message)
     rmSync(backup, { recursive: true })
     renameSync(whole, backup)
   })

@@ -5,19 +5,19 @@ import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
 /** In the format of `sha256sum`, so that a backup can be checked without this service. */
-const FILE = 'SHA256SUMS'
+export const SUMS_FILE = 'SHA256SUMS'
 
 /** Writes the checksums of all files of a backup into it. */
 export async function writeSums(backup: string): Promise<void> {
   const lines = [...(await sumsOf(backup))].map(([file, sum]) => `${sum}  ${file}\n`)
-  await writeFile(join(backup, FILE), lines.join(''), { mode: 0o600 })
+  await writeFile(join(backup, SUMS_FILE), lines.join(''), { mode: 0o600 })
 }
 
 /** The first file that is missing, damaged or not part of the backup; null when the backup is whole. */
 export async function findDamagedFile(backup: string): Promise<string | null> {
-  const text = await readFile(join(backup, FILE), 'utf8').catch(() => '')
+  const text = await readFile(join(backup, SUMS_FILE), 'utf8')
   const expected = new Map([...text.matchAll(/^([0-9a-f]{64}) {2}(.+)$/gm)].map(([, sum, file = '']) => [file, sum]))
-  if (expected.size === 0) return FILE
+  if (expected.size === 0) return SUMS_FILE
   const found = await sumsOf(backup)
   const files = [...expected.keys(), ...found.keys()]
   return files.find((file) => expected.get(file) !== found.get(file)) ?? null
@@ -29,7 +29,7 @@ async function sumsOf(backup: string): Promise<Map<string, string>> {
   const sums = new Map<string, string>()
   for (const path of paths.toSorted()) {
     const file = relative(backup, path)
-    if (file !== FILE) sums.set(file, await sumOf(path))
+    if (file !== SUMS_FILE) sums.set(file, await sumOf(path))
   }
   return sums
 }

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { makePrivateDirectory } from '../../private-files.ts'
-import { findDamagedFile, writeSums } from './backup-sums.ts'
+import { findDamagedFile, SUMS_FILE, writeSums } from './backup-sums.ts'
 import { lockDataDirectory, requireOwner } from './lock.ts'
 
 /** An embedded database cannot be backed up or restored. The message says what to do. */
@@ -62,9 +62,7 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   await makePrivateDirectory(directory)
   const unlock = lockDataDirectory(directory)
   try {
-    const damaged = await findDamagedFile(backup)
-    if (damaged !== null)
-      throw new BackupError(`The file ${damaged} of the backup is missing or damaged. Use another backup.`)
+    await requireWhole(backup)
     const copy = join(directory, 'data.restored')
     await copyAndCheck(dataOf(backup), copy)
     const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
@@ -74,6 +72,18 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   } finally {
     unlock()
   }
+}
+
+async function requireWhole(backup: string): Promise<void> {
+  if (!existsSync(join(backup, SUMS_FILE))) {
+    throw new BackupError(
+      `${backup} has no checksums: it is not complete, or an earlier version wrote it. If you trust it, write them: ` +
+        `cd '${backup}' && find data -type f -exec sha256sum {} + > ${SUMS_FILE}`,
+    )
+  }
+  const damaged = await findDamagedFile(backup)
+  if (damaged === null) return
+  throw new BackupError(`The file ${damaged} of the backup is missing or damaged. Use another backup.`)
 }
 
 /** Copies a database, and opens the copy. When one of both fails, the copy is removed. */
