@@ -1,7 +1,7 @@
-import type { CommandTable } from './command-line.ts'
+import { inGroup } from './command-line.ts'
 
 /** The commands of people that are for admins of a team only. */
-export const adminCommands: CommandTable = {
+export const adminCommands = inGroup('For admins of a team:', {
   'service-accounts': async () => (await import('./commands/service-accounts.ts')).makeServiceAccounts,
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
@@ -9,4 +9,4 @@ export const adminCommands: CommandTable = {
   backends: async () => (await import('./commands/backends.ts')).makeBackends,
   directory: async () => (await import('./commands/directory.ts')).makeDirectory,
   audit: async () => (await import('./commands/audit.ts')).makeAudit,
-}
+})

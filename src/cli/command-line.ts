@@ -25,6 +25,18 @@ export type MakeCommand = (cli: Cli) => Command
 /** The commands by name. Each is loaded when it is needed, so that `svc token` starts as fast as it can. */
 export type CommandTable = Readonly<Record<string, () => Promise<MakeCommand>>>
 
+/** Shows the commands of a table below a heading of the help. */
+export function inGroup(heading: string, table: CommandTable): CommandTable {
+  const grouped = Object.entries(table).map(([name, load]) => {
+    const loadGrouped = async (): Promise<MakeCommand> => {
+      const make = await load()
+      return (cli) => make(cli).helpGroup(heading)
+    }
+    return [name, loadGrouped] as const
+  })
+  return Object.fromEntries(grouped)
+}
+
 /** What the command line is started with. */
 export type Invocation = Streams & { readonly args: readonly string[]; readonly environment: Environment }
 

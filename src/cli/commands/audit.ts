@@ -22,7 +22,6 @@ const MAX_PAGE = 500
 export const makeAudit: MakeCommand = (cli) =>
   withTeamOptions(new Command('audit'))
     .description('Show who changed what in a team, newest first.')
-    .helpGroup('For admins of a team:')
     .option('--by <who>', 'only changes by this email address, or by the directory file: file', toActor)
     .option(
       '--action <action>',

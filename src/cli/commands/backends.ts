@@ -22,7 +22,6 @@ const NAME = 'the name of the backend in the team, such as vendor, or its whole 
 export const makeBackends: MakeCommand = (cli) =>
   withTeamOptions(new Command('backends'))
     .description('List the servers that serve the models of a team.')
-    .helpGroup('For admins of a team:')
     .action((_options: object, command: Command) => listBackends(cli, command.optsWithGlobals<TeamOptions>()))
     .addCommand(
       new Command('add')

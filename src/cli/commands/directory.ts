@@ -16,7 +16,6 @@ const FILE = 'the file, in YAML or JSON; - reads standard input'
 export const makeDirectory: MakeCommand = (cli) =>
   new Command('directory')
     .description('Change the members, models and default models of teams together, with a file.')
-    .helpGroup('For admins of a team:')
     .addCommand(
       new Command('plan')
         .description('Show what applying a file would change. Changes nothing.')

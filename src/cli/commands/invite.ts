@@ -10,7 +10,6 @@ type Options = TeamOptions & { readonly role?: Role }
 export const makeInvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('invite'))
     .description('Invite a person to a team.')
-    .helpGroup('For admins of a team:')
     .argument('<email>', 'the email address that may sign in')
     .addOption(new Option('--role <role>', 'what they may do').choices(['member', 'admin']).default('member'))
     .action((email: string, _options: object, command: Command) =>

@@ -13,7 +13,6 @@ type Member = components['schemas']['TeamMember']
 export const makeMembers: MakeCommand = (cli) =>
   withTeamOptions(new Command('members'))
     .description('List who may sign in to a team.')
-    .helpGroup('For admins of a team:')
     .action((_options: object, command: Command) => listMembers(cli, command.optsWithGlobals<TeamOptions>()))
     .addCommand(
       new Command('role')

@@ -12,7 +12,6 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 export const makeServiceAccounts: MakeCommand = (cli) =>
   withTeamOptions(new Command('service-accounts'))
     .description('List the service accounts of a team: accounts for programs that belong to no person.')
-    .helpGroup('For admins of a team:')
     .action((_options: object, command: Command) => listAccounts(cli, command.optsWithGlobals<TeamOptions>()))
     .addCommand(
       new Command('create')

@@ -10,7 +10,6 @@ import { CommandError } from '../failures.ts'
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
     .description('Withdraw an invitation, which signs the person out everywhere.')
-    .helpGroup('For admins of a team:')
     .argument('<email>', 'the invited email address')
     .action((email: string, _options: object, command: Command) =>
       uninvite(cli, email, command.optsWithGlobals<TeamOptions>()),

@@ -4,19 +4,18 @@
  */
 import { Command } from 'commander'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import type { CommandTable, MakeCommand } from '../command-line.ts'
+import { inGroup } from '../command-line.ts'
+import type { MakeCommand } from '../command-line.ts'
 import { toCommandError } from '../failures.ts'
 
 const makeServe: MakeCommand = () =>
   new Command('serve')
-    .helpGroup('For operators:')
     .description('Start the service, with the roles of SVC_ROLE. It serves until it is interrupted.')
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
     .action((options: { force: boolean }) => run(async () => (await import('./serve.ts')).runService(options)))
 
 const makeDemo: MakeCommand = () =>
   new Command('demo')
-    .helpGroup('For operators:')
     .description('Start the service with an echo engine, show a login and calls step by step, and keep serving.')
     .option('--once', 'end after these steps', false)
     .action(({ once }: { once: boolean }) =>
@@ -28,24 +27,19 @@ const makeDemo: MakeCommand = () =>
 
 const makeMigrate: MakeCommand = () =>
   new Command('migrate')
-    .helpGroup('For operators:')
     .description('Apply the pending migrations to the database of SVC_DATABASE_URL.')
     .action(() => run(async () => (await import('./migrate.ts')).migrateDatabase()))
 
 const makePrices: MakeCommand = () =>
-  new Command('prices')
-    .helpGroup('For operators:')
-    .description('Update the prices of models.')
-    .addCommand(
-      new Command('update')
-        .description('Check a price list of models.dev or LiteLLM, and replace SVC_PRICES_FILE by it.')
-        .argument('<file>', 'the downloaded list')
-        .action((file: string) => run(async () => (await import('./prices.ts')).updatePrices(file))),
-    )
+  new Command('prices').description('Update the prices of models.').addCommand(
+    new Command('update')
+      .description('Check a price list of models.dev or LiteLLM, and replace SVC_PRICES_FILE by it.')
+      .argument('<file>', 'the downloaded list')
+      .action((file: string) => run(async () => (await import('./prices.ts')).updatePrices(file))),
+  )
 
 const makeReload: MakeCommand = () =>
   new Command('reload')
-    .helpGroup('For operators:')
     .description(
       'Make the running service apply its directory file and its price file again, and say what has changed.',
     )
@@ -54,20 +48,18 @@ const makeReload: MakeCommand = () =>
 
 const makeBackup: MakeCommand = () =>
   new Command('backup')
-    .helpGroup('For operators:')
     .description('Copy the embedded database into a new directory. The service may run meanwhile.')
     .argument('<dir>', 'the new directory')
     .action((directory: string) => run(async () => (await import('./backup.ts')).backUp(directory)))
 
 const makeRestore: MakeCommand = () =>
   new Command('restore')
-    .helpGroup('For operators:')
     .description('Replace the embedded database by a backup. The service must be stopped.')
     .argument('<dir>', 'the directory of the backup')
     .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 
 /** The commands of operators, in the order of the help. */
-export const operatorCommands: CommandTable = {
+export const operatorCommands = inGroup('For operators:', {
   serve: async () => makeServe,
   demo: async () => makeDemo,
   reload: async () => makeReload,
@@ -75,7 +67,7 @@ export const operatorCommands: CommandTable = {
   restore: async () => makeRestore,
   migrate: async () => makeMigrate,
   prices: async () => makePrices,
-}
+})
 
 function print(text: string): void {
   process.stdout.write(text)
