@@ -3,7 +3,7 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
-import { endSessions } from '../tokens/store.ts'
+import { endSessions } from '../tokens/end-sessions.ts'
 import { chooseDeviceName, readUserAgentName } from './device-name.ts'
 
 /** A signed-in device or browser, and how it was approved. */

@@ -4,7 +4,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import type { TimePlace } from '../paging.ts'
-import { endSessions } from '../tokens/store.ts'
+import { endSessions } from '../tokens/end-sessions.ts'
 
 /** A device or browser of a member. */
 export type TeamDevice = {

@@ -3,9 +3,10 @@ import { newRowId } from '../../kernel/identifier.ts'
 import { newSalt } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
+import type { DeviceSession } from './rows.ts'
 import { absoluteEnd, idleEnd } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
-import type { DeviceSession, DeviceSessionStore } from './store.ts'
+import type { DeviceSessionStore } from './store.ts'
 
 /** What a device signs in with: an approved login, or a passkey. */
 export type SignIn = {
