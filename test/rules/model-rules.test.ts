@@ -11,7 +11,7 @@ import {
 } from '../../src/gateway/models/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
-import { serveEntry } from '../support/gateway.ts'
+import { serveEntry } from '../support/served-models.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
