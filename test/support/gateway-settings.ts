@@ -18,12 +18,7 @@ type Given = {
 }
 
 /** The settings of a gateway with these backends and without limits. */
-export function gatewaySettings({
-  upstreams,
-  engine,
-  idleTimeoutMs,
-  tracedBackends,
-}: Given): GatewayNeeds['settings'] {
+export function gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends }: Given): GatewayNeeds['settings'] {
   return {
     baseUrl: BASE_URL,
     gatewayUrl: BASE_URL,

@@ -105,7 +105,13 @@ export async function startGateway({
     log,
   })
   const { app } = makeApp(
-    { ...settings, role: 'all', verification: { controlPlaneUrl: settings.baseUrl }, trustProxy: undefined, mail: null },
+    {
+      ...settings,
+      role: 'all',
+      verification: { controlPlaneUrl: settings.baseUrl },
+      trustProxy: undefined,
+      mail: null,
+    },
     {
       roles: [gateway.routes],
       contract,
