@@ -72,7 +72,7 @@ export const object = <Shape extends z.ZodRawShape>(shape: Shape) => {
 }
 export const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
 
-/** One item or a list of at least one; gives a list. Mistakes have their place inside of it. */
+/** One item or a list of at least one; gives a list. A mistake has its path inside of it. */
 export const oneOrList = <Item extends z.ZodType>(item: Item) =>
   z.unknown().transform((given, context): z.output<Item>[] => {
     const read = Array.isArray(given) ? list(item).min(1, 'must not be empty').safeParse(given) : item.safeParse(given)

@@ -16,7 +16,7 @@ type LimitRow = Omit<SpendingLimit, 'amountNanoUsd' | 'period' | 'subject'> & {
 }
 
 type SumRow = {
-  /** The place of the span among those that were asked; null for a row that names a saved batch. */
+  /** The index of the span among those that were asked; null for a row that names a saved batch. */
   readonly at: number | null
   /** Of a saved batch: its id. */
   readonly accountId: string

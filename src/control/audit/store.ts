@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
-import type { AuditPlace, AuditRow } from './rules.ts'
+import type { AuditCursor, AuditRow } from './rules.ts'
 
 /** Which events of a team to find. */
 export type AuditQuery = {
@@ -12,8 +12,8 @@ export type AuditQuery = {
   readonly from: Date | null
   /** Exclusive. */
   readonly to: Date | null
-  /** Only events before this place. */
-  readonly before: AuditPlace | null
+  /** Only events before this one. */
+  readonly before: AuditCursor | null
   readonly limit: number
 }
 

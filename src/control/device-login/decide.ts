@@ -5,11 +5,12 @@ import type { Sql } from '../../database/sql.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 import type { FoundLogin } from './rows.ts'
 
 /** Who decides a login, and how. `sessionId` is null when the email's link alone decides. */
 export type Decision = {
-  readonly via: 'mail' | 'session' | 'user_code'
+  readonly via: Exclude<ApprovedVia, 'passkey'>
   readonly sessionId: string | null
   readonly ip: string
 }

@@ -124,7 +124,7 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
 }
 
 /**
- * Finds the oldest rows by the index of the column. They are deleted by their place in the table (ctid): by id, the
+ * Finds the oldest rows by the index of the column. They are deleted by their position in the table (ctid): by id, the
  * database may choose to read the whole table. Rows that others have locked are left for the next round.
  */
 function oldest(table: string, column: string, before: Date, limit: number): Prisma.Sql {
@@ -161,21 +161,21 @@ function makeDeviceSweeper(db: PrismaClient, column: string, days: number): Tabl
   }
 }
 
-type Place = { readonly expiresAt: Date; readonly id: string }
+type Position = { readonly expiresAt: Date; readonly id: string }
 
-const FIRST: Place = { expiresAt: new Date(0), id: NIL_UUID }
+const FIRST: Position = { expiresAt: new Date(0), id: NIL_UUID }
 
 /**
- * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is looked
- * at once: the sweeper continues behind the last one, or at the first one that was locked.
+ * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is read
+ * once: the sweeper continues behind the last one, or at the first one that was locked.
  */
 function makeLoginSweeper(db: PrismaClient, days: number): Table {
   let after = FIRST
-  let retryAfter: Place | null = null
+  let retryAfter: Position | null = null
   return {
     table: 'device_logins',
     async deleteBatch(ago, limit) {
-      const [page] = await db.$queryRaw<{ last: Place | null; size: number; due: number; count: number }[]>`
+      const [page] = await db.$queryRaw<{ last: Position | null; size: number; due: number; count: number }[]>`
         WITH page AS (
             SELECT id, expires_at FROM device_logins
             WHERE (expires_at, id) > (${after.expiresAt}::timestamptz, ${after.id}::uuid) AND expires_at <= ${ago(days)}

@@ -14,7 +14,7 @@ export type NewSignInLink = {
   readonly accountId: string
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** The address that asked for it. */
+  /** The IP address that asked for it. */
   readonly ip: string
 }
 

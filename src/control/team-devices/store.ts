@@ -3,7 +3,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
-import type { TimePlace } from '../paging.ts'
+import type { TimeCursor } from '../paging.ts'
 import { endSessions } from '../tokens/end-sessions.ts'
 
 /** A device or browser of a member. */
@@ -27,7 +27,7 @@ export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 export function makeTeamDeviceStore(db: PrismaClient) {
   return {
     /** The signed-in devices and browsers of a team, the last seen first. */
-    async list(teamId: string, before: TimePlace | null, limit: number, now: Date): Promise<TeamDevice[]> {
+    async list(teamId: string, before: TimeCursor | null, limit: number, now: Date): Promise<TeamDevice[]> {
       const behind = before ? Prisma.sql`WHERE ("lastSeenAt", id) < (${before.at}, ${before.id}::uuid)` : Prisma.empty
       const rows = await db.$queryRaw<Row[]>`
         SELECT kind, id::text, email, "deviceName", "userAgent", "firstSeenAt", "lastSeenAt", "lastIp" FROM (

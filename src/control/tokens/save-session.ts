@@ -6,6 +6,7 @@ import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { SESSION_COLUMNS, withPeople } from './rows.ts'
 import type { SessionRow } from './rows.ts'
+import type { ApprovedVia } from './rules.ts'
 
 export type NewDeviceSession = {
   readonly id: string
@@ -37,7 +38,7 @@ export type SavedRow = SessionRow & {
 export async function saveSession(
   tx: Prisma.TransactionClient,
   session: NewDeviceSession,
-  approvedVia: string,
+  approvedVia: ApprovedVia,
   browser: SignedInBrowser | null,
 ): Promise<SavedRow | null> {
   const { id, loginId, deviceId, createdAt, lastIp: ip } = session

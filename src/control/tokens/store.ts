@@ -7,6 +7,7 @@ import type { RevokeReason } from './end-sessions.ts'
 import { SESSION_COLUMNS, toSession, withPeople } from './rows.ts'
 import type { DeviceSession, SessionRow } from './rows.ts'
 import { pickReplaced } from './rules.ts'
+import type { ApprovedVia } from './rules.ts'
 import { saveSession } from './save-session.ts'
 import type { NewDeviceSession, SavedRow } from './save-session.ts'
 
@@ -42,7 +43,7 @@ export function makeDeviceSessionStore(db: PrismaClient) {
      */
     async open(
       session: NewDeviceSession,
-      approvedVia: string,
+      approvedVia: ApprovedVia,
       browser: SignedInBrowser | null,
     ): Promise<
       { session: DeviceSession; isNew: boolean; tookNotice: boolean; replaced: string[] } | 'not_invited' | 'expired'
