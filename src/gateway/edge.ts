@@ -9,7 +9,7 @@ import type { OpenRateLimit } from '../http/rate-limit.ts'
 import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
 import { parseBody } from './calls/request/parse-body.ts'
-import { limitAddresses, limitCallers } from './limits/requests.ts'
+import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
   readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
@@ -35,7 +35,7 @@ export function makeEdge({
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
-  const addresses = openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })
+  const addresses = openRateLimit('calls', toAddressRate(settings.callLimits))
   const callers = openRateLimit('calls-of-caller', { points: accountRequestsPerMinute, seconds: 60 })
   return {
     contract: own,
