@@ -1,5 +1,5 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import type { SessionCursor, StoredEvent } from './rules.ts'
@@ -43,11 +43,11 @@ export function makeAgentSessionStore(db: PrismaClient) {
     /** The sessions of a team, the most recently active first. */
     async list({ team, account, before, limit }: Query, now: Date): Promise<ListedSession[]> {
       const ofAccount =
-        account === null ? Prisma.empty : Prisma.sql`AND coalesce(session.service_account, person.email) = ${account}`
+        account === null ? NO_SQL : sql`AND coalesce(session.service_account, person.email) = ${account}`
       const behind =
         before === null
-          ? Prisma.empty
-          : Prisma.sql`AND (session.last_active_at, session.account_id, session.session_id)
+          ? NO_SQL
+          : sql`AND (session.last_active_at, session.account_id, session.session_id)
               < (${before.lastActiveAt}, ${before.accountId}::uuid, ${before.sessionId})`
       const hourAgo = new Date(now.getTime() - HOUR_MS)
       return db.$queryRaw<ListedSession[]>`

@@ -1,5 +1,5 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { sql } from '../../database/sql.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
@@ -114,7 +114,7 @@ type SignInStep = {
  * account may depend on a device session; the new one then depends on it too, because it is the same browser.
  */
 export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
-  if (!browser) return sql``
+  if (!browser) return NO_SQL
   const { session, replaces } = browser
   const subjects = sql`
     SELECT replaced.id, account_id, team_id

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 
@@ -127,9 +128,9 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
  * Finds the oldest rows by the index of the column. They are deleted by their position in the table (ctid): by id, the
  * database may choose to read the whole table. Rows that others have locked are left for the next round.
  */
-function oldest(table: string, column: string, before: Date, limit: number): Prisma.Sql {
-  const [name, time] = [Prisma.raw(table), Prisma.raw(column)]
-  return Prisma.sql`ARRAY(
+function oldest(table: string, column: string, before: Date, limit: number): Sql {
+  const [name, time] = [rawSql(table), rawSql(column)]
+  return sql`ARRAY(
     SELECT ctid FROM ${name} WHERE ${time} <= ${before} ORDER BY ${time} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED)`
 }
 
@@ -139,7 +140,7 @@ function makeTimeSweeper(db: PrismaClient, table: string, column: string, days: 
     table,
     async deleteBatch(ago, limit) {
       const rows = oldest(table, column, ago(days), limit)
-      const count = await db.$executeRaw`DELETE FROM ${Prisma.raw(table)} WHERE ctid = ANY (${rows})`
+      const count = await db.$executeRaw`DELETE FROM ${rawSql(table)} WHERE ctid = ANY (${rows})`
       return { count, isLast: count < limit }
     },
   }
@@ -202,7 +203,7 @@ function makeLoginSweeper(db: PrismaClient, days: number): Table {
  * batch is old. So the time needs no index, which would slow down every call.
  */
 function makeEventSweeper(db: PrismaClient, table: string, days: number): Table {
-  const name = Prisma.raw(table)
+  const name = rawSql(table)
   let after = 0n
   return {
     table,

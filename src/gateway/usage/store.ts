@@ -1,5 +1,6 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { joinSql, rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { COUNTERS, KEYS, NO_KEY, sumByDay } from './days.ts'
@@ -79,7 +80,7 @@ const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
   { name: 'unpriced_calls', type: 'int', of: ({ unpricedCalls }) => unpricedCalls },
 ]
 
-const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
+const ADDED = rawSql(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
 export function makeCallEventStore(db: PrismaClient) {
@@ -142,8 +143,8 @@ function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
   return sessionKind === 'device' ? sessionId : null
 }
 
-function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
-  return Prisma.raw(columns.map(({ name }) => name).join(', '))
+function namesOf(columns: readonly { readonly name: string }[]): Sql {
+  return rawSql(columns.map(({ name }) => name).join(', '))
 }
 
 /**
@@ -151,10 +152,8 @@ function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
  * builds it, costs several times as much. In the list of a SELECT, `unnest` is a fourth faster than behind FROM, where
  * Postgres stores each column before it makes the rows.
  */
-function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
-  return Prisma.join(
-    columns.map(({ type, of }) => Prisma.sql`unnest(${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[])`),
-  )
+function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Sql {
+  return joinSql(columns.map(({ type, of }) => sql`unnest(${arrayOf(rows.map(of))}::text::${rawSql(type)}[])`))
 }
 
 /**
