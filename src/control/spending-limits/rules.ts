@@ -1,6 +1,6 @@
 /**
- * When 80 % or 100 % of a spending limit are used, the admins of the team get an email, and so does the member whose
- * calls a limit of each member counts: once for each limit, period and percentage.
+ * When 80 % or 100 % of a spending limit are used, the admins of the team get an email: once for each limit, period and
+ * percentage. A limit of each member is judged for each of them by itself, and the email names the member.
  */
 import type { CountedLimit } from '../../spending/rules.ts'
 
