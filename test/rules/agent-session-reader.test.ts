@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openSessionReader } from '../../src/control/agent-sessions/reader.ts'
 import type { Follower } from '../../src/control/agent-sessions/reader.ts'
 import type { StoredEvent } from '../../src/control/agent-sessions/rules.ts'
-import type { Place } from '../../src/control/agent-sessions/store.ts'
+import type { SessionPosition } from '../../src/control/agent-sessions/store.ts'
 import type { OnNotice } from '../../src/database/client.ts'
 import { sessionKeyOf } from '../../src/kernel/agent-session.ts'
 
@@ -16,7 +16,7 @@ function setUp() {
   const state = { fault: null as Error | null, isConnected: true, failures: 0, checks: 0 }
   let notify: OnNotice = () => undefined
   const reader = openSessionReader({
-    async findEvents(places: readonly Place[], limit) {
+    async findEvents(places: readonly SessionPosition[], limit) {
       queries.push(places.map(({ sessionId, after }) => `${sessionId}>${after}`))
       if (state.fault) throw state.fault
       return places.map(({ sessionId, after }) =>

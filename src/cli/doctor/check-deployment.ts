@@ -93,7 +93,8 @@ function checkBackends(backends: readonly Backend[]): Finding[] {
 /** What is wrong with a backend, and what to do; null when no fault is known. */
 function faultOf({ state, breaker, lastError }: Backend): string | null {
   const last = lastError ? ` Its last error was ${lastError.result}, at ${lastError.at}.` : ''
-  if (state === 'not_configured') return 'is not called, because the gateway has no credential for it. Set it there.'
+  if (state === 'not_configured')
+    return 'is not called, because the gateway has no credential for it, or does not allow its host. Its log says which.'
   if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
   if (breaker === 'closed') return null
   return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
