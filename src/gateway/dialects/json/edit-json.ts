@@ -88,13 +88,18 @@ export function setMembers(
 type Edit = { readonly range: ByteRange; readonly text: string }
 
 function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  const out: Buffer[] = []
+  let length = bytes.length
+  for (const { range, text } of edits) length += Buffer.byteLength(text) - (range.end - range.start)
+  const out = Buffer.allocUnsafe(length)
   let from = 0
+  let at = 0
   for (const { range, text } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
-    out.push(bytes.subarray(from, range.start), Buffer.from(text))
+    at += bytes.copy(out, at, from, range.start)
+    at += out.write(text, at)
     from = range.end
   }
-  return Buffer.concat([...out, bytes.subarray(from)])
+  bytes.copy(out, at, from)
+  return out
 }
 
 /** Upper case first, because readers that ignore case treat U+017F as `s` and U+212A as `k`. */
