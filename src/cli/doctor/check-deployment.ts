@@ -94,7 +94,7 @@ function checkBackends(backends: readonly Backend[]): Finding[] {
 function faultOf({ state, breaker, lastError }: Backend): string | null {
   const last = lastError ? ` Its last error was ${lastError.result}, at ${lastError.at}.` : ''
   if (state === 'not_configured')
-    return 'is not called, because the gateway has no credential for it, or does not allow its host. Its log says which.'
+    return 'is not called, because the gateway has no credential for it, or does not allow its host. See its log.'
   if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
   if (breaker === 'closed') return null
   return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`

@@ -72,7 +72,7 @@ export function makeSessionStreams(needs: Needs): SessionStreams {
   return {
     open(res, wanted) {
       const { accountId } = wanted.access
-      // The caller left while its access was checked. Its answer emits no further `close`, which would remove the stream.
+      // The caller left while its access was checked. Its answer emits no further `close` to remove the stream.
       if (res.destroyed || res.closed) return
       if (isStopping) throw new ApiError('service_unavailable', { message: 'This process is stopping. Connect again.' })
       if ((counts.get(accountId) ?? 0) >= MAX_STREAMS_OF_ACCOUNT) throw tooMany()
