@@ -214,18 +214,28 @@ describe('streamAgentSession', () => {
 
     it('does not count callers that left before their stream began', async () => {
       const { accessToken: token } = await service.signIn(persons.next())
-      await Promise.all(Array.from({ length: 33 }, () => askAndLeave(token)))
+      // An embedded database answers no other statement during a transaction, so all of them leave before their access is
+      // known.
+      await service.database.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT 1`
+        await Promise.all(Array.from({ length: 33 }, () => askAndLeave(token)))
+      })
       await using followed = readFollowed(await follow('run', { headers: { authorization: `Bearer ${token}` } }))
       expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
     })
   })
 })
 
-/** Asks for a stream and closes the connection at once, while the service still checks the caller's access. */
+/** Asks for a stream and ends the connection at once, while the service still checks the caller's access. */
 async function askAndLeave(token: string): Promise<void> {
-  const socket = connect(service.port, '127.0.0.1')
-  const head = `GET /v1/sessions/run/stream?team=%40acme%2Fcore HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}`
-  socket.write(`${head}\r\n\r\n`, () => socket.destroy())
+  const head = [
+    'GET /v1/sessions/run/stream?team=%40acme%2Fcore HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${token}`,
+  ]
+  const socket = connect(service.port, '127.0.0.1').resume()
+  socket.end(`${head.join('\r\n')}\r\n\r\n`)
+  // The service has closed its side too.
   await once(socket, 'close')
 }
 
