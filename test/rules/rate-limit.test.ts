@@ -42,10 +42,10 @@ describe('a rate limit', () => {
     const logins = open('named', { points: 1, seconds: 60, what: 'logins from your network' })
     const mails = combineLimits([logins, limitOf(5)], 'emails to this address')
     await logins.take('key')
-    const messages = [logins, mails].map((limit) => limit.take('key').catch((error: Error) => error.message))
+    const messages = [logins, mails].map((limit) => limit.take('key').catch((error: unknown) => String(error)))
     expect(await Promise.all(messages)).toEqual([
-      'Too many logins from your network. Wait for the seconds in Retry-After.',
-      'Too many emails to this address. Wait for the seconds in Retry-After.',
+      'ApiError: Too many logins from your network. Wait for the seconds in Retry-After.',
+      'ApiError: Too many emails to this address. Wait for the seconds in Retry-After.',
     ])
   })
 
