@@ -18,8 +18,8 @@ class LeanPGlite extends PGlite {
 }
 
 /**
- * Lets V8 compile the parser so that it is never optimized. The parser is one function of 105 KB, which takes 600 MB for
- * a moment and about a second of CPU time to optimize, and statements are parsed once. V8 compiles a function of
+ * Lets V8 compile the parser so that it is never optimized. The parser is one function of 105 KB, which takes 600 MB
+ * for a moment and about a second of CPU time to optimize, and statements are parsed once. V8 compiles a function of
  * WebAssembly when it is called first, and decides then whether it may be optimized later.
  */
 function compileParser(pglite: PGlite): void {
