@@ -1,9 +1,9 @@
-import { createServer } from 'node:http'
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SlotList } from '../kernel/slot-list.ts'
 import type { MessageClasses } from '../http/message-classes.ts'
+import { createServer } from '../http/node-http.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { oneAtATime, stopParsingExcess } from './pipelining.ts'
 

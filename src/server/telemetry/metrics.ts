@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
 import type { Registry } from 'prom-client'
 import MetricsRegistry from 'prom-client/lib/registry.js'
+import { createServer } from '../../http/node-http.ts'
 import { makeCounter } from '../../http/telemetry/call-histograms.ts'
 import type { Logger } from '../../log.ts'
 import { listenOn } from '../listener.ts'
