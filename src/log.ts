@@ -17,11 +17,11 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
  */
 const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 
-/**
- * Lines are written together, because a write for each costs as much as a tenth of a model call. When the reader of
- * stdout does not keep up, at most 16 MB are kept, and further lines are dropped.
- */
-const BUFFER = { minLength: 12_288, periodicFlush: 100, maxLength: 16_777_216 } as const
+/** When the reader of stdout does not keep up, at most 16 MB are kept, and further lines are dropped. */
+const DESTINATION = { dest: 1, sync: false, minLength: 1, maxLength: 16_777_216 } as const
+
+/** Lines are written together, because a write for each costs as much as a tenth of a model call. */
+const CHUNK = { characters: 12_288, delayMs: 100 } as const
 
 /** How long the reader of stdout may take to accept the last lines. */
 const CLOSE_TIMEOUT_MS = 1000
@@ -39,14 +39,10 @@ export type Log = Logger & {
  * each line says which of several processes has written it.
  */
 export async function openLog(level: LogLevel, pid: number | null = null): Promise<Log> {
-  const { stdout } = process
-  const stream = stdout.isTTY
-    ? (await import('pino-pretty')).default({ destination: stdout, sync: true })
-    : pino.destination({ dest: 1, sync: false, ...BUFFER })
+  const { redacted, exact } = await openStreams()
   const options = { level, timestamp: makeTimestamp(), base: pid === null ? null : { pid } }
-  const hooks = { streamWrite: (line: string) => line.replace(SECRET_PATTERN, '[secret]') }
-  const log = pino({ ...options, hooks }, stream)
-  const unredacted = pino(options, stream)
+  const log = pino(options, redacted)
+  const unredacted = pino(options, exact)
   return {
     debug: (fields, event) => log.debug(fields, event),
     info: (fields, event) => log.info(fields, event),
@@ -58,6 +54,63 @@ export async function openLog(level: LogLevel, pid: number | null = null): Promi
       return Promise.race([flushed, sleep(CLOSE_TIMEOUT_MS, false)])
     },
   }
+}
+
+type LineStream = { write(line: string): void; flush?(onEnd: () => void): void }
+
+/** Opens stdout for lines without secrets, and for those whose secret is their purpose. Both keep their order. */
+async function openStreams(): Promise<{ redacted: LineStream; exact: LineStream }> {
+  const { stdout } = process
+  if (!stdout.isTTY) return collectLines(pino.destination(DESTINATION))
+  const exact = (await import('pino-pretty')).default({ destination: stdout, sync: true })
+  return { redacted: { write: (line) => void exact.write(redact(line)) }, exact }
+}
+
+type Destination = ReturnType<typeof pino.destination>
+
+/**
+ * Collects lines and writes many at once. The destination could collect them too, but it copies all that it has
+ * collected for each further line.
+ */
+function collectLines(destination: Destination): { redacted: LineStream; exact: LineStream } {
+  let lines: string[] = []
+  let characters = 0
+  let timer: NodeJS.Timeout | null = null
+  const writeCollected = () => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    if (lines.length === 0) return
+    destination.write(redact(lines.join('')))
+    lines = []
+    characters = 0
+  }
+  // Before pino's own listeners, which write out what the destination has.
+  process.prependListener('beforeExit', writeCollected)
+  process.prependListener('exit', writeCollected)
+  return {
+    redacted: {
+      write(line) {
+        lines.push(line)
+        characters += line.length
+        if (characters >= CHUNK.characters) writeCollected()
+        else timer ??= setTimeout(writeCollected, CHUNK.delayMs).unref()
+      },
+      flush(onEnd) {
+        writeCollected()
+        destination.flush(() => onEnd())
+      },
+    },
+    exact: {
+      write(line) {
+        writeCollected()
+        destination.write(line)
+      },
+    },
+  }
+}
+
+function redact(lines: string): string {
+  return lines.replace(SECRET_PATTERN, '[secret]')
 }
 
 /**

@@ -1,10 +1,12 @@
-import { isIP, isIPv6 } from 'node:net'
+import { isIP, isIPv4, isIPv6 } from 'node:net'
 
 /**
  * Reads the IP address of a text that may have a port, brackets (`[2001:db8::1]:443`) or a zone (`fe80::1%eth0`), which
  * are dropped. Null when there is no address: a header can contain any text, and the address is shown to people.
  */
 export function readIpAddress(text: string | undefined): string | null {
+  // Most texts are this, and it is read several times for every call.
+  if (text !== undefined && isIPv4(text)) return text
   const [, bracketed, beforePort] = /^\[([^\]]*)\](?::\d+)?$|^([^:]*):\d+$/.exec(text ?? '') ?? []
   const [address = ''] = (bracketed ?? beforePort ?? text ?? '').split('%')
   return isIP(address) ? address : null

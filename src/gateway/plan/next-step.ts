@@ -11,6 +11,8 @@ const MAX_ATTEMPTS = 3
  * reached, and are left out otherwise. The last attempt goes to one of them when no attempt before it reached anything.
  */
 export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Step | null {
+  const [only] = steps
+  if (steps.length === 1 && only) return tried.length === 0 ? only : null
   const sent = tried.filter(({ result }) => result !== 'refused')
   if (sent.length >= MAX_ATTEMPTS) return null
   const resultOf = (step: Step) => tried.find((one) => one.step === step)?.result

@@ -61,7 +61,7 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
       observeSeconds(durationMs / 1000, servedBy)
       if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
     }
-    for (const [label, tokens] of tokensByKind(usage)) if (tokens) countTokens(tokens, team, model, servedBy, label)
+    for (const [label, of] of TOKEN_KINDS) if (usage[of]) countTokens(usage[of], team, model, servedBy, label)
     if (costNanoUsd) countCost(costNanoUsd / 1e9, team, model, servedBy)
   }
 }
@@ -84,13 +84,11 @@ export function makeSpendingMetrics(registry: Registry): (refused: string) => vo
   return (refused) => count(1, refused)
 }
 
-function tokensByKind(usage: Usage): readonly (readonly [kind: string, tokens: number | null])[] {
-  return [
-    ['input', usage.inputTokens],
-    ['cache_read', usage.cacheReadTokens],
-    ['cache_write', usage.cacheWriteTokens],
-    ['cache_write_long', usage.cacheWriteLongTokens],
-    ['output', usage.outputTokens],
-    ['reasoning', usage.reasoningTokens],
-  ]
-}
+const TOKEN_KINDS = [
+  ['input', 'inputTokens'],
+  ['cache_read', 'cacheReadTokens'],
+  ['cache_write', 'cacheWriteTokens'],
+  ['cache_write_long', 'cacheWriteLongTokens'],
+  ['output', 'outputTokens'],
+  ['reasoning', 'reasoningTokens'],
+] as const satisfies readonly (readonly [label: string, of: keyof Usage])[]

@@ -61,16 +61,30 @@ export function makeHistogram(
   }
 }
 
-/** Keeps one series for each combination of label values. */
+type Series<T> = T & { readonly labels: readonly string[] }
+type Node<T> = { series: Series<T> | null; readonly next: Map<string, Node<T>> }
+
+/** Keeps one series for each combination of label values. A map for each label is faster than joining their values. */
 function openSeries<T extends object>(fresh: () => T) {
-  const known = new Map<string, T & { readonly labels: readonly string[] }>()
-  const seriesOf = (labels: readonly string[]) => {
-    const key = labels.join('\n')
-    const found = known.get(key)
-    if (found) return found
-    const series = { ...fresh(), labels }
-    known.set(key, series)
-    return series
+  const root: Node<T> = { series: null, next: new Map() }
+  const known: Series<T>[] = []
+
+  function addNode(node: Node<T>, label: string): Node<T> {
+    const added: Node<T> = { series: null, next: new Map() }
+    node.next.set(label, added)
+    return added
   }
-  return Object.assign(seriesOf, { all: () => [...known.values()] })
+
+  function addSeries(node: Node<T>, labels: readonly string[]): Series<T> {
+    node.series = { ...fresh(), labels }
+    known.push(node.series)
+    return node.series
+  }
+
+  const seriesOf = (labels: readonly string[]): Series<T> => {
+    let node = root
+    for (const label of labels) node = node.next.get(label) ?? addNode(node, label)
+    return node.series ?? addSeries(node, labels)
+  }
+  return Object.assign(seriesOf, { all: (): readonly Series<T>[] => known })
 }

@@ -22,12 +22,14 @@ export const normalizeContentType: RequestHandler = (req, _res, next) => {
  * last.
  */
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
-  const values = new Set<string | undefined>()
+  let first: string | undefined
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
-    if (name.length === 'content-type'.length && name.toLowerCase() === 'content-type') values.add(rawHeaders[at + 1])
+    if (name.length !== 'content-type'.length || name.toLowerCase() !== 'content-type') continue
+    first ??= rawHeaders[at + 1]
+    if (rawHeaders[at + 1] !== first) return true
   }
-  return values.size > 1
+  return false
 }
 
 /** One parameter of a media type (RFC 9110, section 5.6.6); a quoted value here has no escapes. */
@@ -40,6 +42,7 @@ const PARAMETER = /^\s*([\w.+-]+)=("[^"\\]*"|[\w.+/-]+)\s*$/
  * than was checked.
  */
 export function toKnownType(sent: string): string {
+  if (sent === JSON_TYPE) return sent
   const [type = '', ...parameters] = sent.toLowerCase().split(';')
   const isKnown = type.trim() === JSON_TYPE || type.trim() === FORM_TYPE
   return isKnown && areUtf8(parameters) ? type.trim() : UNREADABLE_TYPE

@@ -71,16 +71,19 @@ export function setMembers(
   scanned: TopLevel | null = scanTopLevel(bytes),
 ): Buffer | null {
   if (!scanned) return null
-  const wanted = Object.entries(values).filter(([, value]) => value !== undefined)
-  const edits = wanted.flatMap(([name, value]) => {
+  const edits: Edit[] = []
+  const inserted: string[] = []
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue
     const range = scanned.members.get(name)
-    return range ? [{ range, text: JSON.stringify(value) }] : []
-  })
-  const inserted = wanted.filter(([name]) => !scanned.members.has(name))
+    const text = JSON.stringify(value)
+    if (range) edits.push({ range, text })
+    else inserted.push(`${JSON.stringify(name)}:${text}`)
+  }
   if (inserted.length > 0) {
-    const added = inserted.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')
     const isEmpty = bytes[skipSpace(bytes, scanned.start)] === CLOSE_BRACE
-    edits.push({ range: { start: scanned.start, end: scanned.start }, text: isEmpty ? added : `${added},` })
+    const text = `${inserted.join(',')}${isEmpty ? '' : ','}`
+    edits.push({ range: { start: scanned.start, end: scanned.start }, text })
   }
   return applyEdits(bytes, edits)
 }
@@ -88,13 +91,18 @@ export function setMembers(
 type Edit = { readonly range: ByteRange; readonly text: string }
 
 function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
-  const out: Buffer[] = []
+  let length = bytes.length
+  for (const { range, text } of edits) length += Buffer.byteLength(text) - (range.end - range.start)
+  const out = Buffer.allocUnsafe(length)
   let from = 0
+  let at = 0
   for (const { range, text } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
-    out.push(bytes.subarray(from, range.start), Buffer.from(text))
+    at += bytes.copy(out, at, from, range.start)
+    at += out.write(text, at)
     from = range.end
   }
-  return Buffer.concat([...out, bytes.subarray(from)])
+  bytes.copy(out, at, from)
+  return out
 }
 
 /** Upper case first, because readers that ignore case treat U+017F as `s` and U+212A as `k`. */

@@ -42,21 +42,31 @@ export type Counts = Record<string, number>
  * cached tokens in the input, and messages counts them beside it.
  */
 export function toUsage(counts: Counts): Usage {
-  const pick = (...names: readonly string[]) => names.map((name) => counts[name]).find((count) => count !== undefined)
-  const cacheRead = pick(...CACHE_READ, 'cache_read_input_tokens')
-  const written = pick(...CACHE_WRITTEN, 'cache_creation_input_tokens')
-  const writtenLong = pick(...CACHE_WRITTEN_LONG)
-  const input = pick('prompt_tokens', 'input_tokens')
-  const isIncluded = counts['prompt_tokens'] !== undefined || pick(...CACHE_READ, ...CACHE_WRITTEN) !== undefined
+  const includedRead = pick(counts, CACHE_READ)
+  const includedWritten = pick(counts, CACHE_WRITTEN)
+  const cacheRead = includedRead ?? counts['cache_read_input_tokens']
+  const written = includedWritten ?? counts['cache_creation_input_tokens']
+  const writtenLong = pick(counts, CACHE_WRITTEN_LONG)
+  const input = pick(counts, INPUT)
+  const isIncluded = counts['prompt_tokens'] !== undefined || (includedRead ?? includedWritten) !== undefined
   const cached = isIncluded ? (cacheRead ?? 0) + (written ?? 0) : 0
   return {
     inputTokens: input === undefined ? null : Math.max(0, input - cached),
     cacheReadTokens: cacheRead ?? null,
     cacheWriteTokens: written === undefined ? null : Math.max(0, written - (writtenLong ?? 0)),
     cacheWriteLongTokens: writtenLong ?? null,
-    ...toOutput(counts, pick('completion_tokens', 'output_tokens'), pick(...REASONING)),
+    ...toOutput(counts, pick(counts, OUTPUT), pick(counts, REASONING)),
   }
 }
+
+/** The first of these counts that is there. */
+function pick(counts: Counts, names: readonly string[]): number | undefined {
+  for (const name of names) if (counts[name] !== undefined) return counts[name]
+  return undefined
+}
+
+const INPUT = ['prompt_tokens', 'input_tokens'] as const
+const OUTPUT = ['completion_tokens', 'output_tokens'] as const
 
 /** Input that came from a cache, where the input includes it. The last two names are DeepSeek's and Moonshot's. */
 const CACHE_READ = [

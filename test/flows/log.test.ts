@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+
+const run = promisify(execFile)
+
+/** Runs statements with a `log` in a process of their own, whose stdout is a pipe, and reads the lines of its log. */
+async function linesOf(statements: string): Promise<{ msg: string; text?: string; link?: string }[]> {
+  const module = new URL('../../src/log.ts', import.meta.url).href
+  const program = `import { openLog } from ${JSON.stringify(module)}\nconst log = await openLog('info')\n${statements}`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  return stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+}
+
+it('writes the collected lines when the process exits at once', async () => {
+  const lines = await linesOf(`for (const n of [1, 2, 3]) log.info({}, 'line.' + n)\nprocess.exit(0)`)
+  expect(lines.map(({ msg }) => msg)).toEqual(['line.1', 'line.2', 'line.3'])
+})
+
+it('writes the collected lines when the process has nothing left to do', async () => {
+  const lines = await linesOf(`for (let n = 1; n <= 500; n++) log.info({ text: 'x'.repeat(90) }, 'line.' + n)`)
+  expect(lines.map(({ msg }) => msg)).toEqual(Array.from({ length: 500 }, (_, at) => `line.${at + 1}`))
+})
+
+it('has written all lines when it is closed', async () => {
+  const lines = await linesOf(
+    `log.info({}, 'first')\nif (await log.close()) log.info({}, 'closed')\nprocess.reallyExit(0)`,
+  )
+  expect(lines.map(({ msg }) => msg)).toEqual(['first'])
+})
+
+it('removes secrets from lines, except from a link that is shown on purpose, and keeps their order', async () => {
+  const secret = `svcm_${'a'.repeat(43)}`
+  const lines = await linesOf(
+    `log.info({ text: 'x ${secret}' }, 'before')
+     log.showLink({ link: 'https://svc.test/?token=${secret}', file: 'mail.eml' }, 'shown')
+     log.info({ text: '${secret}' }, 'after')`,
+  )
+  expect(lines).toEqual([
+    expect.objectContaining({ msg: 'before', text: 'x [secret]' }),
+    expect.objectContaining({ msg: 'shown', link: `https://svc.test/?token=${secret}` }),
+    expect.objectContaining({ msg: 'after', text: '[secret]' }),
+  ])
+})
