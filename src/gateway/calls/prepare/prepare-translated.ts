@@ -4,14 +4,14 @@ import { newIdentifier } from '../../../kernel/identifier.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { clampTokens } from '../../backends/token-limits.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
-import { mayLoseDigits, parseExactly } from '../../dialects/json/read-json.ts'
+import { parseExactly } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
 import { toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
-import { bytesOf, exactBodyOf, sessionIdOf } from '../request/request.ts'
+import { exactBodyOf, sessionIdOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
 import type { AnsweredCall } from './answer-errors.ts'
@@ -58,9 +58,7 @@ export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest
 
 function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
-  const text = bytesOf(req).toString('utf8')
-  const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? exactBodyOf(req)
-  const translation = translateCall(operation.dialect, step.dialect, body, {
+  const translation = translateCall(operation.dialect, step.dialect, exactBodyOf(req), {
     model: calledAs,
     backendModel: step.model,
     newId: newIdentifier,
