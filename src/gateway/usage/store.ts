@@ -1,4 +1,4 @@
-import { writeArray } from '../../database/binary-array.ts'
+import { writeArray, writeValue } from '../../database/binary-array.ts'
 import type { ElementType, ElementValue } from '../../database/binary-array.ts'
 import type { Database } from '../../database/client.ts'
 import { joinSql, rawSql, sql } from '../../database/sql.ts'
@@ -28,9 +28,9 @@ type ColumnType = ElementType | '"CallEventKind"' | '"Dialect"'
 
 /** The columns of an event. Columns of the result are null while the call runs. */
 const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
+  { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
   { name: 'kind', type: '"CallEventKind"', of: ({ kind }) => kind },
   { name: 'at', type: 'timestamptz', of: ({ at }) => at.getTime() },
-  { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
   { name: 'service_account', type: 'text', of: ({ call }) => call.caller.key?.serviceAccount },
@@ -113,12 +113,12 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
         ),
         days AS (
           INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
-          SELECT ${rowsOf(DAY_COLUMNS, days)} FROM locked
+          ${rowsOf(DAY_COLUMNS, days)}
           ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
         ),
         spending AS (
           INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
-          SELECT ${rowsOf(SPENDING_COLUMNS, spent)} FROM locked
+          ${rowsOf(SPENDING_COLUMNS, spent)}
           ON CONFLICT (team, day, account_id, key_id) DO UPDATE SET
             spent_nano_usd = spent.spent_nano_usd + excluded.spent_nano_usd,
             unknown_calls = spent.unknown_calls + excluded.unknown_calls,
@@ -126,7 +126,7 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
         ),
         sessions AS (
           INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
-          SELECT ${rowsOf(SUM_COLUMNS, sums)} FROM locked
+          ${rowsOf(SUM_COLUMNS, sums)}
           ON CONFLICT (team, account_id, session_id) DO UPDATE SET
             last_active_at = greatest(session.last_active_at, excluded.last_active_at),
             model = excluded.model,
@@ -136,7 +136,7 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
             output_tokens = session.output_tokens + excluded.output_tokens
         )
         INSERT INTO call_events (${namesOf(EVENT_COLUMNS)})
-        SELECT ${rowsOf(EVENT_COLUMNS, events)} FROM locked`)
+        ${rowsOf(EVENT_COLUMNS, events)}`)
     },
   }
 }
@@ -155,17 +155,29 @@ function namesOf(columns: readonly { readonly name: string }[]): Sql {
 }
 
 /**
- * One array for each column, which `unnest` makes rows of. A query with one row of parameters for each event, as Prisma
- * builds it, costs several times as much. In the list of a SELECT, `unnest` is a fourth faster than behind FROM, where
- * Postgres stores each column before it makes the rows.
+ * Selects rows that are sent as one array for each column, which `unnest` makes rows of. A column whose values are all
+ * equal, such as the model, is sent as this value and an empty array, because each value of an array costs the database
+ * time. The first column has an array always, so that there is a row for each of its values.
+ *
+ * A query with one row of parameters for each event, as Prisma builds it, costs several times as much. In the list of a
+ * SELECT, `unnest` is a fourth faster than behind FROM, where Postgres stores each column before it makes the rows.
  */
 function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Sql {
-  return joinSql(columns.map(({ type, of }) => valuesOf(type, rows.map(of))))
+  const sent = columns.map(({ type, of }, at) => toSent(type, rows.map(of), at))
+  return sql`
+    SELECT ${joinSql(sent.map(({ value }) => value))}
+    FROM (SELECT ${joinSql(sent.map(({ array }) => array))} FROM locked) AS sent`
 }
 
-function valuesOf(type: ColumnType, values: readonly ElementValue[]): Sql {
-  if (type === '"CallEventKind"' || type === '"Dialect"') {
-    return sql`unnest(${writeArray('text', values)}::text[])::${rawSql(type)}`
+/** The array of a column, and the value of the column in each row. */
+function toSent(type: ColumnType, values: readonly ElementValue[], at: number) {
+  const name = rawSql(`c${at}`)
+  const cast = rawSql(type)
+  const elementType = type === '"CallEventKind"' || type === '"Dialect"' ? 'text' : type
+  const isSame = at > 0 && values.every((value) => value === values[0])
+  const array = writeArray(elementType, isSame ? [] : values)
+  return {
+    array: sql`unnest(${array}::${rawSql(elementType)}[]) AS ${name}`,
+    value: sql`coalesce(${name}::${cast}, ${isSame ? writeValue(elementType, values[0]) : null}::${cast})`,
   }
-  return sql`unnest(${writeArray(type, values)}::${rawSql(type)}[])`
 }
