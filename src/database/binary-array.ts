@@ -31,22 +31,17 @@ const LENGTH_BYTES = 4
 const FIRST_INDEX = 1
 const NULL_LENGTH = -1
 
-/** Writes an array. One of nulls only is empty, because `unnest` fills shorter arrays with nulls. */
+/** Writes an array. */
 export function writeArray(type: ElementType, values: readonly ElementValue[]): Uint8Array {
-  const count = values.every(isNull) ? 0 : values.length
   const bytes = Buffer.allocUnsafe(values.reduce(addMaxBytes, HEADER_BYTES))
-  bytes.writeInt32BE(Math.min(count, 1), 0)
+  // The number of dimensions.
+  bytes.writeInt32BE(Math.min(values.length, 1), 0)
   bytes.writeInt32BE(Number(values.some(isNull)), 4)
   bytes.writeInt32BE(ELEMENTS[type].id, 8)
-  if (count === 0) return bytes.subarray(0, EMPTY_BYTES)
-  bytes.writeInt32BE(count, 12)
+  if (values.length === 0) return bytes.subarray(0, EMPTY_BYTES)
+  bytes.writeInt32BE(values.length, 12)
   bytes.writeInt32BE(FIRST_INDEX, 16)
   return bytes.subarray(0, writeValues(bytes, ELEMENTS[type].write, values))
-}
-
-/** Writes one value. Null stays null. */
-export function writeValue(type: ElementType, value: ElementValue): Uint8Array | null {
-  return isNull(value) ? null : writeArray(type, [value]).subarray(HEADER_BYTES + LENGTH_BYTES)
 }
 
 function writeValues(bytes: Buffer, write: Write, values: readonly ElementValue[]): number {

@@ -1,4 +1,4 @@
-import { writeArray, writeValue } from '../../database/binary-array.ts'
+import { writeArray } from '../../database/binary-array.ts'
 import type { ElementType, ElementValue } from '../../database/binary-array.ts'
 import type { Database } from '../../database/client.ts'
 import { joinSql, rawSql, sql } from '../../database/sql.ts'
@@ -157,7 +157,7 @@ function namesOf(columns: readonly { readonly name: string }[]): Sql {
 /**
  * Selects rows that are sent as one array for each column, which `unnest` makes rows of. A column whose values are all
  * equal, such as the model, is sent as this value and an empty array, because each value of an array costs the database
- * time. The first column has an array always, so that there is a row for each of its values.
+ * time. The first column always has an array of all values, so that there is a row for each of them.
  *
  * A query with one row of parameters for each event, as Prisma builds it, costs several times as much. In the list of a
  * SELECT, `unnest` is a fourth faster than behind FROM, where Postgres stores each column before it makes the rows.
@@ -175,9 +175,15 @@ function toSent(type: ColumnType, values: readonly ElementValue[], at: number) {
   const cast = rawSql(type)
   const elementType = type === '"CallEventKind"' || type === '"Dialect"' ? 'text' : type
   const isSame = at > 0 && values.every((value) => value === values[0])
-  const array = writeArray(elementType, isSame ? [] : values)
+  // Many small buffers would hold more memory in the thread of an embedded database than texts.
+  const array = isSame ? '{}' : writeArray(elementType, values)
+  const same = isSame ? toParameter(type, values[0]) : null
   return {
     array: sql`unnest(${array}::${rawSql(elementType)}[]) AS ${name}`,
-    value: sql`coalesce(${name}::${cast}, ${isSame ? writeValue(elementType, values[0]) : null}::${cast})`,
+    value: sql`coalesce(${name}::${cast}, ${same}::${cast})`,
   }
+}
+
+function toParameter(type: ColumnType, value: ElementValue): ElementValue {
+  return type === 'timestamptz' && typeof value === 'number' ? new Date(value).toISOString() : value
 }
