@@ -2674,6 +2674,10 @@ export interface components {
              */
             reasoning?: number;
         };
+        /** @description Whether a model supports something. */
+        CapabilitySupport: {
+            supported: boolean;
+        };
         /** @description A new role for a member. */
         ChangeMember: {
             role: components["schemas"]["Role"];
@@ -2977,6 +2981,14 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The strategies of a model for long contexts. The directory does not say which it has. */
+        ContextManagementCapability: {
+            /** @description Always false. */
+            supported: boolean;
+            clear_thinking_20251015: components["schemas"]["CapabilitySupport"] | null;
+            clear_tool_uses_20250919: components["schemas"]["CapabilitySupport"] | null;
+            compact_20260112: components["schemas"]["CapabilitySupport"] | null;
+        };
         /** @description An OpenAPI 3.1 document. */
         ContractDocument: {
             openapi: string;
@@ -3258,6 +3270,16 @@ export interface components {
         Done: {
             /** @description Always `true`. */
             ok: boolean;
+        };
+        /** @description The reasoning efforts of a model. */
+        EffortCapability: {
+            /** @description Whether the model accepts any of these efforts. */
+            supported: boolean;
+            low: components["schemas"]["CapabilitySupport"];
+            medium: components["schemas"]["CapabilitySupport"];
+            high: components["schemas"]["CapabilitySupport"];
+            xhigh: components["schemas"]["CapabilitySupport"];
+            max: components["schemas"]["CapabilitySupport"];
         };
         /** @description An email address. */
         Email: string;
@@ -3733,6 +3755,8 @@ export interface components {
             max_input_tokens: number | null;
             /** @description The largest `max_tokens` of a call. */
             max_tokens: number | null;
+            /** @description Null: the directory says none of it. */
+            capabilities: components["schemas"]["ModelCapabilities"] | null;
             /** @description As in `ListedModelMetadata`. */
             aliases: string[];
             /** @description As `aliasOf` in `ListedModelMetadata`. */
@@ -3747,6 +3771,26 @@ export interface components {
             first_id: string | null;
             /** @description The `id` of the last model. Null: the list is empty. */
             last_id: string | null;
+        };
+        /**
+         * @description What a model supports, by its `caps` in the directory. Where the directory says nothing of one of these, images count
+         *     as supported and everything else does not.
+         */
+        ModelCapabilities: {
+            /** @description Always false: this service has no Batch API. */
+            batch: components["schemas"]["CapabilitySupport"];
+            /** @description Always false: the directory does not say. */
+            citations: components["schemas"]["CapabilitySupport"];
+            /** @description Always false: the directory does not say. */
+            code_execution: components["schemas"]["CapabilitySupport"];
+            context_management: components["schemas"]["ContextManagementCapability"];
+            effort: components["schemas"]["EffortCapability"];
+            image_input: components["schemas"]["CapabilitySupport"];
+            pdf_input: components["schemas"]["CapabilitySupport"];
+            server_tools: components["schemas"]["ServerToolsCapability"];
+            /** @description Tools whose arguments keep strictly to their schema. */
+            structured_outputs: components["schemas"]["CapabilitySupport"];
+            thinking: components["schemas"]["ThinkingCapability"];
         };
         /** @description The list format of vendor A, with the fields of vendor B's format. */
         ModelList: {
@@ -4491,6 +4535,14 @@ export interface components {
          *     added. `gateway` for an answer that no backend was needed for.
          */
         ServedBy: string;
+        /** @description The tools that the vendor of a model runs. */
+        ServerToolsCapability: {
+            /** @description Whether it has any of these tools. */
+            supported: boolean;
+            /** @description Always false: the directory does not say. */
+            code_execution: components["schemas"]["CapabilitySupport"];
+            web_search: components["schemas"]["CapabilitySupport"];
+        };
         /**
          * @description An account of a team for programs that belong to no person, such as a build server. It has API keys and cannot sign
          *     in.
@@ -5088,6 +5140,22 @@ export interface components {
         TeamName: string;
         /** @description An empty object: everything was accepted. */
         TelemetryAccepted: Record<string, never>;
+        /** @description The thinking of a model. */
+        ThinkingCapability: {
+            supported: boolean;
+            types: components["schemas"]["ThinkingTypes"];
+        };
+        /** @description The values of `thinking.type` that a model accepts. */
+        ThinkingTypes: {
+            /** @description The model decides how much it thinks. */
+            adaptive: components["schemas"]["CapabilitySupport"];
+            /** @description The caller sets a budget of tokens. */
+            enabled: components["schemas"]["CapabilitySupport"];
+            /** @description No thinking. */
+            disabled: components["schemas"]["CapabilitySupport"];
+            /** @description Always false: the directory does not say. */
+            between_tools: components["schemas"]["CapabilitySupport"];
+        };
         /** @description Any JSON object. */
         TokenCount: {
             /** @description The number of tokens of the request. */
@@ -5574,6 +5642,7 @@ export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
 export type CallTokens = components['schemas']['CallTokens'];
+export type CapabilitySupport = components['schemas']['CapabilitySupport'];
 export type ChangeMember = components['schemas']['ChangeMember'];
 export type ChangeSpendingLimit = components['schemas']['ChangeSpendingLimit'];
 export type ChangeTeam = components['schemas']['ChangeTeam'];
@@ -5602,6 +5671,7 @@ export type Conflict = components['schemas']['Conflict'];
 export type ConsumeMagicLink = components['schemas']['ConsumeMagicLink'];
 export type ConsumedMagicLink = components['schemas']['ConsumedMagicLink'];
 export type ContentBlock = components['schemas']['ContentBlock'];
+export type ContextManagementCapability = components['schemas']['ContextManagementCapability'];
 export type ContractDocument = components['schemas']['ContractDocument'];
 export type ContractInfo = components['schemas']['ContractInfo'];
 export type ContractServer = components['schemas']['ContractServer'];
@@ -5630,6 +5700,7 @@ export type DirectoryPlan = components['schemas']['DirectoryPlan'];
 export type DirectoryReadOnly = components['schemas']['DirectoryReadOnly'];
 export type DirectoryText = components['schemas']['DirectoryText'];
 export type Done = components['schemas']['Done'];
+export type EffortCapability = components['schemas']['EffortCapability'];
 export type Email = components['schemas']['Email'];
 export type EmailUnavailable = components['schemas']['EmailUnavailable'];
 export type Embedding = components['schemas']['Embedding'];
@@ -5670,6 +5741,7 @@ export type MessageTurn = components['schemas']['MessageTurn'];
 export type MessageUsage = components['schemas']['MessageUsage'];
 export type MessagesModel = components['schemas']['MessagesModel'];
 export type MessagesModelList = components['schemas']['MessagesModelList'];
+export type ModelCapabilities = components['schemas']['ModelCapabilities'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelName = components['schemas']['ModelName'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
@@ -5731,6 +5803,7 @@ export type SecretText = components['schemas']['SecretText'];
 export type ServeEntry = components['schemas']['ServeEntry'];
 export type ServeNeighbours = components['schemas']['ServeNeighbours'];
 export type ServedBy = components['schemas']['ServedBy'];
+export type ServerToolsCapability = components['schemas']['ServerToolsCapability'];
 export type ServiceAccount = components['schemas']['ServiceAccount'];
 export type ServiceAccountList = components['schemas']['ServiceAccountList'];
 export type ServiceAccountName = components['schemas']['ServiceAccountName'];
@@ -5767,6 +5840,8 @@ export type TeamModelList = components['schemas']['TeamModelList'];
 export type TeamModelsForm = components['schemas']['TeamModelsForm'];
 export type TeamName = components['schemas']['TeamName'];
 export type TelemetryAccepted = components['schemas']['TelemetryAccepted'];
+export type ThinkingCapability = components['schemas']['ThinkingCapability'];
+export type ThinkingTypes = components['schemas']['ThinkingTypes'];
 export type TokenCount = components['schemas']['TokenCount'];
 export type TokenCountRequest = components['schemas']['TokenCountRequest'];
 export type TokenRequest = components['schemas']['TokenRequest'];
@@ -18082,6 +18157,7 @@ export interface operations {
                      *           "created_at": "2026-11-21T09:00:00Z",
                      *           "max_input_tokens": 200000,
                      *           "max_tokens": null,
+                     *           "capabilities": null,
                      *           "aliases": [
                      *             "claude-haiku-*"
                      *           ],
@@ -18180,6 +18256,7 @@ export interface operations {
                      *       "created_at": "2026-11-21T09:00:00Z",
                      *       "max_input_tokens": 200000,
                      *       "max_tokens": null,
+                     *       "capabilities": null,
                      *       "aliases": [
                      *         "claude-haiku-*"
                      *       ],

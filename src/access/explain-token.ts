@@ -6,8 +6,8 @@ import type { FindPublicKey } from './access-token.ts'
 type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
 
 /**
- * Says why an access token is refused. Only a token with a good signature is told apart from an unknown one, so that
- * nobody can ask about sessions with made-up tokens.
+ * Says why an access token is refused. Every token without a good signature is `unknown`, so that invented tokens
+ * reveal nothing about sessions.
  */
 export function makeExplainToken({ issuer, findPublicKey, clock }: Needs): ExplainToken {
   return async (token) => {

@@ -1,3 +1,5 @@
+import { isRecord } from '../kernel/json.ts'
+
 /** A published Ed25519 key, reduced to what verifying needs (RFC 8037, section 2). */
 export type PublishedKey = { readonly kid: string; readonly x: string }
 
@@ -14,9 +16,4 @@ export function toPublishedKeys(keys: unknown): PublishedKey[] {
 /** Writes keys as the `keys` of a JWK set. */
 export function toJwks(keys: readonly PublishedKey[]): object[] {
   return keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }))
-}
-
-/** Whether a parsed JSON value is an object with members, not null and not a list. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

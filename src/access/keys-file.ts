@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { isRecord } from '../kernel/json.ts'
 import { makePrivateFile, replaceFile } from '../private-files.ts'
-import { isRecord, toJwks, toPublishedKeys } from './key-set.ts'
+import { toJwks, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 /** The content of the file: published keys and the control plane that they are from. */

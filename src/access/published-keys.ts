@@ -1,9 +1,10 @@
 import { importJWK } from 'jose/key/import'
 import type { CryptoKey } from 'jose'
+import { isRecord } from '../kernel/json.ts'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { readKeysFile, writeKeysFile } from './keys-file.ts'
-import { isRecord, toPublishedKeys } from './key-set.ts'
+import { toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 type Needs = {

@@ -1,6 +1,9 @@
 import { ApiError } from '../http/errors.ts'
 
-/** A field that an action cannot do without. The contract has one form for all actions, so it cannot require it. */
+/**
+ * A field that an action or a grant type needs. The contract has one form for all of them, so this throws when it is
+ * missing.
+ */
 export function required<Text extends string>(name: string, value: Text | undefined): Text {
   if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
   return value

@@ -5,7 +5,7 @@ const MAX_FRESH_SECONDS = 15 * 60
 
 /**
  * Whether the person proved who they are within the last 15 minutes, in this session. A credential that outlives the
- * session is only given to a fresh one, so that nobody can make a stolen token permanent.
+ * session is only given to a fresh one, so that a stolen token cannot become a permanent credential.
  */
 export function isFresh({ authenticatedAt }: { readonly authenticatedAt: Date | null }, now: Date): boolean {
   return authenticatedAt !== null && now <= addSeconds(authenticatedAt, MAX_FRESH_SECONDS)

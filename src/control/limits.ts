@@ -25,24 +25,29 @@ const DAY_SECONDS = 86_400
  */
 export function makeControlLimits({ limits, accountRequestsPerMinute, sendsMail, redis }: Needs) {
   const open = openRateLimits(redis)
-  const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
+  const inWindow = (name: string, points: number, what?: string) =>
+    open(name, { points, seconds: WINDOW_SECONDS, ...(what && { what }) })
   const mailsPerAddress = sendsMail ? limits.mailsPerAddress : 0
   // All emails that somebody else can cause count together.
-  const mails = combineLimits([
-    inWindow('mails', mailsPerAddress),
-    open('mails-a-day', { points: mailsPerAddress * 6, seconds: DAY_SECONDS }),
-  ])
+  const mails = combineLimits(
+    [inWindow('mails', mailsPerAddress), open('mails-a-day', { points: mailsPerAddress * 6, seconds: DAY_SECONDS })],
+    'emails to this address',
+  )
   return {
-    accounts: open('requests-of-account', { points: accountRequestsPerMinute, seconds: 60 }),
+    accounts: open('requests-of-account', {
+      points: accountRequestsPerMinute,
+      seconds: 60,
+      what: 'requests of your account',
+    }),
     logins: {
-      starts: inWindow('starts', limits.startsPerIp),
-      notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
+      starts: inWindow('starts', limits.startsPerIp, 'logins from your network'),
+      notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3), 'addresses without an invitation'),
       mails,
     },
     invitationMails: { ofAddress: mails, ofTeam: inWindow('invitation-mails', mailsPerAddress * MAILS_OF_TEAM) },
-    signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp), mails },
+    signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp, 'sign-in links from your network'), mails },
     keyNotices: inWindow('key-notices', mailsPerAddress),
-    passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
+    passkeyStarts: inWindow('passkey-starts', limits.startsPerIp, 'sign-ins from your network'),
     userCodes: {
       session: inWindow('codes-session', limits.userCodes),
       account: inWindow('codes-account', limits.userCodes * 2),

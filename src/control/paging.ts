@@ -15,31 +15,31 @@ export async function findPage<Row>(
 }
 
 /**
- * Reads the parameter that says where the page before has ended, `before` or `after`; null for the first page. Throws
- * for any other text.
+ * Reads the cursor of a request, its parameter `before` or `after`, which says where the previous page ended. Null for
+ * the first page. Throws for any other text.
  */
-export function readPlace<Place>(
+export function readCursor<Cursor>(
   name: 'before' | 'after',
   text: string | undefined,
-  read: (text: string) => Place | null,
-): Place | null {
+  read: (text: string) => Cursor | null,
+): Cursor | null {
   if (text === undefined) return null
-  const place = read(text)
-  if (!place)
+  const cursor = read(text)
+  if (!cursor)
     throw new ApiError('invalid_request', { message: `"${name}" is not the "next" of a page. Start without it.` })
-  return place
+  return cursor
 }
 
 /** Where a page of a list that is ordered by time ends: the time and the id of its last row. */
-export type TimePlace = { readonly at: Date; readonly id: string }
+export type TimeCursor = { readonly at: Date; readonly id: string }
 
-/** Writes where a page ends, for `readTimePlace`. */
-export function writeTimePlace({ at, id }: TimePlace): string {
+/** Writes where a page ends, for `readTimeCursor`. */
+export function writeTimeCursor({ at, id }: TimeCursor): string {
   return `${at.getTime()}_${id}`
 }
 
-/** Reads where a page ends; null when the text is not what `writeTimePlace` writes. */
-export function readTimePlace(text: string): TimePlace | null {
+/** Reads where a page ends; null when the text is not what `writeTimeCursor` writes. */
+export function readTimeCursor(text: string): TimeCursor | null {
   const [, time, id] = /^(\d{1,14})_(.*)$/.exec(text) ?? []
   return time === undefined || id === undefined || !isUuid(id) ? null : { at: new Date(Number(time)), id }
 }

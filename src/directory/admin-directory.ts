@@ -3,6 +3,7 @@
  * out stays as it is, and a list that is given is complete.
  */
 import type { z } from 'zod'
+import { isRecord } from '../kernel/json.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import { adminModelFields } from './admin-models.ts'
 import type { AdminModelSettings } from './admin-models.ts'
@@ -44,11 +45,43 @@ type Given = z.output<typeof directorySchema>
 
 /** Reads a directory of an admin. A mistake is one line of text: `line 12, organizations[0].name: ...`. */
 export function readAdminDirectory(given: string): { teams: readonly WantedTeam[] } | { mistakes: string[] } {
-  const read = readYamlText(given, directorySchema, () => [])
+  const read = readYamlText(given, directorySchema, () => [], refuseOperatorsFile)
   if ('mistakes' in read) return read
   const teams = toTeams(read.value)
   const mistakes = findMistakes(read.value, teams)
   return mistakes.length > 0 ? { mistakes: mistakes.map(({ message }) => message) } : { teams }
+}
+
+/**
+ * Names the fields that only the directory file of the operator can have; null: there are none. An admin who gives that
+ * file would otherwise read a mistake for each of its models and teams.
+ */
+function refuseOperatorsFile(content: unknown): string | null {
+  const teams = listOf(content, 'organizations').flatMap((organization) => listOf(organization, 'teams'))
+  const found = [
+    findFields([content], ['revision', 'backends'], ''),
+    findFields(teams, ['timeZone', 'models'], ' of teams'),
+    findFields(listOf(content, 'models'), MODEL_FIELDS_OF_OPERATOR, ' of models'),
+  ].filter((fields) => fields !== '')
+  if (found.length === 0) return null
+  return (
+    `only the directory file of the operator can have these fields: ${found.join('; ')}. Leave them out. An admin ` +
+    'sets members and defaultModel of teams, and models whose ids begin with organization/team/'
+  )
+}
+
+const MODEL_FIELDS_OF_OPERATOR = ['owner', 'backendModel', 'upstreamModel', 'price', 'certified', 'verificationState']
+
+/** Those of the names that at least one of the mappings has, such as `owner, price of models`; empty without any. */
+function findFields(mappings: readonly unknown[], names: readonly string[], ofWhat: string): string {
+  const found = names.filter((name) => mappings.some((mapping) => isRecord(mapping) && Object.hasOwn(mapping, name)))
+  return found.length === 0 ? '' : found.join(', ') + ofWhat
+}
+
+/** The list that a mapping has under a name; empty for anything else. */
+function listOf(mapping: unknown, name: string): readonly unknown[] {
+  const value = isRecord(mapping) ? mapping[name] : null
+  return Array.isArray(value) ? value : []
 }
 
 function toTeams({ organizations, models }: Given): WantedTeam[] {

@@ -141,7 +141,7 @@ const taken = (message: string): AdminModelMistake => ({ kind: 'taken', message 
 // ---- Loading --------------------------------------------------------------------------------------------------------
 
 /** What can serve a model of the file, as a list of backends. */
-export function placesOf(model: DatedModel): readonly ServeEntry[] {
+export function serveEntriesOf(model: DatedModel): readonly ServeEntry[] {
   const { id, serve, backendModel, upstreamModel } = model
   if (serve.length > 0) return serve
   const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]
@@ -158,12 +158,12 @@ function toEntry(backend: string, model: string): ServeEntry {
 function findSource(
   fileModels: readonly DatedModel[],
   { backend, model, when }: Pick<ServeEntry, 'backend' | 'model' | 'when'>,
-): { readonly source: DatedModel; readonly place: ServeEntry } | null {
+): { readonly source: DatedModel; readonly listed: ServeEntry } | null {
   for (const source of fileModels) {
     if (!source.published || !source.certified) continue
-    const place = placesOf(source).find((one) => one.backend === backend && one.model === model)
+    const listed = serveEntriesOf(source).find((one) => one.backend === backend && one.model === model)
     // An entry that is `offline` in the file may only be `offline` here.
-    if (place && (place.when === 'always' || when === 'offline')) return { source, place }
+    if (listed && (listed.when === 'always' || when === 'offline')) return { source, listed }
   }
   return null
 }
@@ -204,8 +204,8 @@ export function resolveAdminModel(
 type Found = { readonly entry: ServeEntry; readonly source: DatedModel | null }
 
 /** The entry with the price of the file. */
-function withPrice(entry: ServeEntry, { source, place }: { source: DatedModel; place: ServeEntry }): ServeEntry {
-  const price = place.price ?? source.price
+function withPrice(entry: ServeEntry, { source, listed }: { source: DatedModel; listed: ServeEntry }): ServeEntry {
+  const price = listed.price ?? source.price
   return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
 }
 

@@ -55,31 +55,31 @@ function judgeBackend({ name, url, credential }: Outline, i: number): Mistake[] 
 function judgeCredential({ name, credential }: Outline, i: number, readSecret: ReadSecret): Mistake[] {
   if (!credential || isUpstreamName(name ?? '')) return []
   const { env = null, file = null } = credential
-  // The form of the credential is wrong, which is told elsewhere.
+  // The schema reports a credential of the wrong form.
   if ((env === null) === (file === null)) return []
   const read = readSecret({ env, file })
   return 'mistake' in read ? [{ path: ['backends', i, 'credential'], message: read.mistake }] : []
 }
 
 function judgeServe(serve: readonly (Served | readonly Served[])[], i: number, known: ReadonlySet<string>): Mistake[] {
-  const places = serve.flatMap((place, j) => withPaths(place, ['models', i, 'serve', j]))
-  const unknown = places.flatMap(({ path, backend }) =>
+  const entries = serve.flatMap((one, j) => withPaths(one, ['models', i, 'serve', j]))
+  const unknown = entries.flatMap(({ path, backend }) =>
     !backend || known.has(backend)
       ? []
       : [{ path: [...path, 'backend'], message: `names a backend "${backend}" that does not exist` }],
   )
   // With no backend before it, it would serve the model at no time.
-  const [first] = places
+  const [first] = entries
   return first?.when === 'offline'
     ? [...unknown, { path: [...first.path, 'when'], message: 'must not be offline for the first backend' }]
     : unknown
 }
 
-/** The entries at one place of the list: one, or several neighbours. */
-function withPaths(place: Served | readonly Served[], path: Path): readonly (Served & { readonly path: Path })[] {
-  return isList(place) ? place.map((one, k) => ({ ...one, path: [...path, k] })) : [{ ...place, path }]
+/** An item of `serve`: one entry, or a list of neighbours. */
+function withPaths(item: Served | readonly Served[], path: Path): readonly (Served & { readonly path: Path })[] {
+  return isList(item) ? item.map((one, k) => ({ ...one, path: [...path, k] })) : [{ ...item, path }]
 }
 
-function isList(place: Served | readonly Served[]): place is readonly Served[] {
-  return Array.isArray(place)
+function isList(item: Served | readonly Served[]): item is readonly Served[] {
+  return Array.isArray(item)
 }

@@ -27,7 +27,7 @@ export type ServeEntry = {
   readonly model: string
   /** `offline`: only while no earlier backend of the list can be reached. */
   readonly when: 'always' | 'offline'
-  /** Its place in the list. Entries of equal rank are neighbours, over which sessions are spread. */
+  /** Its position in the list. Entries of equal rank are neighbours, over which sessions are spread. */
   readonly rank: number
   /** The share of the sessions that it gets among its neighbours. */
   readonly weight: number
@@ -78,8 +78,8 @@ function serveOf(backendName: z.ZodType<string>) {
   const served = object({ backend: backendName, model: text, when, weight, price: price.optional() })
   return list(oneOrList(served))
     .default([])
-    .transform((places): readonly ServeEntry[] =>
-      places.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
+    .transform((items): readonly ServeEntry[] =>
+      items.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
     )
 }
 

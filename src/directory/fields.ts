@@ -62,10 +62,17 @@ export const tokens = z
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, must(`one of ${words.join(', ')}`))
 
-export const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
+/** A mapping with these fields and no others. */
+export const object = <Shape extends z.ZodRawShape>(shape: Shape) => {
+  const unknownField = `is not a known field (known: ${Object.keys(shape).join(', ')})`
+  const mapping = must('a mapping')
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownField : mapping.error(issue)),
+  })
+}
 export const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
 
-/** One item or a list of at least one; gives a list. Mistakes have their place inside of it. */
+/** One item or a list of at least one; gives a list. A mistake has its path inside of it. */
 export const oneOrList = <Item extends z.ZodType>(item: Item) =>
   z.unknown().transform((given, context): z.output<Item>[] => {
     const read = Array.isArray(given) ? list(item).min(1, 'must not be empty').safeParse(given) : item.safeParse(given)

@@ -19,7 +19,7 @@ export function findRepeated(values: readonly string[], pathOf: (index: number) 
 export function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
   const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-  return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
+  return issue.keys.map((key) => ({ path: [...path, key], message: issue.message }))
 }
 
 /** Reads settings by a schema. A mistake is one line of text, such as `serve[0].backend: is missing`. */

@@ -27,7 +27,7 @@ export function hasChanges({ teams, models, backends, members }: DirectoryPlan):
 /** Counts what a plan changes. */
 export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevision: number | null): DirectoryChanges {
   const { before, invited, changed, withdrawn } = plan.members
-  // An invitation that is active and the file's already has another role; the other ones come to the file.
+  // An invitation that is active and the file's already gets another role. Every other one becomes the file's.
   const isRole = ({ row }: MemberRowChanges['changed'][number]) => row.source === 'directory' && row.revokedAt === null
   return {
     members: before,

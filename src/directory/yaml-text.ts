@@ -5,11 +5,15 @@ import type { z } from 'zod'
 import { formatPath, toMistakes } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 
-/** `judge` finds what the schema cannot see, in a text with or without mistakes. */
+/**
+ * `judge` finds what the schema cannot see, in a text with or without mistakes. `refuse` says why a text is of another
+ * kind (null: it is not), and then its fields are not judged.
+ */
 export function readYamlText<Schema extends z.ZodType>(
   text: string,
   schema: Schema,
   judge: (content: unknown) => readonly Mistake[],
+  refuse: (content: unknown) => string | null = () => null,
 ): { value: z.output<Schema> } | { mistakes: string[] } {
   if (isTooDeep(text)) return { mistakes: [`line 1: it is nested deeper than ${MAX_DEPTH} levels`] }
   const lines = new LineCounter()
@@ -20,6 +24,8 @@ export function readYamlText<Schema extends z.ZodType>(
   }
   const content = toPlain(document)
   if ('mistake' in content) return { mistakes: [content.mistake] }
+  const refusal = refuse(content.value)
+  if (refusal !== null) return { mistakes: [refusal] }
 
   const parsed = schema.safeParse(content.value)
   const mistakes = [...(parsed.error?.issues.flatMap(toMistakes) ?? []), ...judge(content.value)]

@@ -11,6 +11,7 @@ import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
+import { toAddressRate } from './limits/requests.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { makeListHandlers } from './lists.ts'
@@ -39,7 +40,7 @@ export type GatewayNeeds = CallParts &
 export type Gateway = {
   /** Its operations, for the app. */
   readonly routes: RoleRoutes
-  /** Breaks off every call and closes every connection to a backend. */
+  /** Aborts every call and closes every connection to a backend. */
   close(): Promise<void>
 }
 
@@ -83,7 +84,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     ...makeClientHandlers({
       findTeam,
       addresses: settings,
-      limit: openRateLimit('clients', { points: settings.callLimits.requestsPerMinute, seconds: 60 }),
+      limit: openRateLimit('clients', toAddressRate(settings.callLimits)),
     }),
     ...makeCallHandlers({
       findTeam,

@@ -51,7 +51,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     onFailure: (err) => log.warn({ err }, 'spending.load_failed'),
     answerOrLastKnown,
   })
-  const { save } = makeCallEventStore(database.prisma)
+  const { save } = makeCallEventStore(database)
   const recorder = openRecorder({ save, onBatch: spending.noteBatch, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,

@@ -8,8 +8,8 @@ import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
 import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
-import { parseBody } from './calls/request/parse-body.ts'
-import { limitAddresses, limitCallers } from './limits/requests.ts'
+import { setBody } from './calls/request/request.ts'
+import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
   readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
@@ -35,7 +35,7 @@ export function makeEdge({
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
-  const addresses = openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })
+  const addresses = openRateLimit('calls', toAddressRate(settings.callLimits))
   const callers = openRateLimit('calls-of-caller', { points: accountRequestsPerMinute, seconds: 60 })
   return {
     contract: own,
@@ -43,7 +43,7 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: makeSecuritySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
     explainToken,
-    parseBody: callBody(settings.maxBodyBytes, parseBody),
+    parseBody: callBody(settings.maxBodyBytes, setBody),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),

@@ -46,14 +46,14 @@ export function smallBody(
   })
 }
 
-/** Parses bytes that are valid UTF-8. Throws when they are not JSON. */
-type ParseJson = (bytes: Buffer) => unknown
+/** Sets `req.body`, and what else a role keeps of a body. The bytes are valid UTF-8. Throws when they are not JSON. */
+type SetBody = (req: Request, bytes: Buffer) => void
 
 /**
- * Reads the JSON body of a model call: `req.bytes` as sent, decompressed (gzip, deflate, br, zstd), and `req.body`
- * parsed once. The limit applies to the decompressed bytes.
+ * Reads the JSON body of a model call, which is parsed once. `setBody` gets it decompressed (gzip, deflate, br, zstd).
+ * The limit applies to the decompressed bytes.
  */
-export function callBody(limitBytes: number, parse: ParseJson): RequestHandler {
+export function callBody(limitBytes: number, setBody: SetBody): RequestHandler {
   const inflate = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
   const collect = within(limitBytes, collectBody(limitBytes))
   return (req, res, next) => {
@@ -65,9 +65,8 @@ export function callBody(limitBytes: number, parse: ParseJson): RequestHandler {
       const bytes = req.body as Buffer
       // Decoding would replace invalid bytes, and a backend that reads them differently would get another message.
       if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
-      req.bytes = bytes
       try {
-        req.body = parse(bytes)
+        setBody(req, bytes)
       } catch {
         return next(new ApiError('invalid_request', { message: 'The body is not valid JSON.' }))
       }

@@ -22,8 +22,13 @@ export type RateLimit = {
   refund(key: string): Promise<void>
 }
 
-/** `points` events in `seconds`; 0 points mean no limit. */
-export type Rate = { readonly points: number; readonly seconds: number }
+export type Rate = {
+  /** How many events are allowed in `seconds`; 0: any number. */
+  readonly points: number
+  readonly seconds: number
+  /** What is counted, for the message of a refusal. */
+  readonly what?: string
+}
 
 /** Opens a limit. The name separates the keys of different limits. */
 export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
@@ -33,23 +38,24 @@ export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
  * each process counts for itself.
  */
 export function openRateLimits(redis: Redis | null): OpenRateLimit {
-  return (name, { points, seconds }) => {
+  return (name, { points, seconds, what }) => {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }
     const memory = new RateLimiterMemory(options)
-    if (!redis) return toRateLimit(memory)
+    if (!redis) return toRateLimit(memory, what)
     const shared = { storeClient: redis, rejectIfRedisNotReady: true, insuranceLimiter: memory }
-    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }))
+    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }), what)
   }
 }
 
 /** Combines limits into one: an event counts in each of them or in none, and the longest wait applies. */
-export function combineLimits(limits: readonly RateLimit[]): RateLimit {
+export function combineLimits(limits: readonly RateLimit[], what?: string): RateLimit {
   const counters = (key: string) => limits.map((limit) => ({ limit, key }))
-  return withTake({
-    tryTake: (key) => tryTakeAll(counters(key)),
-    refund: (key) => refundAll(counters(key)),
-  })
+  const counted = {
+    tryTake: (key: string) => tryTakeAll(counters(key)),
+    refund: (key: string) => refundAll(counters(key)),
+  }
+  return withTake(counted, what)
 }
 
 /** A limit and the key that an event has in it. */
@@ -72,14 +78,22 @@ export async function refundAll(counters: readonly Counter[]): Promise<void> {
 }
 
 /** Adds `take`, which throws where `tryTake` returns how long to wait. */
-function withTake(limit: Omit<RateLimit, 'take'>): RateLimit {
+function withTake(limit: Omit<RateLimit, 'take'>, what = 'requests'): RateLimit {
   return {
     ...limit,
     async take(key) {
       const waitSeconds = await limit.tryTake(key)
-      if (waitSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds: waitSeconds })
+      if (waitSeconds > 0) throw tooMany(what, waitSeconds)
     },
   }
+}
+
+/** The refusal of a request because there were too many of something, such as `logins from your network`. */
+export function tooMany(what: string, retryAfterSeconds: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `Too many ${what}. Wait for the seconds in Retry-After.`,
+    retryAfterSeconds,
+  })
 }
 
 /** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */
@@ -94,8 +108,8 @@ const NO_LIMIT: RateLimit = {
   refund: async () => undefined,
 }
 
-function toRateLimit(limiter: RateLimiterAbstract): RateLimit {
-  return withTake({
+function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): RateLimit {
+  const counted: Omit<RateLimit, 'take'> = {
     async tryTake(key) {
       try {
         await limiter.consume(key)
@@ -112,7 +126,8 @@ function toRateLimit(limiter: RateLimiterAbstract): RateLimit {
     async refund(key) {
       await limiter.reward(key)
     },
-  })
+  }
+  return withTake(counted, what)
 }
 
 function toSeconds({ msBeforeNext }: RateLimiterRes): number {

@@ -25,8 +25,6 @@ declare global {
       contractPath?: string
       /** The span that the handler has started for the request; it ends with the answer. */
       span?: ServerSpan
-      /** The body of a model call as sent, decompressed. */
-      bytes?: Buffer | undefined
     }
   }
 }

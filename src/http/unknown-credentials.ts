@@ -1,6 +1,5 @@
 import { putNewest } from '../kernel/bounded-map.ts'
-import { ApiError } from './errors.ts'
-import { networkKey } from './rate-limit.ts'
+import { networkKey, tooMany } from './rate-limit.ts'
 
 /**
  * Counts the unknown credentials of each network. They cannot be guessed, but looking each of them up costs a query.
@@ -51,7 +50,7 @@ export function makeUnknownCount({ perMinute, now = () => performance.now() }: N
     waitSeconds,
     refuse(ip) {
       const retryAfterSeconds = waitSeconds(ip)
-      if (retryAfterSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds })
+      if (retryAfterSeconds > 0) throw tooMany('unknown credentials from your network', retryAfterSeconds)
     },
   }
 }

@@ -7,6 +7,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Whether a parsed value is an object: neither null nor a list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /**
  * No client nests values this deep. Code that walks a value calls itself for each level, and thousands of levels
  * overflow the stack.

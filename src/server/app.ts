@@ -70,7 +70,7 @@ function chooseErrorPage({ role, mail }: Settings) {
 
 /** What needs no credential has the limit of model calls. */
 function rateOf({ callLimits }: Settings) {
-  return { points: callLimits.requestsPerMinute, seconds: 60 }
+  return { points: callLimits.requestsPerMinute, seconds: 60, what: 'requests from your network' }
 }
 
 function isSecure({ baseUrl }: Settings): boolean {

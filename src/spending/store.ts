@@ -1,5 +1,5 @@
-import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import { sql } from '../database/sql.ts'
 import { NIL_UUID } from '../kernel/identifier.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
@@ -16,7 +16,7 @@ type LimitRow = Omit<SpendingLimit, 'amountNanoUsd' | 'period' | 'subject'> & {
 }
 
 type SumRow = {
-  /** The place of the span among those that were asked; null for a row that names a saved batch. */
+  /** The index of the span among those that were asked; null for a row that names a saved batch. */
   readonly at: number | null
   /** Of a saved batch: its id. */
   readonly accountId: string
@@ -56,7 +56,7 @@ export function makeSpendingStore(db: PrismaClient) {
       JOIN teams t ON t.id = l.team_id JOIN organizations o ON o.id = t.organization_id
       LEFT JOIN accounts a ON a.id = l.account_id LEFT JOIN api_keys k ON k.id = l.key_id
       LEFT JOIN service_accounts s ON s.id = l.service_account_id
-      WHERE ${teamId === null ? Prisma.sql`true` : Prisma.sql`l.team_id = ${teamId}::uuid`}
+      WHERE ${teamId === null ? sql`true` : sql`l.team_id = ${teamId}::uuid`}
       ORDER BY l.subject, "subjectName", l.period`
     return rows.map(({ amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd: Number(amountNanoUsd) }))
   }

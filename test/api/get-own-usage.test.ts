@@ -14,7 +14,7 @@ beforeAll(async () => {
   const { prisma } = team.service.database
   const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email: 'member@example.com' } })
   const call = { accountId, usage: { inputTokens: 20, outputTokens: 2 }, result: { costNanoUsd: 5000 } }
-  await makeCallEventStore(prisma).save({
+  await makeCallEventStore(team.service.database).save({
     id: 'batch_1',
     events: [endedCall(call), endedCall({ ...call, team: '@acme/other' }), endedCall()],
   })

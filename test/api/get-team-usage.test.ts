@@ -20,7 +20,7 @@ beforeAll(async () => {
   const accounts = new Map((await prisma.account.findMany()).map(({ email, id }) => [email, id]))
   ada = accounts.get('ada@example.com') ?? ''
   member = accounts.get('member@example.com') ?? ''
-  const { save } = makeCallEventStore(prisma)
+  const { save } = makeCallEventStore(team.service.database)
   const cheap = { usage: { inputTokens: 10, outputTokens: 1 }, result: { costNanoUsd: 100 } }
   const dear = { usage: { inputTokens: 20, cacheReadTokens: 5, outputTokens: 2 }, result: { costNanoUsd: 5000 } }
   await save({
@@ -187,7 +187,7 @@ describe('getTeamUsage', () => {
   it('shows at most 1,000 rows, and counts all of them', async () => {
     const models = Array.from({ length: 1001 }, (_, at) => `m/${at}`)
     const events = models.map((model) => endedCall({ at: '2026-09-01T00:00:00Z', call: { model } }))
-    await makeCallEventStore(team.service.database.prisma).save({ id: 'batch_many', events })
+    await makeCallEventStore(team.service.database).save({ id: 'batch_many', events })
     const { rows, truncated, total } = await report('from=2026-09-01&to=2026-09-01&by=model')
     expect([rows.length, truncated, total.calls]).toEqual([1000, true, 1001])
   })

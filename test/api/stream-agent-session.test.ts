@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountIdOf, eventOf, readFollowed, saveEvents } from '../support/agent-sessions.ts'
 import { directoryOf, people, signInBrowser } from '../support/people.ts'
@@ -6,7 +8,7 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
 
-const persons = people(12)
+const persons = people(13)
 const ada = persons.next()
 const team = '@acme/core'
 let service: TestService
@@ -209,7 +211,32 @@ describe('streamAgentSession', () => {
       )
       for (const response of opened) await response.body?.cancel()
     })
+
+    it('does not count callers that left before their stream began', async () => {
+      const { accessToken: token } = await service.signIn(persons.next())
+      // An embedded database answers no other statement during a transaction, so all of them leave before their access is
+      // known.
+      await service.database.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT 1`
+        await Promise.all(Array.from({ length: 33 }, () => askAndLeave(token)))
+      })
+      await using followed = readFollowed(await follow('run', { headers: { authorization: `Bearer ${token}` } }))
+      expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
+    })
   })
 })
 
-const everybody = [ada, ...Array.from({ length: 11 }, (_, index) => `person-${index + 2}@example.com`)]
+/** Asks for a stream and ends the connection at once, while the service still checks the caller's access. */
+async function askAndLeave(token: string): Promise<void> {
+  const head = [
+    'GET /v1/sessions/run/stream?team=%40acme%2Fcore HTTP/1.1',
+    'Host: localhost',
+    `Authorization: Bearer ${token}`,
+  ]
+  const socket = connect(service.port, '127.0.0.1').resume()
+  socket.end(`${head.join('\r\n')}\r\n\r\n`)
+  // The service has closed its side too.
+  await once(socket, 'close')
+}
+
+const everybody = [ada, ...Array.from({ length: 12 }, (_, index) => `person-${index + 2}@example.com`)]

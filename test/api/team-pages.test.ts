@@ -25,7 +25,7 @@ beforeAll(async () => {
   const member = accounts.get('member@example.com') ?? ''
   const cheap = { usage: { inputTokens: 1234, outputTokens: 1 }, result: { costNanoUsd: 4_200_000 } }
   const dear = { usage: { inputTokens: 20, outputTokens: 2 }, result: { costNanoUsd: 12_345_678_000_000 } }
-  await makeCallEventStore(prisma).save({
+  await makeCallEventStore(service.database).save({
     id: 'batch_1',
     events: [
       endedCall({ at, ...cheap, accountId: member, call: { model: 'svc/fast' } }),

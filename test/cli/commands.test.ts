@@ -177,7 +177,7 @@ describe('svc usage', () => {
       endedCall({ accountId: ada, usage: { inputTokens: 12_000 }, result: { costNanoUsd: 12_500_000 } }),
       endedCall({ usage: { inputTokens: 1, outputTokens: 2 } }),
     ]
-    await makeCallEventStore(prisma).save({ id: 'batch_1', events: calls })
+    await makeCallEventStore(service.database).save({ id: 'batch_1', events: calls })
     const period = ['--from', '2026-11-21', '--to', '2026-11-21']
     const own = await machine.svc(['usage', ...period, '--by', 'model'])
     expect(own.stdout.split('\n')).toEqual([

@@ -5,6 +5,7 @@ import { peopleCommands } from '../../src/cli/commands.ts'
 import { operatorCommands } from '../../src/cli/operators/commands.ts'
 import { readConfig, warningsOf } from '../../src/config.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
+import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { ERRORS } from '../../src/http/errors.ts'
@@ -26,6 +27,9 @@ const matches =
   (pattern: RegExp) =>
   (text: string): string[] =>
     [...text.matchAll(pattern)].map(([whole, group]) => group ?? whole)
+
+/** Models of admins have ids of three parts. */
+const isOfAdmins = ({ code }: { readonly code: string }) => /id: \w+\/\w+\/\w+$/m.test(code)
 
 describe('the documents', () => {
   it('have at most 120 columns, and README.md has at most 160 lines', () => {
@@ -149,8 +153,10 @@ describe('the examples of the documents', () => {
 
   it('have directory files without mistakes', () => {
     const files = pages.flatMap((page) => blocksOf(page).filter(({ info }) => info === 'yaml'))
-    expect(files.length).toBeGreaterThan(1)
-    for (const { code } of files) expect(readDirectoryFile(code)).toHaveProperty('directory')
+    const [ofAdmins, ofOperators] = [files.filter(isOfAdmins), files.filter((file) => !isOfAdmins(file))]
+    expect([ofAdmins.length > 0, ofOperators.length > 1]).toEqual([true, true])
+    for (const { code } of ofOperators) expect(readDirectoryFile(code)).toHaveProperty('directory')
+    for (const { code } of ofAdmins) expect(readAdminDirectory(code)).toHaveProperty('teams')
   })
 
   it('have settings that the service accepts without a warning', () => {

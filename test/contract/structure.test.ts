@@ -78,7 +78,7 @@ function importsThat(matches: (to: string, source: Source, isType: boolean) => b
 }
 
 /** `file:line` for the first matching node of each file. */
-function placesOf(matches: (node: ts.Node, source: Source) => boolean): string[] {
+function serveEntriesOf(matches: (node: ts.Node, source: Source) => boolean): string[] {
   return sources.flatMap((source) => {
     const lines: number[] = []
     visit(source.tree, (node) => {
@@ -152,6 +152,8 @@ describe('imports', () => {
       (file) => file.endsWith('/store.ts') || /^src\/database\//.test(file),
       (to) => /^(generated\/prisma\/|@prisma\/|pglite-prisma-adapter$)/.test(to),
     ],
+    // An import of it takes 40 ms of a start, see src/http/node-http.ts.
+    ['node:http', (file) => file.startsWith('src/cli/'), (to) => to === 'node:http'],
     ['database drivers', (file) => file.startsWith('src/database/'), (to) => /^(pg|@electric-sql\/pglite)$/.test(to)],
   ])('of %s at run time are in its folder only', (_, belongs, is) => {
     expect(importsThat((to, { file }, isType) => !isType && is(to) && !belongs(file))).toEqual([])
@@ -178,7 +180,7 @@ describe('the gateway', () => {
         : ts.isBinaryExpression(node) &&
           /^[!=]==?$/.test(node.operatorToken.getText()) &&
           [node.left, node.right].some(isName)
-    const found = placesOf(isComparison).filter((place) => place.startsWith('src/gateway/'))
+    const found = serveEntriesOf(isComparison).filter((place) => place.startsWith('src/gateway/'))
     expect(found.filter((place) => !/^src\/gateway\/(dialects|backends)\//.test(place))).toEqual([])
   })
 
@@ -196,17 +198,17 @@ describe('the gateway', () => {
 
 describe('what tests replace', () => {
   it('the environment is read in one place', () => {
-    const found = placesOf((node) => isCall(node, 'process', 'env'))
+    const found = serveEntriesOf((node) => isCall(node, 'process', 'env'))
     expect(found.filter((place) => !isAllowed('process.env')(place))).toEqual([])
   })
 
   it('the clock is read in the kernel', () => {
-    const found = placesOf((node) => isCall(node, 'Date', 'now') || isNewDate(node))
+    const found = serveEntriesOf((node) => isCall(node, 'Date', 'now') || isNewDate(node))
     expect(found.filter((place) => !isAllowed('clock')(place))).toEqual([])
   })
 
   it('random values come from the kernel', () => {
-    const used = placesOf(
+    const used = serveEntriesOf(
       (node) => isCall(node, 'Math', 'random') || RANDOM.some((name) => isCall(node, 'crypto', name)),
     )
     const imported = sources
@@ -298,6 +300,6 @@ describe('names', () => {
   })
 
   it('are exported by name: no default exports', () => {
-    expect(placesOf((node) => ts.isExportAssignment(node))).toEqual([])
+    expect(serveEntriesOf((node) => ts.isExportAssignment(node))).toEqual([])
   })
 })

@@ -63,7 +63,7 @@ it('lets a person with a phone watch a session from the list of the team', async
   const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email: EMAIL } })
   const at = service.clock.now().toISOString()
   const call = { sessionId: 'run-1', model: 'svc/fast' }
-  await makeCallEventStore(prisma).save({ id: 'batch_1', events: [endedCall({ accountId, at, call })] })
+  await makeCallEventStore(service.database).save({ id: 'batch_1', events: [endedCall({ accountId, at, call })] })
   const page = await fixture.signedInPage()
   await changeView(page, { width: 320, scheme: 'light' })
   await page.goto(`${baseUrl}/teams/acme/core/sessions`)

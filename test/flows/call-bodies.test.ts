@@ -1,8 +1,9 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { servedModel, startGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
+import { servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 

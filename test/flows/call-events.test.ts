@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Prisma } from '../../generated/prisma/client.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import type { Sql } from '../../src/database/sql.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
-import { servedModel, startGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { json } from '../support/requests.ts'
+import { servedModel } from '../support/served-models.ts'
 import { startService } from '../support/service.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -167,13 +168,21 @@ describe('call events in the database', () => {
     const service = await startService({ env: { SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
     // The test's database is emptied when the service closes it, so the test looks at what is written on the way.
     const written: string[] = []
-    const { prisma } = service.database
-    const executeRaw = prisma.$executeRaw.bind(prisma)
-    prisma.$executeRaw = ((sql: TemplateStringsArray, ...values: unknown[]) => {
-      const [kinds] = values.filter((value) => value instanceof Prisma.Sql).at(-1)?.values ?? []
-      if (sql.join('').includes('INSERT INTO call_events')) written.push(...String(kinds).split(','))
-      return executeRaw(sql, ...values)
-    }) as never
+    const { prisma, execute } = service.database
+    Object.assign(service.database, {
+      execute(statement: Sql) {
+        const arrays = statement.values.filter((value) => value instanceof Uint8Array)
+        written.push(
+          ...arrays.flatMap(
+            (bytes) =>
+              Buffer.from(bytes)
+                .toString()
+                .match(/started|finished/g) ?? [],
+          ),
+        )
+        return execute(statement)
+      },
+    })
     const { accessToken } = await service.signIn('ada@example.com')
     const headers = { authorization: `Bearer ${accessToken}`, ...SESSION }
     await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()
@@ -215,7 +224,7 @@ describe('call events in the database', () => {
       ...event,
       call: { ...event.call, caller: { ...event.call.caller, accountId: ID, sessionId: ID } },
     }))
-    const { save } = makeCallEventStore(service.database.prisma)
+    const { save } = makeCallEventStore(service.database)
     await save({ id: 'batch_1', events })
     await save({ id: 'batch_1', events })
     expect(await service.database.prisma.callEvent.count()).toBe(2)
@@ -235,7 +244,7 @@ describe('call events in the database', () => {
       result: null,
     } as const
     const { prisma } = service.database
-    await makeCallEventStore(prisma).save({ id: 'batch_1', events: [event] })
+    await makeCallEventStore(service.database).save({ id: 'batch_1', events: [event] })
     expect(await prisma.callEvent.findFirst()).toMatchObject({
       keyId: ID,
       serviceAccount: 'service:builds',
@@ -252,7 +261,7 @@ describe('call events in the database', () => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
     })
     const { prisma } = service.database
-    await makeCallEventStore(prisma).save({ id: 'batch_1', events })
+    await makeCallEventStore(service.database).save({ id: 'batch_1', events })
     const rows = await prisma.callEvent.findMany({ orderBy: { id: 'asc' } })
     expect(rows.map(({ sessionId }) => sessionId)).toEqual(names)
   })

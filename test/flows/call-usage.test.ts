@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { saysHello } from '../support/dialect-servers.ts'
-import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import type { Script, TestUpstream } from '../support/upstream.ts'
 

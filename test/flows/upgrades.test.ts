@@ -1,8 +1,9 @@
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { servedModel, startGateway, TOKEN } from '../support/gateway.ts'
+import { startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 

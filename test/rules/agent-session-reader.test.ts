@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openSessionReader } from '../../src/control/agent-sessions/reader.ts'
 import type { Follower } from '../../src/control/agent-sessions/reader.ts'
 import type { StoredEvent } from '../../src/control/agent-sessions/rules.ts'
-import type { Place } from '../../src/control/agent-sessions/store.ts'
+import type { SessionPosition } from '../../src/control/agent-sessions/store.ts'
 import type { OnNotice } from '../../src/database/client.ts'
 import { sessionKeyOf } from '../../src/kernel/agent-session.ts'
 
@@ -16,10 +16,10 @@ function setUp() {
   const state = { fault: null as Error | null, isConnected: true, failures: 0, checks: 0 }
   let notify: OnNotice = () => undefined
   const reader = openSessionReader({
-    async findEvents(places: readonly Place[], limit) {
-      queries.push(places.map(({ sessionId, after }) => `${sessionId}>${after}`))
+    async findEvents(positions: readonly SessionPosition[], limit) {
+      queries.push(positions.map(({ sessionId, after }) => `${sessionId}>${after}`))
       if (state.fault) throw state.fault
-      return places.map(({ sessionId, after }) =>
+      return positions.map(({ sessionId, after }) =>
         rows
           .filter((row) => row.sessionId === sessionId && row.id > after)
           .slice(0, limit)
@@ -80,7 +80,7 @@ describe('the reader of session events', () => {
     expect(seen).toEqual(Array.from({ length: 250 }, (_, index) => index + 1))
   })
 
-  it('reads once for all followers at the same place, and nothing for sessions that were not announced', async () => {
+  it('reads once for all followers at the same position, and nothing for sessions that were not announced', async () => {
     const { queries, add, announce, follow } = setUp()
     const followers = Array.from({ length: 500 }, () => follow())
     follow(otherRun)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   choosePosition,
-  readSessionPlace,
+  readSessionCursor,
   toSessionEvent,
-  writeSessionPlace,
+  writeSessionCursor,
 } from '../../src/control/agent-sessions/rules.ts'
 import type { StoredEvent } from '../../src/control/agent-sessions/rules.ts'
 import { sumBySession } from '../../src/gateway/usage/session-sums.ts'
@@ -33,7 +33,7 @@ describe('the place in the list of sessions', () => {
   }
 
   it('is read as it was written', () => {
-    expect(readSessionPlace(writeSessionPlace(place))).toEqual(place)
+    expect(readSessionCursor(writeSessionCursor(place))).toEqual(place)
   })
 
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -48,7 +48,7 @@ describe('the place in the list of sessions', () => {
     ['no session id', encode([0, place.accountId])],
     ['a session id with NUL', encode([0, place.accountId, 'a\0'])],
   ])('is refused with %s', (_, text) => {
-    expect(readSessionPlace(text)).toBeNull()
+    expect(readSessionCursor(text)).toBeNull()
   })
 })
 

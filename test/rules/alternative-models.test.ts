@@ -5,7 +5,7 @@ import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { judgeAlternatives, ROUTING_MEMBERS } from '../../src/gateway/calls/request/alternatives.ts'
 import { listPlacements } from '../../src/gateway/plan/plan.ts'
 import { listServed } from '../../src/gateway/plan/served.ts'
-import { serveEntry, servedModel } from '../support/gateway.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
 
 const MODELS = [
   servedModel('v/large', { aliases: ['large-1'] }),

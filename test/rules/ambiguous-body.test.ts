@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/request/decisive-members.ts'
+import { findAmbiguous } from '../../src/gateway/calls/request/decisive-members.ts'
+import { parseBody } from '../../src/gateway/calls/request/parse-body.ts'
 
 describe('the member that makes a body ambiguous', () => {
   it.each<[string, string, string | null]>([
@@ -7,6 +8,8 @@ describe('the member that makes a body ambiguous', () => {
     ['no name at all', '{}', null],
     ['a model twice', '{"model":"a","model":"b"}', 'model'],
     ['a model twice, far apart', `{"model":"a","messages":["${'x'.repeat(9999)}"],"model":"b"}`, 'model'],
+    ['a model twice, around a long name', `{"model":"a","${'x'.repeat(9999)}":1,"model":"b"}`, 'model'],
+    ['a model twice, around a text with escapes', `{"model":"a","x":"${'\\"'.repeat(999)}","model":"b"}`, 'model'],
     ['a model once plain and once escaped', '{"model":"a","mod\\u0065l":"b"}', 'model'],
     ['a model in another case beside it', '{"model":"a","Model":"b"}', 'Model'],
     ['a model in another case alone', '{"MODEL":"b"}', 'MODEL'],
@@ -22,6 +25,6 @@ describe('the member that makes a body ambiguous', () => {
     ['the name as a value', '{"model":"model","x":["model","stream"]}', null],
   ])('%s', (_name, text, expected) => {
     const body = JSON.parse(text) as Record<string, unknown>
-    expect(findAmbiguous(body, locateDecisive(Buffer.from(text), body))).toBe(expected)
+    expect(findAmbiguous(body, parseBody(Buffer.from(text)).located)).toBe(expected)
   })
 })

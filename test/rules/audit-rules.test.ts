@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../../src/control/audit/rules.ts'
+import { readAuditCursor, toAuditEvent, writeAuditCursor } from '../../src/control/audit/rules.ts'
 import type { AuditRow } from '../../src/control/audit/rules.ts'
 
 const at = new Date('2026-11-21T09:00:00.123Z')
@@ -41,11 +41,11 @@ describe('toAuditEvent', () => {
   })
 })
 
-describe('readAuditPlace', () => {
-  it('reads what writeAuditPlace writes, and nothing else', () => {
-    expect(readAuditPlace(writeAuditPlace({ at, id: '41' }))).toEqual({ at, id: '41' })
+describe('readAuditCursor', () => {
+  it('reads what writeAuditCursor writes, and nothing else', () => {
+    expect(readAuditCursor(writeAuditCursor({ at, id: '41' }))).toEqual({ at, id: '41' })
     for (const text of ['', '-', '1', '1-', 'x-1', '1-1-1', '1-1 ', `${'9'.repeat(15)}-1`]) {
-      expect([text, readAuditPlace(text)]).toEqual([text, null])
+      expect([text, readAuditCursor(text)]).toEqual([text, null])
     }
   })
 })

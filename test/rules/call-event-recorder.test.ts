@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
+import type { Spool } from '../../src/gateway/usage/spool.ts'
 
 const UNMEASURED = {
   usage: NO_USAGE,
@@ -12,7 +13,7 @@ const UNMEASURED = {
 
 const UNREACHABLE = new Error('the database cannot be reached')
 
-function setUp({ maxWaiting = 10_000 } = {}) {
+function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spool?: Spool | null } = {}) {
   const saved: string[][] = []
   const tried: string[] = []
   const cut: string[] = []
@@ -29,7 +30,7 @@ function setUp({ maxWaiting = 10_000 } = {}) {
         saved.push(events.map(({ call }) => call.requestId))
       },
       isDatabaseUnavailable: (error) => error === UNREACHABLE,
-      spool: null,
+      spool,
       log: { debug: note, info: note, warn: note, error: note },
     },
     maxWaiting,
@@ -61,6 +62,15 @@ describe('the recorder of call events', () => {
     await vi.advanceTimersByTimeAsync(1000)
     expect(saved.map((batch) => batch.length)).toEqual([500, 500, 100])
     expect(new Set(saved.flat()).size).toBe(1100)
+  })
+
+  it('saves a spooled batch that cannot be removed once for each round, not in a loop', async () => {
+    const batch = { id: 'batch_x', events: [eventOf('req_1')] }
+    const { tried } = setUp({
+      spool: { write: async () => true, readOldest: async () => batch, remove: async () => false },
+    })
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(tried).toEqual(['batch_x', 'batch_x'])
   })
 
   it('leaves events that come while it saves to the next batch', async () => {

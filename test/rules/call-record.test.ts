@@ -6,7 +6,7 @@ import { FREE_USAGE, NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts
 import { openPrices } from '../../src/gateway/prices/cost.ts'
 import type { Attempt, CallEvent } from '../../src/gateway/usage/events.ts'
 import { endedCall } from '../support/call-events.ts'
-import { servedModel } from '../support/gateway.ts'
+import { servedModel } from '../support/served-models.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 10, 0, second))
 const outcome = {

@@ -187,7 +187,7 @@ describe('a mistake is named with its line and its field', () => {
       'an unknown key',
       '- email: bob@example.com',
       '- { email: bob@example.com, rol: admin }',
-      'line 10, organizations[0].teams[0].members[1].rol: is not a known field',
+      'line 10, organizations[0].teams[0].members[1].rol: is not a known field (known: email, role)',
     ],
     [
       'a second team of that name',
@@ -232,7 +232,9 @@ describe('a mistake is named with its line and its field', () => {
   })
 
   it('an unknown key at the top, with its own line', () => {
-    expect(mistakesIn('organizations: []\nmodels: []\nteams: []\n')).toEqual(['line 3, teams: is not a known field'])
+    expect(mistakesIn('organizations: []\nmodels: []\nteams: []\n')).toEqual([
+      'line 3, teams: is not a known field (known: revision, organizations, models, backends)',
+    ])
   })
 })
 
@@ -296,7 +298,9 @@ it('does not take what is wrong in one place for a mistake in another', () => {
 })
 
 it.each(['__proto__', 'constructor', 'toString'])('treats the key %s as any unknown field', (key) => {
-  expect(mistakesIn(`organizations: []\n${key}: { a: 1 }\n`)).toEqual([`line 2, ${key}: is not a known field`])
+  expect(mistakesIn(`organizations: []\n${key}: { a: 1 }\n`)).toEqual([
+    expect.stringContaining(`line 2, ${key}: is not a known field (known: `),
+  ])
   expect({}).not.toHaveProperty('a')
 })
 
@@ -394,7 +398,7 @@ models:
       'line 3, backends[0].credential: must have either env or file',
     ],
     ['an unknown header', 'x-api-key', 'basic', 'line 3, backends[0].credential.as: must be one of bearer, x-api-key'],
-    ['an unknown ability', 'images', 'image', 'line 10, models[0].caps.image: is not a known field'],
+    ['an unknown ability', 'images', 'image', 'line 10, models[0].caps.image: is not a known field (known: midSystem,'],
     ['a window that is no number', '200000', 'large', 'line 9, models[0].contextWindow: must be a whole number'],
     [
       'a first backend that serves offline only',
@@ -403,7 +407,7 @@ models:
       'line 12, models[0].serve[0].when: must not be offline for the first backend',
     ],
   ])('refuse %s', (_name, from, to, mistake) => {
-    expect(mistakesIn(changed(from, to))).toContain(mistake)
+    expect(mistakesIn(changed(from, to)).join('\n')).toContain(mistake)
   })
 
   const NEIGHBOURS = changed(
@@ -429,7 +433,12 @@ models:
       'line 13, models[0].serve[0][1].backend: names a backend "us" that does not exist',
     ],
     ['a wrong weight', 'weight: 3', 'weight: 0', 'line 12, models[0].serve[0][0].weight: must be at least 1'],
-    ['an unknown field', 'weight: 3', 'wait: 3', 'line 12, models[0].serve[0][0].wait: is not a known field'],
+    [
+      'an unknown field',
+      'weight: 3',
+      'wait: 3',
+      'line 12, models[0].serve[0][0].wait: is not a known field (known: backend, model, when, weight, price)',
+    ],
     [
       'none',
       '- { backend: local-engine',

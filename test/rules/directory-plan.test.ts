@@ -148,7 +148,11 @@ describe('readAdminDirectory', () => {
   const team = (fields: string) => `organizations: [{ name: acme, teams: [{ name: core, ${fields} }] }]`
 
   it.each([
-    ['an unknown field, with its line', `${team('')}\nbackends: []`, 'line 2, backends: is not a known field'],
+    [
+      'an unknown field, with its line and the known ones',
+      `${team('')}\nteams: []`,
+      'line 2, teams: is not a known field (known: organizations, models)',
+    ],
     ['a model of another team', `${team('')}\n${OWN.replace('core', 'other')}`, '"acme/other/own" does not begin'],
     [
       'a member that is listed twice',
@@ -164,6 +168,21 @@ describe('readAdminDirectory', () => {
   ])('names the mistake: %s', (_name, text, mistake) => {
     const read = readAdminDirectory(text)
     expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
+  })
+
+  it('answers a directory file of the operator with one mistake, which names the fields to leave out', () => {
+    const file = `
+revision: 3
+organizations: [{ name: acme, teams: [{ name: core, timeZone: UTC, models: [a/b], members: [] }] }]
+models: [{ id: a/b, displayName: B, owner: a }, { id: a/c, displayName: C, owner: a, price: { as: c } }]
+backends: []`
+    expect(readAdminDirectory(file)).toEqual({
+      mistakes: [
+        expect.stringContaining(
+          'these fields: revision, backends; timeZone, models of teams; owner, price of models. Leave them out.',
+        ),
+      ],
+    })
   })
 })
 

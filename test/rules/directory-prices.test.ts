@@ -46,7 +46,12 @@ describe('prices in the directory file', () => {
       '{ input: 1, output: 10001 }',
       'line 6, models[0].price.output: must be at most 10000',
     ],
-    ['of an unknown class', '{ input: 1, output: 1, audio: 1 }', 'line 6, models[0].price.audio: is not a known field'],
+    [
+      'of an unknown class',
+      '{ input: 1, output: 1, audio: 1 }',
+      'line 6, models[0].price.audio: is not a known field ' +
+        '(known: as, input, output, cacheRead, cacheWrite, cacheWriteLong, reasoning)',
+    ],
   ])('%s are refused with their line', (_, price, mistake) => {
     expect(readDirectoryFile(file(price, '{ input: 1, output: 1 }'))).toEqual({ mistakes: [mistake] })
   })

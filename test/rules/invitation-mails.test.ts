@@ -12,6 +12,7 @@ it('invitations of one team cause a limited number of emails, whatever the addre
     hasEmail: true,
     mails: invitationMails,
     findEmail: async () => 'admin@example.com',
+    log: { warn: () => undefined },
   })
   const invite = (email: string, team: string) =>
     announce({ id: 'i', email, role: 'member', source: 'admin', createdAt: new Date(0) }, team, 'admin')
@@ -21,4 +22,19 @@ it('invitations of one team cause a limited number of emails, whatever the addre
   expect(await invite('40@example.com', '@acme/other')).toBe(true)
   expect(await invite('40@example.com', '@acme/other')).toBe(false)
   expect(invited).toHaveLength(41)
+})
+
+it('an invitation that is saved does not fail when its email cannot be addressed', async () => {
+  const events: string[] = []
+  const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
+  const announce = makeAnnounceInvitation({
+    notify: { invited: () => undefined },
+    hasEmail: true,
+    mails: invitationMails,
+    findEmail: () => Promise.reject(new Error('the database is away')),
+    log: { warn: (_fields: object, event: string) => void events.push(event) },
+  })
+  const invitation = { id: 'i', email: 'grace@example.com', role: 'member', source: 'admin' } as const
+  expect(await announce({ ...invitation, createdAt: new Date(0) }, '@acme/core', 'admin')).toBe(false)
+  expect(events).toEqual(['invitation.notice_failed'])
 })

@@ -3,7 +3,7 @@ import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { toClaudeSettings, toManagedSettings } from '../../src/gateway/clients/claude.ts'
 import { toOpencodeDiscovery } from '../../src/gateway/clients/opencode.ts'
-import { servedModel } from '../support/gateway.ts'
+import { servedModel } from '../support/served-models.ts'
 
 const FAST = servedModel('svc/fast', { displayName: 'Fast' })
 const WRITER = servedModel('v/writer', { displayName: 'Writer', aliases: ['claude-opus-4-7', 'claude-opus-*'] })

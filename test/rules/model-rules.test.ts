@@ -1,4 +1,6 @@
+import type { ModelCapabilities } from '@anthropic-ai/sdk/resources/models'
 import { describe, expect, it } from 'vitest'
+import { toCapabilities } from '../../src/gateway/models/capabilities.ts'
 import {
   explainRefusal,
   withModels,
@@ -11,7 +13,7 @@ import {
 } from '../../src/gateway/models/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
-import { serveEntry } from '../support/gateway.ts'
+import { serveEntry } from '../support/served-models.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
@@ -98,6 +100,7 @@ describe('the lists of models', () => {
       created_at: '2026-11-21T10:00:00.900Z',
       max_input_tokens: null,
       max_tokens: null,
+      capabilities: null,
       aliases: [],
       alias_of: null,
     }
@@ -110,6 +113,28 @@ describe('the lists of models', () => {
       first_id: 'svc/fast',
       last_id: 'svc/draft',
     })
+  })
+
+  it("have vendor B's capabilities where the directory has one of them, with every key that its SDK reads", () => {
+    const yes = { supported: true }
+    const no = { supported: false }
+    const capabilities: ModelCapabilities | null = toCapabilities({
+      thinking: 'budget',
+      efforts: ['minimal', 'low', 'high'],
+      pdf: true,
+    })
+    expect(capabilities).toEqual({
+      ...{ batch: no, citations: no, code_execution: no, image_input: yes, pdf_input: yes, structured_outputs: no },
+      context_management: {
+        ...no,
+        ...{ clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null },
+      },
+      effort: { ...yes, low: yes, medium: no, high: yes, xhigh: no, max: no },
+      server_tools: { ...no, code_execution: no, web_search: no },
+      thinking: { ...yes, types: { adaptive: no, enabled: yes, disabled: yes, between_tools: no } },
+    })
+    expect(toCapabilities({ images: false })?.image_input).toEqual(no)
+    expect(toCapabilities({ maxOutput: 64_000, topK: true })).toBeNull()
   })
 
   it('show each whole alias as an entry of its own, and prefixes only beside their model', () => {

@@ -38,6 +38,17 @@ describe('a rate limit', () => {
     await expect(limit.take('key')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
   })
 
+  it('names what there was too much of, alone and combined', async () => {
+    const logins = open('named', { points: 1, seconds: 60, what: 'logins from your network' })
+    const mails = combineLimits([logins, limitOf(5)], 'emails to this address')
+    await logins.take('key')
+    const messages = [logins, mails].map((limit) => limit.take('key').catch((error: unknown) => String(error)))
+    expect(await Promise.all(messages)).toEqual([
+      'ApiError: Too many logins from your network. Wait for the seconds in Retry-After.',
+      'ApiError: Too many emails to this address. Wait for the seconds in Retry-After.',
+    ])
+  })
+
   it('counts no refused event, so that a refund makes room for one', async () => {
     const limit = limitOf(2)
     expect(await passed(limit, 10)).toBe(2)

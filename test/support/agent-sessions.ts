@@ -38,7 +38,7 @@ export function eventOf(
 
 /** Saves events as a gateway does. */
 export function saveEvents({ database }: Pick<TestService, 'database'>, ...events: CallEvent[]): Promise<void> {
-  return makeCallEventStore(database.prisma).save({ id: randomUUID(), events })
+  return makeCallEventStore(database).save({ id: randomUUID(), events })
 }
 
 /** The id of the account with an address. */

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 import type { Database, Listening } from '../../src/database/client.ts'
+import { openLeanPGlite } from '../../src/database/embedded/lean-pglite.ts'
 import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/embedded/pglite.ts'
 import { toDatabase } from '../../src/database/embedded/pglite-database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
@@ -63,6 +64,7 @@ function lend({ pglite, database }: Opened): Database {
   let ended = false
   return {
     prisma: lendClient(database.prisma, () => ended),
+    execute: (sql) => (ended ? Promise.reject(new Error('PGlite is closed')) : database.execute(sql)),
     ping: () => (ended ? Promise.resolve(false) : database.ping()),
     listen(channel, onNotice) {
       const listening = database.listen(channel, onNotice)
@@ -117,7 +119,7 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/svc/', import.met
 /** A PGlite in memory, migrated and empty. The caller closes it. */
 export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
-  if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
+  if (existsSync(dump)) return openLeanPGlite({ loadDataDir: await openAsBlob(dump) })
 
   const pglite = await openMemory()
   await migrate(toMigrationConnection(pglite), await readMigrations())

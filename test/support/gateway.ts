@@ -1,11 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makeNameTable } from '../../src/directory/aliases.ts'
-import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
-import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { DirectoryBackend } from '../../src/directory/backends.ts'
+import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
 import { openGateway } from '../../src/gateway/app.ts'
-import type { GatewayNeeds } from '../../src/gateway/app.ts'
-import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { openPrices } from '../../src/gateway/prices/cost.ts'
@@ -13,15 +11,12 @@ import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { openRateLimits } from '../../src/http/rate-limit.ts'
-import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { Secret } from '../../src/kernel/secret.ts'
 import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
 import { makeApp } from '../../src/server/app.ts'
-
-const BASE_URL = 'http://localhost:8787'
+import { gatewaySettings } from './gateway-settings.ts'
 
 export const TOKEN = 'a-good-token'
 
@@ -94,20 +89,7 @@ export async function startGateway({
   }
   const contract = readContract()
   const prices = openPrices()
-  const settings: GatewayNeeds['settings'] = {
-    baseUrl: BASE_URL,
-    gatewayUrl: BASE_URL,
-    upstreams: toSettings(upstreams),
-    readSecret: ({ env }) =>
-      env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
-    upstreamConnectTimeoutMs: 2_000,
-    upstreamIdleTimeoutMs: idleTimeoutMs,
-    engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
-    callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
-    maxBodyBytes: 32 * 1024 * 1024,
-    allowedOrigins: [],
-    tracedBackends,
-  }
+  const settings = gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends })
   const gateway = openGateway({
     settings,
     contract,
@@ -123,7 +105,13 @@ export async function startGateway({
     log,
   })
   const { app } = makeApp(
-    { ...settings, role: 'all', verification: { controlPlaneUrl: BASE_URL }, trustProxy: undefined, mail: null },
+    {
+      ...settings,
+      role: 'all',
+      verification: { controlPlaneUrl: settings.baseUrl },
+      trustProxy: undefined,
+      mail: null,
+    },
     {
       roles: [gateway.routes],
       contract,
@@ -173,15 +161,6 @@ export async function startGateway({
   }
 }
 
-function toSettings(urls: Partial<Record<UpstreamName, URL>>) {
-  const settings = UPSTREAM_NAMES.map((name) => {
-    const url = urls[name]
-    return [name, url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null]
-  })
-  // One entry for each name.
-  return Object.fromEntries(settings) as Record<UpstreamName, UpstreamSettings | null>
-}
-
 const CALLER: Caller = {
   accountId: 'account-1',
   sessionId: 'session-1',
@@ -191,30 +170,4 @@ const CALLER: Caller = {
   team: '@acme/core',
   role: 'member',
   authenticatedAt: null,
-}
-
-/** A model that may be called, with the members that the test gives. */
-export function servedModel(id: string, given: Partial<SnapshotModel> = {}): SnapshotModel {
-  return {
-    id,
-    displayName: id,
-    owner: id.split('/')[0] ?? '',
-    aliases: [],
-    backendModel: null,
-    upstreamModel: null,
-    serve: [],
-    contextWindow: null,
-    caps: {},
-    price: null,
-    certified: true,
-    published: true,
-    verificationState: 'trusted',
-    createdAt: new Date('2026-11-21T10:00:00Z'),
-    ...given,
-  }
-}
-
-/** An entry of `serve`: one backend that serves a model. */
-export function serveEntry(backend: string, model: string, given: Partial<ServeEntry> = {}): ServeEntry {
-  return { backend, model, when: 'always', rank: 0, weight: 1, ...given }
 }

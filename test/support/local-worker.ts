@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { servedModel } from './gateway.ts'
+import { servedModel } from './served-models.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from './stream-grammar.ts'
 
 /** A team with a model of the local worker, and one that the worker and an upstream have. */

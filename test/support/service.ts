@@ -1,32 +1,27 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { createClient } from '../../generated/sdk/index.js'
 import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../generated/sdk/index.js'
 import { readConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config/values.ts'
 import type { Database } from '../../src/database/client.ts'
-import { readDirectoryFile } from '../../src/directory/rules.ts'
-import { makeDirectoryStore } from '../../src/directory/store.ts'
-import type { Log } from '../../src/log.ts'
 import { openMailer } from '../../src/mail.ts'
 import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import type { ServerTimeouts } from '../../src/server/listener.ts'
 import { listen } from '../../src/server/running.ts'
 import type { Running } from '../../src/server/running.ts'
+import { applyDirectory, readExampleDirectory } from './apply-directory.ts'
+import { checkedFetch } from './checked-fetch.ts'
 import { testClock } from './clock.ts'
 import type { TestClock } from './clock.ts'
-import { checkAnswer } from './contract-check.ts'
-import { checkRequest } from './contract-request.ts'
 import { freshDatabase } from './database.ts'
 import { mailToken, openMailbox } from './mailbox.ts'
 import type { Mailbox } from './mailbox.ts'
+import { recordingLog } from './recording-log.ts'
+import type { LogLine } from './recording-log.ts'
 import { expectData, expectOk } from './requests.ts'
 import { waitUntil } from './wait.ts'
 
 /** The public address in links. Requests go to `TestService.origin`, where the service really listens. */
 export const BASE_URL = 'http://localhost:8787'
-
-export type LogLine = { readonly level: string; readonly event: string; readonly fields: object }
 
 export type TestService = AsyncDisposable & {
   readonly config: Config
@@ -92,7 +87,7 @@ export async function startService({
   const log = recordingLog(lines)
   // On a busy machine, a first connection can take longer than a statement waits for it.
   await waitUntil('the database', () => db.ping(), Boolean)
-  await apply(db, directory ?? (await readFile(EXAMPLE_DIRECTORY, 'utf8')), clock)
+  await applyDirectory(db, directory ?? (await readExampleDirectory()), clock)
   const mailer = config.mail && openMailer(config.mail, log)
   const running = await listen(
     config,
@@ -101,8 +96,6 @@ export async function startService({
   )
   return toService({ config, clock, database: db, mailbox, lines, running })
 }
-
-const EXAMPLE_DIRECTORY = path.join(import.meta.dirname, '../../prisma/example-directory.yaml')
 
 type Parts = {
   readonly config: Config
@@ -148,40 +141,10 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
       await approveByMail(email)
       return expectData('The poll', await client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
     },
-    applyDirectory: (yaml) => apply(database, yaml, clock),
+    applyDirectory: (yaml) => applyDirectory(database, yaml, clock),
     async [Symbol.asyncDispose]() {
       await running.stop()
       await mailbox[Symbol.asyncDispose]()
     },
-  }
-}
-
-/** `fetch` that rejects when an answer does not match the contract, or an accepted request. */
-const checkedFetch: typeof fetch = async (input, init) => {
-  const request = new Request(input, init)
-  const { method, headers } = request
-  const url = new URL(request.url)
-  const sent = request.clone()
-  const response = await fetch(request)
-  await checkAnswer(method, url, response)
-  if (response.status < 400) checkRequest({ method, url, headers, body: await sent.text() })
-  return response
-}
-
-async function apply(database: Database, yaml: string, clock: TestClock): Promise<void> {
-  const read = readDirectoryFile(yaml)
-  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
-  await makeDirectoryStore(database.prisma).applyDirectory(read.directory, clock.now())
-}
-
-function recordingLog(lines: LogLine[]): Log {
-  const at = (level: string) => (fields: object, event: string) => void lines.push({ level, event, fields })
-  return {
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    showLink: at('info'),
-    close: () => Promise.resolve(true),
   }
 }

@@ -8,7 +8,7 @@ import type { TestService } from './service.ts'
 export async function spend({ database, clock }: TestService, nanoUsd: number, given: GivenCall = {}): Promise<void> {
   const at = clock.now().toISOString()
   const event = endedCall({ at, usage: { inputTokens: 1 }, result: { costNanoUsd: nanoUsd }, ...given })
-  await makeCallEventStore(database.prisma).save({ id: `batch_${crypto.randomUUID()}`, events: [event] })
+  await makeCallEventStore(database).save({ id: `batch_${crypto.randomUUID()}`, events: [event] })
 }
 
 /** Limits `@acme/core` to 1 USD a month, of which 1.50 USD are spent. */

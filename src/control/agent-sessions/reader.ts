@@ -2,11 +2,14 @@ import type { Listening, OnNotice } from '../../database/client.ts'
 import { readNotice, sessionKeyOf } from '../../kernel/agent-session.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import type { StoredEvent } from './rules.ts'
-import type { Place } from './store.ts'
+import type { SessionPosition } from './store.ts'
 
 type Needs = {
-  /** For each place, the next events behind it, at most `limit`. */
-  readonly findEvents: (places: readonly Place[], limit: number) => Promise<readonly (readonly StoredEvent[])[]>
+  /** For each position, the next events behind it, at most `limit`. */
+  readonly findEvents: (
+    positions: readonly SessionPosition[],
+    limit: number,
+  ) => Promise<readonly (readonly StoredEvent[])[]>
   readonly findNewestId: () => Promise<bigint>
   /** Listens to what writers of events announce. */
   readonly listen: (onNotice: OnNotice) => Listening
@@ -39,7 +42,7 @@ export type SessionReader = {
 type Entry = { readonly follower: Follower; readonly key: string; after: bigint; isReady: boolean }
 
 /** Bounds of what one statement reads. */
-const MAX_PLACES = 100
+const MAX_POSITIONS = 100
 const MAX_EVENTS = 100
 
 /** How often the newest event is asked for, depending on whether notifications arrive. */
@@ -182,16 +185,16 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
 
 type Group = readonly [Entry, ...Entry[]]
 
-/** Takes followers out of a set, those at the same place together, up to the bound of places. */
+/** Takes followers out of a set, those at the same position together, up to the bound of positions. */
 function takeGroups(behind: Set<Entry>): readonly Group[] {
   const groups = new Map<string, [Entry, ...Entry[]]>()
   for (const entry of behind) {
-    const place = `${entry.key} ${entry.after}`
-    const group = groups.get(place)
-    if (!group && groups.size === MAX_PLACES) continue
+    const position = `${entry.key} ${entry.after}`
+    const group = groups.get(position)
+    if (!group && groups.size === MAX_POSITIONS) continue
     behind.delete(entry)
     if (group) group.push(entry)
-    else groups.set(place, [entry])
+    else groups.set(position, [entry])
   }
   return [...groups.values()]
 }

@@ -7,9 +7,9 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
-import { findPage, readPlace } from '../paging.ts'
+import { findPage, readCursor } from '../paging.ts'
 import { findMemberTeam } from '../team-access.ts'
-import { choosePosition, EVENT_STREAM, LINES, readSessionPlace, writeSessionPlace } from './rules.ts'
+import { choosePosition, EVENT_STREAM, LINES, readSessionCursor, writeSessionCursor } from './rules.ts'
 import type { Form } from './rules.ts'
 import type { ListedSession, makeAgentSessionStore } from './store.ts'
 import type { SessionStreams } from './streams.ts'
@@ -47,11 +47,11 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const query = {
         team: formatTeamName(team),
         account: account === undefined ? null : readAccount(account),
-        before: readPlace('before', before, readSessionPlace),
+        before: readCursor('before', before, readSessionCursor),
       }
       const { shown, last } = await findPage(limit, (count) => sessions.list({ ...query, limit: count }, clock.now()))
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ sessions: shown.map(toAgentSession), next: last && writeSessionPlace(last) })
+      res.status(200).json({ sessions: shown.map(toAgentSession), next: last && writeSessionCursor(last) })
     },
 
     async streamAgentSession(req, res) {

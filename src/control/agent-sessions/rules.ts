@@ -88,18 +88,18 @@ export function choosePosition(after: string | undefined, lastEventId: string | 
   return one > other ? one : other
 }
 
-/** The place of a session in the list of its team. */
-export type ListPlace = { readonly lastActiveAt: Date; readonly accountId: string; readonly sessionId: string }
+/** Where a page of the list of sessions ends: at this session. */
+export type SessionCursor = { readonly lastActiveAt: Date; readonly accountId: string; readonly sessionId: string }
 
-/** Writes where a page ends, for `readSessionPlace`. */
-export function writeSessionPlace({ lastActiveAt, accountId, sessionId }: ListPlace): string {
+/** Writes where a page ends, for `readSessionCursor`. */
+export function writeSessionCursor({ lastActiveAt, accountId, sessionId }: SessionCursor): string {
   return Buffer.from(JSON.stringify([lastActiveAt.getTime(), accountId, sessionId])).toString('base64url')
 }
 
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 
-/** Reads where a page ends; null when the text is not what `writeSessionPlace` writes. */
-export function readSessionPlace(text: string): ListPlace | null {
+/** Reads where a page ends; null when the text is not what `writeSessionCursor` writes. */
+export function readSessionCursor(text: string): SessionCursor | null {
   const [time, accountId, sessionId] = parseList(Buffer.from(text, 'base64url').toString())
   const lastActiveAt = new Date(typeof time === 'number' ? time : NaN)
   if (!(lastActiveAt.getTime() >= 0) || lastActiveAt.getUTCFullYear() > 9999) return null

@@ -1,8 +1,8 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
-import type { ListPlace, StoredEvent } from './rules.ts'
+import type { SessionCursor, StoredEvent } from './rules.ts'
 
 /** A session in the list of its team. */
 export type ListedSession = {
@@ -20,15 +20,15 @@ export type ListedSession = {
   readonly lastActiveAt: Date
 }
 
-/** A place in the events of a session. */
-export type Place = AgentSession & { readonly after: bigint }
+/** A position in the events of a session: the id of the event that it is behind. */
+export type SessionPosition = AgentSession & { readonly after: bigint }
 
 type Query = {
   readonly team: string
   /** An email address or `service:NAME`; null: of all accounts. */
   readonly account: string | null
   /** Null: from the most recent one. */
-  readonly before: ListPlace | null
+  readonly before: SessionCursor | null
   readonly limit: number
 }
 
@@ -43,11 +43,11 @@ export function makeAgentSessionStore(db: PrismaClient) {
     /** The sessions of a team, the most recently active first. */
     async list({ team, account, before, limit }: Query, now: Date): Promise<ListedSession[]> {
       const ofAccount =
-        account === null ? Prisma.empty : Prisma.sql`AND coalesce(session.service_account, person.email) = ${account}`
+        account === null ? NO_SQL : sql`AND coalesce(session.service_account, person.email) = ${account}`
       const behind =
         before === null
-          ? Prisma.empty
-          : Prisma.sql`AND (session.last_active_at, session.account_id, session.session_id)
+          ? NO_SQL
+          : sql`AND (session.last_active_at, session.account_id, session.session_id)
               < (${before.lastActiveAt}, ${before.accountId}::uuid, ${before.sessionId})`
       const hourAgo = new Date(now.getTime() - HOUR_MS)
       return db.$queryRaw<ListedSession[]>`
@@ -91,13 +91,13 @@ export function makeAgentSessionStore(db: PrismaClient) {
       return row && row.accountId
     },
 
-    /** For each place, the next events behind it in their order, at most `limit`. One statement for all places. */
-    async findEvents(places: readonly Place[], limit: number): Promise<StoredEvent[][]> {
-      const asked = places.map(({ after, ...place }, index) => ({ index, ...place, after: String(after) }))
+    /** For each position, the next events behind it in their order, at most `limit`. One statement for all. */
+    async findEvents(positions: readonly SessionPosition[], limit: number): Promise<StoredEvent[][]> {
+      const asked = positions.map(({ after, ...session }, index) => ({ index, ...session, after: String(after) }))
       const rows = await db.$queryRaw<(StoredEvent & { index: number })[]>`
-        SELECT place.index, event.*
+        SELECT asked.index, event.*
         FROM jsonb_to_recordset(${JSON.stringify(asked)}::jsonb)
-            AS place(index int, team text, "accountId" uuid, "sessionId" text, after bigint),
+            AS asked(index int, team text, "accountId" uuid, "sessionId" text, after bigint),
           LATERAL (
             SELECT id, kind::text, at, request_id AS "requestId", style AS dialect, model,
               served_by AS "servedBy", attempts, outcome, status,
@@ -108,12 +108,12 @@ export function makeAgentSessionStore(db: PrismaClient) {
               -- A number that JSON can hold: 2^53 of them are nine million dollars.
               cost_nano_usd::float8 AS "costNanoUsd"
             FROM call_events
-            WHERE team = place.team AND session_id = place."sessionId" AND account_id = place."accountId"
-              AND id > place.after
+            WHERE team = asked.team AND session_id = asked."sessionId" AND account_id = asked."accountId"
+              AND id > asked.after
             ORDER BY id LIMIT ${limit}::int
           ) AS event
-        ORDER BY place.index, event.id`
-      const found = places.map((): StoredEvent[] => [])
+        ORDER BY asked.index, event.id`
+      const found = positions.map((): StoredEvent[] => [])
       for (const { index, ...event } of rows) found[index]?.push(event)
       return found
     },

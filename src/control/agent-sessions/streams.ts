@@ -22,7 +22,10 @@ type Wanted = {
 }
 
 export type SessionStreams = {
-  /** Answers with the events of a session until either side ends. Throws when the account follows too many. */
+  /**
+   * Answers with the events of a session until either side ends. Throws when the account follows too many. Does nothing
+   * when the caller has left.
+   */
   open(res: Response, wanted: Wanted): void
   /** Ends all streams, and refuses new ones: the process stops. */
   endAll(): void
@@ -69,6 +72,8 @@ export function makeSessionStreams(needs: Needs): SessionStreams {
   return {
     open(res, wanted) {
       const { accountId } = wanted.access
+      // The caller left while its access was checked. Its answer emits no further `close` to remove the stream.
+      if (res.destroyed || res.closed) return
       if (isStopping) throw new ApiError('service_unavailable', { message: 'This process is stopping. Connect again.' })
       if ((counts.get(accountId) ?? 0) >= MAX_STREAMS_OF_ACCOUNT) throw tooMany()
       const stream = openStream(needs, res, wanted)

@@ -3,8 +3,8 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { findPage, readPlace } from '../paging.ts'
-import { readAuditPlace, toAuditEvent, writeAuditPlace } from './rules.ts'
+import { findPage, readCursor } from '../paging.ts'
+import { readAuditCursor, toAuditEvent, writeAuditCursor } from './rules.ts'
 import type { AuditStore } from './store.ts'
 
 type Needs = { readonly audit: AuditStore; readonly findAdminTeam: FindAdminTeam }
@@ -22,11 +22,11 @@ export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'li
         action,
         from: readTime('from', from),
         to: readTime('to', to),
-        before: readPlace('before', before, readAuditPlace),
+        before: readCursor('before', before, readAuditCursor),
       }
       const { shown, last } = await findPage(limit, (count) => audit.find(teamId, { ...query, limit: count }))
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ events: shown.map(toAuditEvent), next: last && writeAuditPlace(last) })
+      res.status(200).json({ events: shown.map(toAuditEvent), next: last && writeAuditCursor(last) })
     },
   }
 }

@@ -21,7 +21,7 @@ export type AuditRow = {
 }
 
 /** Where a page ends: the time and the id of its last row. */
-export type AuditPlace = { readonly at: Date; readonly id: string }
+export type AuditCursor = { readonly at: Date; readonly id: string }
 
 /** Converts a row to the contract's event. */
 export function toAuditEvent(row: AuditRow): components['schemas']['AuditEvent'] {
@@ -39,13 +39,13 @@ function subjectOf({ personEmail, actorEmail, details }: AuditRow): string | nul
   return typeof name === 'string' ? name : null
 }
 
-/** Writes where a page ends, for `readAuditPlace`. */
-export function writeAuditPlace({ at, id }: AuditPlace): string {
+/** Writes where a page ends, for `readAuditCursor`. */
+export function writeAuditCursor({ at, id }: AuditCursor): string {
   return `${at.getTime()}-${id}`
 }
 
-/** Reads where a page ends; null when the text is not what `writeAuditPlace` writes. */
-export function readAuditPlace(text: string): AuditPlace | null {
+/** Reads where a page ends; null when the text is not what `writeAuditCursor` writes. */
+export function readAuditCursor(text: string): AuditCursor | null {
   const [, time, id] = /^(\d{1,14})-(\d{1,18})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { at: new Date(Number(time)), id }
 }

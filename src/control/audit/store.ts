@@ -1,7 +1,8 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
-import type { AuditPlace, AuditRow } from './rules.ts'
+import { joinSql, rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
+import type { AuditCursor, AuditRow } from './rules.ts'
 
 /** Which events of a team to find. */
 export type AuditQuery = {
@@ -12,8 +13,8 @@ export type AuditQuery = {
   readonly from: Date | null
   /** Exclusive. */
   readonly to: Date | null
-  /** Only events before this place. */
-  readonly before: AuditPlace | null
+  /** Only events before this one. */
+  readonly before: AuditCursor | null
   readonly limit: number
 }
 
@@ -25,19 +26,19 @@ export function makeAuditStore(db: PrismaClient) {
     /** The newest events of a team that fit, the newest first. */
     async find(teamId: string, { actor, action, from, to, before, limit }: AuditQuery): Promise<AuditRow[]> {
       const conditions = [
-        Prisma.sql`team_id = ${teamId}::uuid`,
-        ...(action ? [Prisma.sql`(kind = ${action} OR starts_with(kind, ${`${action}.`}))`] : []),
-        ...(from ? [Prisma.sql`at >= ${from}`] : []),
-        ...(to ? [Prisma.sql`at < ${to}`] : []),
-        ...(before ? [Prisma.sql`(at, id) < (${before.at}, ${before.id}::bigint)`] : []),
+        sql`team_id = ${teamId}::uuid`,
+        ...(action ? [sql`(kind = ${action} OR starts_with(kind, ${`${action}.`}))`] : []),
+        ...(from ? [sql`at >= ${from}`] : []),
+        ...(to ? [sql`at < ${to}`] : []),
+        ...(before ? [sql`(at, id) < (${before.at}, ${before.id}::bigint)`] : []),
       ]
-      return db.$queryRaw<AuditRow[]>`${Prisma.raw(PLANNED_FOR_VALUES)}
+      return db.$queryRaw<AuditRow[]>`${rawSql(PLANNED_FOR_VALUES)}
         SELECT e.id::text, e.at, e.kind, e.actor_id::text AS "actorId", actor.email AS "actorEmail",
           person.email AS "personEmail", e.subject_id AS "subjectId", e.ip, e.details
         FROM (
           SELECT *, CASE WHEN details->>'by' = 'directory' THEN NULL
             ELSE coalesce((details->>'adminId')::uuid, account_id) END AS actor_id
-          FROM audit_events WHERE ${Prisma.join(conditions, ' AND ')}
+          FROM audit_events WHERE ${joinSql(conditions, ' AND ')}
         ) e
         LEFT JOIN accounts actor ON actor.id = e.actor_id
         LEFT JOIN accounts person ON person.id = e.account_id
@@ -47,7 +48,7 @@ export function makeAuditStore(db: PrismaClient) {
   }
 }
 
-function isBy(actor: string | null): Prisma.Sql {
-  if (actor === null) return Prisma.sql`true`
-  return actor === 'file' ? Prisma.sql`e.actor_id IS NULL` : Prisma.sql`actor.email = ${actor}`
+function isBy(actor: string | null): Sql {
+  if (actor === null) return sql`true`
+  return actor === 'file' ? sql`e.actor_id IS NULL` : sql`actor.email = ${actor}`
 }

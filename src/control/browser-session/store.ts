@@ -1,10 +1,11 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { sql } from '../../database/sql.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
+import { insertEvents } from '../audit/insert-events.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
 /** The row of a session that begins. */
@@ -113,17 +114,17 @@ type SignInStep = {
  * account may depend on a device session; the new one then depends on it too, because it is the same browser.
  */
 export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
-  if (!browser) return sql``
+  if (!browser) return NO_SQL
   const { session, replaces } = browser
+  const subjects = sql`
+    SELECT replaced.id, account_id, team_id
+    FROM replaced JOIN invitations invitation ON invitation.id = replaced.invitation_id`
   return sql`, replaced AS (
       UPDATE browser_sessions SET revoked_at = ${now}::timestamptz, revoked_reason = 'replaced'
       WHERE hash = ${replaces} AND revoked_at IS NULL AND EXISTS (SELECT FROM ${of})
       RETURNING id, invitation_id, device_session_id
     ), replaced_event AS (
-      INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
-      SELECT ${now}::timestamptz, 'browser_session.revoked', invitation.account_id, invitation.team_id, replaced.id,
-        ${ip}, '{"reason":"replaced"}'
-      FROM replaced JOIN invitations invitation ON invitation.id = replaced.invitation_id
+      ${insertEvents({ kind: 'browser_session.revoked', at: now, ip, details: { reason: 'replaced' }, subjects })}
     ), same_browser AS (
       SELECT device.id FROM replaced
       JOIN invitations invitation ON invitation.id = replaced.invitation_id

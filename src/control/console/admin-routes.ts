@@ -2,9 +2,9 @@ import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import type { Html, PageReply } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../audit/rules.ts'
+import { readAuditCursor, toAuditEvent, writeAuditCursor } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
-import { findPage, readPlace, readTimePlace } from '../paging.ts'
+import { findPage, readCursor, readTimeCursor } from '../paging.ts'
 import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './devices/device-forms.ts'
 import type { TeamKeyForms } from './keys/key-forms.ts'
@@ -77,7 +77,7 @@ export function makeAdminPageHandlers({
       const admin = await findAdmin(callerOf(req), req.params)
       send(
         res,
-        await devices.render(admin, { before: readPlace('before', req.query.before, readTimePlace), notice: null }),
+        await devices.render(admin, { before: readCursor('before', req.query.before, readTimeCursor), notice: null }),
       )
     },
 
@@ -100,10 +100,10 @@ export function makeAdminPageHandlers({
 
     async showTeamAudit(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      const before = readPlace('before', req.query.before, readAuditPlace)
+      const before = readCursor('before', req.query.before, readAuditCursor)
       const query = { actor: null, action: null, from: null, to: null, before }
       const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))
-      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last && writeAuditPlace(last) }))
+      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last && writeAuditCursor(last) }))
     },
   }
 }

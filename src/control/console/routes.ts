@@ -2,9 +2,9 @@ import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { readSessionPlace, writeSessionPlace } from '../agent-sessions/rules.ts'
+import { readSessionCursor, writeSessionCursor } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
-import { findPage, readPlace } from '../paging.ts'
+import { findPage, readCursor } from '../paging.ts'
 import type { LimitForms } from './limits/limit-forms.ts'
 import type { ModelForms } from './models/model-forms.ts'
 import { NO_OUTCOME } from './models/models-outcome.ts'
@@ -54,11 +54,11 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamSessions(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      const before = readPlace('before', req.query.before, readSessionPlace)
+      const before = readCursor('before', req.query.before, readSessionCursor)
       const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
         sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),
       )
-      sendPage(res, 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionPlace(last) }))
+      sendPage(res, 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionCursor(last) }))
     },
   }
 }

@@ -53,7 +53,7 @@ function columnsFor(team: string): readonly Column<ListedSession>[] {
 
 /** The id is in the fragment, which browsers do not send to servers. */
 function sessionLink(team: string, { sessionId, account, runningCalls }: ListedSession): Html {
-  const place = new URLSearchParams({ id: sessionId, account, team })
-  return html`<a class="name" href="${PATHS.session}#${place.toString()}">${sessionId}</a>
+  const fragment = new URLSearchParams({ id: sessionId, account, team })
+  return html`<a class="name" href="${PATHS.session}#${fragment.toString()}">${sessionId}</a>
     ${runningCalls > 0 && html`<span class="badge good">Running</span>`}`
 }

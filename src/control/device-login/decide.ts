@@ -2,13 +2,15 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 import type { FoundLogin } from './rows.ts'
 
 /** Who decides a login, and how. `sessionId` is null when the email's link alone decides. */
 export type Decision = {
-  readonly via: 'mail' | 'session' | 'user_code'
+  readonly via: Exclude<ApprovedVia, 'passkey'>
   readonly sessionId: string | null
   readonly ip: string
 }
@@ -37,7 +39,8 @@ export async function decideOnce(
   { kind, where, set, browser = null }: Change,
 ): Promise<boolean> {
   const { via, sessionId, ip } = decision
-  const details = JSON.stringify({ via, deviceId: login.deviceId, ...(sessionId && { sessionId }) })
+  const details = { via, deviceId: login.deviceId, ...(sessionId && { sessionId }) }
+  const subjects = sql`SELECT id, account_id, team_id FROM decided`
   const ofInvitation = login.unnamed ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
   // The lock waits for a withdrawal of the invitation, and then nothing is decided, so that no approval or session
   // outlives it. It is taken before the login's, as everywhere, so that two statements cannot wait for each other.
@@ -51,8 +54,7 @@ export async function decideOnce(
         WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
         RETURNING login.id, invited.account_id, invited.team_id
       )${beginSession(browser, { of: sql`decided`, now, ip })}
-      INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
-      SELECT ${now}::timestamptz, ${kind}, account_id, team_id, id, ${ip}, ${details}::jsonb FROM decided`,
+      ${insertEvents({ kind, at: now, ip, details, subjects })}`,
   )
   return count === 1
 }

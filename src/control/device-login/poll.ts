@@ -4,7 +4,7 @@ import { hashSecret } from '../../kernel/secret.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { ANOTHER_CLIENT, isClientOf } from '../tokens/rules.ts'
 import type { OpenSession } from '../tokens/open.ts'
-import type { DeviceSession } from '../tokens/store.ts'
+import type { DeviceSession } from '../tokens/rows.ts'
 import { judgePoll, POLL_TOLERANCE_MS, waitSeconds } from './rules.ts'
 import type { DeviceLoginStore } from './store.ts'
 

@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Sql } from '../../database/sql.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 import type { DeviceLogin } from './rules.ts'
 
 /** A login with the account and team that it is for. */
@@ -18,7 +19,7 @@ export type FoundLogin = DeviceLogin & {
   readonly userCode: string | null
   readonly startIp: string
   readonly createdAt: Date
-  readonly approvedVia: 'mail' | 'session' | 'user_code' | null
+  readonly approvedVia: Exclude<ApprovedVia, 'passkey'> | null
   /** The device named no account. The login is shown as the caller's, and becomes the caller's by approving it. */
   readonly unnamed: boolean
 }

@@ -4,6 +4,7 @@ import { sql } from '../../database/sql.ts'
 import { addMs } from '../../kernel/clock.ts'
 import { newRowId } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
+import { insertEvents } from '../audit/insert-events.ts'
 import { findLoginRow, toLogin } from './rows.ts'
 import type { FoundLogin, UnnamedLogin } from './rows.ts'
 
@@ -80,6 +81,8 @@ export function makeDeviceLoginStore(db: PrismaClient) {
 /** Inserts a login with its audit row; false when another live login has the same user code. */
 async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accountId: string | null): Promise<boolean> {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
+  const subjects = sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM started`
+  const event = { kind: 'device_login.started', at: createdAt, ip: startIp, details: { deviceId }, subjects }
   const count = await db.$executeRaw`
     WITH started AS (
       INSERT INTO device_logins (
@@ -91,10 +94,7 @@ async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accou
         ${login.expiresAt}::timestamptz, ${startIp}, ${login.startUserAgent}
       ) ON CONFLICT (user_code) DO NOTHING RETURNING id
     )
-    INSERT INTO audit_events (at, kind, account_id, subject_id, ip, details)
-    SELECT ${createdAt}::timestamptz, 'device_login.started', ${accountId}::uuid, id, ${startIp},
-      ${JSON.stringify({ deviceId })}::jsonb
-    FROM started`
+    ${insertEvents(event)}`
   return count === 1
 }
 

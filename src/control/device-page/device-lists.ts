@@ -4,6 +4,7 @@ import { PATHS } from '../pages/forms.ts'
 import { ICONS } from '../pages/icons.ts'
 import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from '../pages/passkey-parts.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 
 export type SignedInDevice = {
   readonly kind: 'device' | 'browser'
@@ -12,7 +13,7 @@ export type SignedInDevice = {
   readonly firstSeenAt: Date
   readonly lastSeenAt: Date
   readonly lastIp: string
-  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  readonly approvedVia: ApprovedVia
   /** The device whose session approved it; null when a browser, an email or a passkey did. */
   readonly approverName: string | null
   /** Whether this page was requested with this session. */

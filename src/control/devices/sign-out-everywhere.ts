@@ -39,7 +39,7 @@ type Needs = {
 export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
   const { devices, signOut, findEmail, notify, onSessionEnd, log } = needs
 
-  async function tellRemoved(accountId: string, names: readonly string[], at: Date, ip: string): Promise<void> {
+  async function notifyRemoved(accountId: string, names: readonly string[], at: Date, ip: string): Promise<void> {
     if (names.length === 0) return
     const email = await findEmail(accountId)
     for (const passkeyName of names) notify.passkeyChanged(email, { change: 'removed', passkeyName, at, ip })
@@ -62,7 +62,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
       apiKeys: ended.apiKeys.length,
     }
     log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
-    await tellRemoved(accountId, ended.passkeys, now, ip)
+    await notifyRemoved(accountId, ended.passkeys, now, ip)
     return counted
   }
 }

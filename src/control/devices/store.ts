@@ -3,7 +3,8 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
-import { endSessions } from '../tokens/store.ts'
+import { endSessions } from '../tokens/end-sessions.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 import { chooseDeviceName, readUserAgentName } from './device-name.ts'
 
 /** A signed-in device or browser, and how it was approved. */
@@ -16,7 +17,7 @@ export type ListedDevice = {
   readonly firstSeenAt: Date
   readonly lastSeenAt: Date
   readonly lastIp: string
-  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  readonly approvedVia: ApprovedVia
   /** The device whose session approved it; null when a browser, an email or a passkey did. */
   readonly approverName: string | null
 }

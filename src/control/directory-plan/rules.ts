@@ -164,7 +164,7 @@ function planDefaultModel(
       readOnly.push({ kind: 'default_model', name: wanted.defaultModel ?? before, listed: before })
     return { changes, readOnly }
   }
-  // The default model may be missing because the directory file was changed. Then this directory is not to blame.
+  // A change of the directory file may have removed the default model. That is no mistake of this directory.
   const isChosenHere = wanted.defaultModel !== undefined || models.some(({ name }) => name === after)
   if (before === null && after !== null && isChosenHere && !ids.has(after)) {
     const message = `defaultModel: "${after}" is not a model of the team.`
@@ -175,7 +175,7 @@ function planDefaultModel(
 }
 
 /**
- * While a directory is applied, nobody else can change the teams, and an embedded database answers no other request.
+ * While a directory is applied, no other admin can change the teams, and an embedded database answers no other request.
  */
 const MAX_CHANGES = 500
 

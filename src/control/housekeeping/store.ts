@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 
@@ -124,12 +125,12 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
 }
 
 /**
- * Finds the oldest rows by the index of the column. They are deleted by their place in the table (ctid): by id, the
+ * Finds the oldest rows by the index of the column. They are deleted by their position in the table (ctid): by id, the
  * database may choose to read the whole table. Rows that others have locked are left for the next round.
  */
-function oldest(table: string, column: string, before: Date, limit: number): Prisma.Sql {
-  const [name, time] = [Prisma.raw(table), Prisma.raw(column)]
-  return Prisma.sql`ARRAY(
+function oldest(table: string, column: string, before: Date, limit: number): Sql {
+  const [name, time] = [rawSql(table), rawSql(column)]
+  return sql`ARRAY(
     SELECT ctid FROM ${name} WHERE ${time} <= ${before} ORDER BY ${time} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED)`
 }
 
@@ -139,7 +140,7 @@ function makeTimeSweeper(db: PrismaClient, table: string, column: string, days: 
     table,
     async deleteBatch(ago, limit) {
       const rows = oldest(table, column, ago(days), limit)
-      const count = await db.$executeRaw`DELETE FROM ${Prisma.raw(table)} WHERE ctid = ANY (${rows})`
+      const count = await db.$executeRaw`DELETE FROM ${rawSql(table)} WHERE ctid = ANY (${rows})`
       return { count, isLast: count < limit }
     },
   }
@@ -161,21 +162,21 @@ function makeDeviceSweeper(db: PrismaClient, column: string, days: number): Tabl
   }
 }
 
-type Place = { readonly expiresAt: Date; readonly id: string }
+type Position = { readonly expiresAt: Date; readonly id: string }
 
-const FIRST: Place = { expiresAt: new Date(0), id: NIL_UUID }
+const FIRST: Position = { expiresAt: new Date(0), id: NIL_UUID }
 
 /**
- * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is looked
- * at once: the sweeper continues behind the last one, or at the first one that was locked.
+ * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is read
+ * once: the sweeper continues behind the last one, or at the first one that was locked.
  */
 function makeLoginSweeper(db: PrismaClient, days: number): Table {
   let after = FIRST
-  let retryAfter: Place | null = null
+  let retryAfter: Position | null = null
   return {
     table: 'device_logins',
     async deleteBatch(ago, limit) {
-      const [page] = await db.$queryRaw<{ last: Place | null; size: number; due: number; count: number }[]>`
+      const [page] = await db.$queryRaw<{ last: Position | null; size: number; due: number; count: number }[]>`
         WITH page AS (
             SELECT id, expires_at FROM device_logins
             WHERE (expires_at, id) > (${after.expiresAt}::timestamptz, ${after.id}::uuid) AND expires_at <= ${ago(days)}
@@ -202,7 +203,7 @@ function makeLoginSweeper(db: PrismaClient, days: number): Table {
  * batch is old. So the time needs no index, which would slow down every call.
  */
 function makeEventSweeper(db: PrismaClient, table: string, days: number): Table {
-  const name = Prisma.raw(table)
+  const name = rawSql(table)
   let after = 0n
   return {
     table,

@@ -1,11 +1,13 @@
 import { tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
 import type { ListedInvitation } from './store.ts'
 
 /**
  * Tells an invited person by email, in the background. Returns whether an email is on its way: not without email
- * delivery, and not when the address got too many, or the team sent too many.
+ * delivery, and not when the address got too many, or the team sent too many. Never rejects, because the invitation is
+ * saved already.
  */
 export type AnnounceInvitation = (invitation: ListedInvitation, team: string, inviterId: string) => Promise<boolean>
 
@@ -18,12 +20,12 @@ type Needs = {
   readonly hasEmail: boolean
   readonly mails: InvitationMails
   readonly findEmail: (accountId: string) => Promise<string>
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** Makes the function that counts the emails and sends them. */
-export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail }: Needs): AnnounceInvitation {
-  return async ({ email, role }, team, inviterId) => {
-    if (!hasEmail) return false
+export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log }: Needs): AnnounceInvitation {
+  const announce: AnnounceInvitation = async ({ email, role }, team, inviterId) => {
     const counters = [
       { limit: mails.ofAddress, key: email },
       { limit: mails.ofTeam, key: team },
@@ -31,5 +33,13 @@ export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail }: N
     if ((await tryTakeAll(counters)) > 0) return false
     notify.invited(email, { team, role, invitedBy: await findEmail(inviterId) })
     return true
+  }
+
+  return async (invitation, team, inviterId) => {
+    if (!hasEmail) return false
+    return announce(invitation, team, inviterId).catch((err: unknown) => {
+      log.warn({ err, invitationId: invitation.id }, 'invitation.notice_failed')
+      return false
+    })
   }
 }

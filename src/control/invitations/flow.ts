@@ -29,7 +29,7 @@ type Needs = {
 export function makeInvitationsFlow(needs: Needs) {
   const { db, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
   const invitations = makeInvitationStore(db)
-  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
+  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
   const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })
   return { invite, announce, handlers }

@@ -6,7 +6,7 @@ import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import { toMemberError } from '../members/answers.ts'
 import type { TeamMemberStore } from '../members/store.ts'
-import { findPage, readPlace, readTimePlace, writeTimePlace } from '../paging.ts'
+import { findPage, readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import type { Invite, InviteRefusal } from './invite.ts'
 import type { InvitationStore, ListedInvitation } from './store.ts'
 
@@ -32,9 +32,9 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
     async listInvitations(req, res) {
       const { limit = DEFAULT_LIMIT, after } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      const place = readPlace('after', after, readTimePlace)
-      const { shown, last } = await findPage(limit, (count) => invitations.list(teamId, place, count))
-      const next = last && writeTimePlace({ at: last.createdAt, id: last.id })
+      const cursor = readCursor('after', after, readTimeCursor)
+      const { shown, last } = await findPage(limit, (count) => invitations.list(teamId, cursor, count))
+      const next = last && writeTimeCursor({ at: last.createdAt, id: last.id })
       res.set('Cache-Control', 'no-store')
       res.status(200).json({ invitations: shown.map(toAnswer), next })
     },

@@ -3,7 +3,7 @@ import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
-import type { TimePlace } from '../paging.ts'
+import type { TimeCursor } from '../paging.ts'
 
 /** An invitation in force. */
 export type ListedInvitation = {
@@ -21,8 +21,8 @@ export type InvitationStore = ReturnType<typeof makeInvitationStore>
 /** The invitations of a team. */
 export function makeInvitationStore(db: PrismaClient) {
   return {
-    /** The invitations in force behind a place, the oldest first. */
-    async list(teamId: string, after: TimePlace | null, limit: number): Promise<ListedInvitation[]> {
+    /** The invitations in force behind a cursor, the oldest first. */
+    async list(teamId: string, after: TimeCursor | null, limit: number): Promise<ListedInvitation[]> {
       const rows = await db.invitation.findMany({
         where: { teamId, revokedAt: null, ...(after && isBehind(after)) },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
@@ -45,7 +45,7 @@ export function makeInvitationStore(db: PrismaClient) {
   }
 }
 
-function isBehind({ at, id }: TimePlace): Prisma.InvitationWhereInput {
+function isBehind({ at, id }: TimeCursor): Prisma.InvitationWhereInput {
   return { OR: [{ createdAt: { gt: at } }, { createdAt: at, id: { gt: id } }] }
 }
 

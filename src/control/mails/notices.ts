@@ -1,4 +1,5 @@
 import { toUtcText } from '../../kernel/formats/utc-text.ts'
+import type { ApprovedVia } from '../tokens/rules.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 
@@ -12,7 +13,7 @@ type Occurrence = {
 
 export type DeviceSignedIn = Occurrence & {
   readonly deviceName: string
-  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  readonly approvedVia: ApprovedVia
   /** `@organization/name` */
   readonly team: string
 }
@@ -38,7 +39,7 @@ export function deviceSignedInMail(data: DeviceSignedIn): ComposedMail {
   ])
 }
 
-const APPROVED: Readonly<Record<DeviceSignedIn['approvedVia'], string>> = {
+const APPROVED: Readonly<Record<ApprovedVia, string>> = {
   mail: 'by the link in an email to you',
   session: 'by a person signed in as you',
   user_code: 'by its code, typed by a person signed in as you',
@@ -95,7 +96,7 @@ export function refreshReusedMail(data: RefreshReused): ComposedMail {
 }
 
 /** What an email says about a key. */
-type ToldKey = {
+type AnnouncedKey = {
   readonly name: string
   readonly prefix: string
   /** `@organization/name` */
@@ -107,7 +108,7 @@ type ToldKey = {
 
 export type KeyMade = Occurrence & {
   readonly change: 'created' | 'rotated'
-  readonly key: ToldKey
+  readonly key: AnnouncedKey
   /** The name of the service account that the key belongs to; null for a key of the person. */
   readonly serviceAccount: string | null
   /** The address of the person who made the key. */

@@ -8,7 +8,7 @@ export type SignInLinkMail = {
   readonly link: Secret
   /** The public address of the deployment. */
   readonly baseUrl: string
-  /** The address that asked for the link. */
+  /** The IP address that asked for the link. */
   readonly requestIp: string
   readonly requestedAt: Date
   readonly expiresAt: Date

@@ -1,6 +1,7 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
+import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
@@ -88,8 +89,8 @@ export async function saveRole(
   await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
-function selectMembers(now: Date): Prisma.Sql {
-  return Prisma.sql`
+function selectMembers(now: Date): Sql {
+  return sql`
     SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
       (SELECT count(*)::int FROM device_sessions d WHERE d.invitation_id = i.id AND d.revoked_at IS NULL
         AND NOT d.is_browser AND d.idle_expires_at > ${now} AND d.absolute_expires_at > ${now}) AS devices,

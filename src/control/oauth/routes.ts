@@ -7,6 +7,7 @@ import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
+import { required } from '../form-fields.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { RefreshingClient, RefreshSession } from '../tokens/refresh.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
@@ -44,9 +45,12 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     client: RefreshingClient,
   ) {
     if (form.grant_type === DEVICE_GRANT)
-      return pollLogin(new Secret(required(form.device_code, 'device_code')), { ...client, isBrowser: false })
+      return pollLogin(new Secret(required('device_code', form.device_code || undefined)), {
+        ...client,
+        isBrowser: false,
+      })
     if (form.grant_type === REFRESH_GRANT)
-      return refreshSession(new Secret(required(form.refresh_token, 'refresh_token')), null, client)
+      return refreshSession(new Secret(required('refresh_token', form.refresh_token || undefined)), null, client)
     throw new ApiError('invalid_request', {
       message: `This grant type is not supported. Use ${DEVICE_GRANT} or ${REFRESH_GRANT}.`,
     })
@@ -100,9 +104,4 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
       res.status(200).json({ ok: true })
     },
   }
-}
-
-function required(value: string | undefined, name: string): string {
-  if (!value) throw new ApiError('invalid_request', { message: `${name} is missing.` })
-  return value
 }

@@ -16,7 +16,7 @@ export type PendingLogin = {
   readonly deviceName: string
   /** `XXXX-XXXX` */
   readonly userCode: string
-  /** The address of the device. */
+  /** The IP address of the device. */
   readonly startIp: string
   readonly startedAt: Date
   readonly expiresAt: Date

@@ -35,7 +35,7 @@ export type SignInLinkPage = {
   readonly email: string
   /** `@organization/name` */
   readonly team: string
-  /** The address that asked for the link. */
+  /** The IP address that asked for the link. */
   readonly requestIp: string
   readonly requestedAt: Date
   readonly expiresAt: Date

@@ -71,7 +71,7 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
     log.info({ accountId }, 'sign_in_link.sent')
   }
 
-  /** The part of a request that depends on the address. Nobody waits for it. */
+  /** The part of a request that depends on the address. It runs in the background. */
   async function sendIfInvited(email: string, ip: string): Promise<void> {
     try {
       const invitation = await findInvitation(email, null)

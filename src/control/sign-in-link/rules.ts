@@ -1,8 +1,8 @@
 /**
- * A sign-in link signs a browser in by email, without a device. Somebody types an address on the sign-in page, and the
- * link goes to that address if it is invited. Answer and time are the same for every address. The link signs in the
- * browser that opens it, and never the one that asked for it: otherwise a stranger could ask, and the owner's click
- * would sign the stranger in. Opening the link changes nothing; its page has a form that consumes it.
+ * A sign-in link signs a browser in by email, without a device. A person types an email address on the sign-in page,
+ * and the link goes to that address if it is invited. Answer and time are the same for every address. The link signs in
+ * the browser that opens it, and never the one that asked for it: otherwise an attacker could ask for the link, and the
+ * owner's click would sign the attacker in. Opening the link changes nothing; its page has a form that consumes it.
  *
  *     open --(POST)--> used
  *       |\--(time)--> expired

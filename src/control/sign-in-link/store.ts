@@ -3,6 +3,7 @@ import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { SignInLinkState } from './rules.ts'
@@ -13,7 +14,7 @@ export type NewSignInLink = {
   readonly accountId: string
   readonly createdAt: Date
   readonly expiresAt: Date
-  /** The address that asked for it. */
+  /** The IP address that asked for it. */
   readonly ip: string
 }
 
@@ -71,6 +72,8 @@ export function makeSignInLinkStore(db: PrismaClient) {
      * the others change nothing.
      */
     async consume(link: SignInLink, browser: SignedInBrowser, now: Date, ip: string): Promise<boolean> {
+      const subjects = sql`SELECT ${browser.session.id}::uuid, account_id, team_id FROM used`
+      const opened = { kind: 'browser_session.opened', at: now, ip, details: { via: 'sign_in_link' }, subjects }
       // The lock waits for a withdrawal of the invitation, and then nothing begins, so that no session outlives it. It
       // is the first one, as everywhere.
       const count = await withRetry(
@@ -83,10 +86,7 @@ export function makeSignInLinkStore(db: PrismaClient) {
             WHERE hash = ${link.hash} AND used_at IS NULL AND expires_at > ${now}::timestamptz
             RETURNING invited.account_id, invited.team_id
           )${beginSession(browser, { of: sql`used`, now, ip })}
-          INSERT INTO audit_events (at, kind, account_id, team_id, subject_id, ip, details)
-          SELECT ${now}::timestamptz, 'browser_session.opened', account_id, team_id, ${browser.session.id}, ${ip},
-            '{"via":"sign_in_link"}'
-          FROM used`,
+          ${insertEvents(opened)}`,
       )
       return count === 1
     },

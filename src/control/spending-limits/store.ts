@@ -4,7 +4,7 @@ import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
-import { TOLD_SHARES } from './rules.ts'
+import { NOTICE_PERCENTAGES } from './rules.ts'
 import type { ReachedLimit } from './rules.ts'
 
 /** Whose limit it is, by the columns of its row. */
@@ -130,7 +130,7 @@ export function makeNoticeStore(db: PrismaClient) {
     async claim(reached: readonly ReachedLimit[], now: Date): Promise<ClaimedNotice[]> {
       const rows = await db.spendingNotice.createManyAndReturn({
         data: reached.flatMap((one) =>
-          TOLD_SHARES.filter((share) => share <= one.percent).map((percent) => toNotice(one, percent, now)),
+          NOTICE_PERCENTAGES.filter((share) => share <= one.percent).map((percent) => toNotice(one, percent, now)),
         ),
         skipDuplicates: true,
       })

@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
-import { placesOf } from '../../directory/admin-models.ts'
+import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
@@ -28,7 +28,7 @@ export function makeTeamBackendStore(db: PrismaClient) {
     /** `loaded`: the models of the directory file that the team may use, where the caller has loaded them already. */
     async find(teamId: string, loaded?: readonly SnapshotModel[]): Promise<BackendsOfTeam> {
       const fileModels = loaded ?? (await loadTeamModels(db, teamId)).fileModels
-      const serving = new Set(fileModels.flatMap((model) => placesOf(model).map(({ backend }) => backend)))
+      const serving = new Set(fileModels.flatMap((model) => serveEntriesOf(model).map(({ backend }) => backend)))
       const rows = await db.backend.findMany({ where: { name: { in: [...serving] } } })
       return { fileBackends: rows.map(toBackend), adminBackends: await findAdminBackends(db, teamId) }
     },

@@ -1,12 +1,12 @@
 import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { findPage } from '../paging.ts'
-import type { Page, TimePlace } from '../paging.ts'
+import type { Page, TimeCursor } from '../paging.ts'
 import type { TeamDevice, TeamDeviceStore } from './store.ts'
 
 /** The signed-in devices of a team, for the API and the page. */
 export type TeamDevices = {
-  listPage(teamId: string, before: TimePlace | null, limit: number): Promise<Page<TeamDevice>>
+  listPage(teamId: string, before: TimeCursor | null, limit: number): Promise<Page<TeamDevice>>
   /** Signs a device out; false when the team has no signed-in device with this id. */
   signOut(id: string, teamId: string, admin: Actor): Promise<boolean>
 }

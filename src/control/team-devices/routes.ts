@@ -2,7 +2,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { readPlace, readTimePlace, writeTimePlace } from '../paging.ts'
+import { readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import type { TeamDevices } from './changes.ts'
 
 type Needs = { readonly devices: TeamDevices; readonly findAdminTeam: FindAdminTeam }
@@ -18,7 +18,7 @@ export function makeTeamDeviceHandlers({
     async listTeamDevices(req, res) {
       const { limit = DEFAULT_LIMIT, before } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      const { shown, last } = await devices.listPage(teamId, readPlace('before', before, readTimePlace), limit)
+      const { shown, last } = await devices.listPage(teamId, readCursor('before', before, readTimeCursor), limit)
       res.set('Cache-Control', 'no-store')
       res.status(200).json({
         devices: shown.map(({ firstSeenAt, lastSeenAt, ...device }) => ({
@@ -26,7 +26,7 @@ export function makeTeamDeviceHandlers({
           firstSeenAt: firstSeenAt.toISOString(),
           lastSeenAt: lastSeenAt.toISOString(),
         })),
-        next: last && writeTimePlace({ at: last.lastSeenAt, id: last.id }),
+        next: last && writeTimeCursor({ at: last.lastSeenAt, id: last.id }),
       })
     },
 

@@ -1,10 +1,10 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
-import type { TimePlace } from '../paging.ts'
-import { endSessions } from '../tokens/store.ts'
+import type { TimeCursor } from '../paging.ts'
+import { endSessions } from '../tokens/end-sessions.ts'
 
 /** A device or browser of a member. */
 export type TeamDevice = {
@@ -27,8 +27,8 @@ export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 export function makeTeamDeviceStore(db: PrismaClient) {
   return {
     /** The signed-in devices and browsers of a team, the last seen first. */
-    async list(teamId: string, before: TimePlace | null, limit: number, now: Date): Promise<TeamDevice[]> {
-      const behind = before ? Prisma.sql`WHERE ("lastSeenAt", id) < (${before.at}, ${before.id}::uuid)` : Prisma.empty
+    async list(teamId: string, before: TimeCursor | null, limit: number, now: Date): Promise<TeamDevice[]> {
+      const behind = before ? sql`WHERE ("lastSeenAt", id) < (${before.at}, ${before.id}::uuid)` : NO_SQL
       const rows = await db.$queryRaw<Row[]>`
         SELECT kind, id::text, email, "deviceName", "userAgent", "firstSeenAt", "lastSeenAt", "lastIp" FROM (
           SELECT CASE WHEN s.is_browser THEN 'browser' ELSE 'device' END AS kind, s.id, a.email,

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/openapi.ts'
-import { placesOf } from '../../directory/admin-models.ts'
+import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import type { ModelsOfTeam } from './store.ts'
@@ -18,7 +18,7 @@ export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam)
 
 function toFileModel(model: SnapshotModel): TeamModel {
   const { id, displayName, aliases, contextWindow, published, certified } = model
-  const serve = placesOf(model).map(toServing)
+  const serve = serveEntriesOf(model).map(toServing)
   return { id, displayName, source: 'file', aliases: [...aliases], serve, contextWindow, published, usable: certified }
 }
 

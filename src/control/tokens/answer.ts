@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { setCookie } from '../../http/cookies.ts'
 import type { CookieReply } from '../../http/cookies.ts'
 import type { IssuedTokens } from './issue.ts'
-import type { DeviceSession } from './store.ts'
+import type { DeviceSession } from './rows.ts'
 
 /** What the JSON contains instead of a token that a cookie carries. */
 const REDACTED = '[redacted]'

@@ -4,7 +4,7 @@ import { addSeconds } from '../../kernel/clock.ts'
 import { makeRefreshToken } from '../../kernel/credentials/refresh-token.ts'
 import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import type { DeviceSession } from './store.ts'
+import type { DeviceSession } from './rows.ts'
 
 /** The tokens of a device session: a new access token, and the refresh token of the session's generation. */
 export type IssuedTokens = { readonly accessToken: Secret; readonly refreshToken: Secret; readonly expiresAt: Date }

@@ -3,9 +3,10 @@ import { newRowId } from '../../kernel/identifier.ts'
 import { newSalt } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
+import type { DeviceSession } from './rows.ts'
 import { absoluteEnd, idleEnd } from './rules.ts'
-import type { RefreshLifetimes } from './rules.ts'
-import type { DeviceSession, DeviceSessionStore } from './store.ts'
+import type { ApprovedVia, RefreshLifetimes } from './rules.ts'
+import type { DeviceSessionStore } from './store.ts'
 
 /** What a device signs in with: an approved login, or a passkey. */
 export type SignIn = {
@@ -18,7 +19,7 @@ export type SignIn = {
   readonly isBrowser: boolean
   /** The OAuth client; null when it named none. */
   readonly clientId: string | null
-  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  readonly approvedVia: ApprovedVia
   /** The session of the same browser, which begins and ends with the device session. */
   readonly browser?: SignedInBrowser
 }

@@ -7,9 +7,10 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
 import { fingerprintOf } from './fingerprint.ts'
+import type { DeviceSession } from './rows.ts'
 import { ANOTHER_CLIENT, idleEnd, isClientOf, judgeRefresh } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
-import type { DeviceSession, DeviceSessionStore, ReadDeviceSession } from './store.ts'
+import type { DeviceSessionStore, ReadDeviceSession } from './store.ts'
 
 /** A session, and the generation of the genuine refresh token that names it. */
 export type PresentedToken = { readonly session: ReadDeviceSession; readonly generation: number }

@@ -12,6 +12,9 @@
  */
 import { addSeconds } from '../../kernel/clock.ts'
 
+/** How a sign-in was approved: by an email's link, in a session of the account, by the user code, or by a passkey. */
+export type ApprovedVia = 'mail' | 'session' | 'user_code' | 'passkey'
+
 /** The part of a device session that the rules read. */
 export type DeviceSessionState = {
   readonly generation: number

@@ -1,6 +1,7 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
+import { rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
@@ -81,17 +82,17 @@ type SumRow = Counts & { readonly id: string | null; readonly name: string | nul
 
 const NAMES = Object.keys(COUNTERS).map((name) => `"${name}"`)
 
-const SUMS = Prisma.raw(
+const SUMS = rawSql(
   Object.entries(COUNTERS)
     .map(([name, column]) => `sum(${column})::bigint AS "${name}"`)
     .join(', '),
 )
 
-const TOTALS = Prisma.raw(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', '))
+const TOTALS = rawSql(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', '))
 
-const COLUMNS = Prisma.raw(Object.values(COUNTERS).join(', '))
+const COLUMNS = rawSql(Object.values(COUNTERS).join(', '))
 
-const NEGATED = Prisma.raw(
+const NEGATED = rawSql(
   Object.values(COUNTERS)
     .map((column) => `-${column}`)
     .join(', '),
@@ -102,17 +103,17 @@ export function makeUsageStore(db: PrismaClient) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
     async findSums({ by, limit = MAX_ROWS, ...wanted }: WantedReport): Promise<FoundSums> {
-      const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
+      const order = by === 'day' ? sql`id` : sql`"costNanoUsd" DESC, calls DESC, id`
       // The total is the sum of the rows, of which there are far fewer than sums in the tables. A row without any call
       // is of days that are removed from a month.
-      const found = await db.$queryRaw<SumRow[]>`${Prisma.raw(PLANNED_FOR_VALUES)}
+      const found = await db.$queryRaw<SumRow[]>`${rawSql(PLANNED_FOR_VALUES)}
         WITH sums AS MATERIALIZED (
           SELECT id, ${SUMS} FROM (${selectSums(by, wanted)}) AS parts GROUP BY id
           HAVING sum(calls) <> 0 OR sum(unknown_calls) <> 0 OR sum(priced_calls) <> 0 OR sum(unpriced_calls) <> 0
         ), shown AS (SELECT * FROM sums ORDER BY ${order} LIMIT ${limit + 1})
         SELECT true AS "isTotal", NULL AS id, NULL AS name, ${TOTALS} FROM sums
         UNION ALL
-        SELECT false, nullif(id::text, ${NO_KEY}), ${Prisma.raw(GROUPINGS[by].name)}, ${Prisma.raw(NAMES.join(', '))}
+        SELECT false, nullif(id::text, ${NO_KEY}), ${rawSql(GROUPINGS[by].name)}, ${rawSql(NAMES.join(', '))}
         FROM shown AS sums`
       const total = found.find(({ isTotal }) => isTotal)
       // The sum of all is there for a period without calls too.
@@ -128,24 +129,22 @@ export function makeUsageStore(db: PrismaClient) {
 }
 
 /** The rows to add up, with the id of the grouping. */
-function selectSums(by: UsageGrouping, { subject, period, now }: Omit<WantedReport, 'by'>): Prisma.Sql {
+function selectSums(by: UsageGrouping, { subject, period, now }: Omit<WantedReport, 'by'>): Sql {
   const { column, ofTeam } = GROUPINGS[by]
-  const id = Prisma.raw(column)
+  const id = rawSql(column)
   const { team, accountId } = subject
   if (accountId === null && ofTeam === 'usage_caller_months') return selectMonths(id, team, period, now)
   const [table, isWhose] =
-    accountId === null
-      ? [Prisma.raw(ofTeam), Prisma.sql`true`]
-      : [Prisma.raw('usage_days'), Prisma.sql`account_id = ${accountId}::uuid`]
-  return Prisma.sql`
+    accountId === null ? [rawSql(ofTeam), sql`true`] : [rawSql('usage_days'), sql`account_id = ${accountId}::uuid`]
+  return sql`
     SELECT ${id} AS id, ${COLUMNS} FROM ${table}
     WHERE team = ${team} AND day BETWEEN ${period.from}::date AND ${period.to}::date AND ${isWhose}`
 }
 
 /** The sums of months, and of the days that are added to them and removed from them. */
-function selectMonths(id: Prisma.Sql, team: string, period: ReportPeriod, now: Date): Prisma.Sql {
+function selectMonths(id: Sql, team: string, period: ReportPeriod, now: Date): Sql {
   const { months, days, removed } = splitByMonth(period, toIsoDay(now))
-  return Prisma.sql`
+  return sql`
     SELECT ${id} AS id, ${COLUMNS} FROM usage_caller_months WHERE team = ${team} AND month = ANY (${months}::date[])
     UNION ALL
     SELECT ${id}, ${COLUMNS} FROM usage_days WHERE team = ${team} AND day = ANY (${days}::date[])

@@ -1,6 +1,6 @@
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { PrismaClient } from '../../../generated/prisma/client.ts'
-import { makePing, once } from '../client.ts'
+import { makeExecute, makePing, once } from '../client.ts'
 import type { Database, Listening, OnNotice } from '../client.ts'
 
 /** An open PGlite with a current schema. */
@@ -24,6 +24,7 @@ export function toDatabase({ adapter, ping, listen, copyFiles, crashed, close }:
   const listenings: Listening[] = []
   return {
     prisma,
+    execute: makeExecute(adapter),
     ping: makePing(ping),
     listen(channel, onNotice) {
       const listening = startListening(listen, channel, onNotice)

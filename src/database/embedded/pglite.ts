@@ -7,6 +7,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { DatabaseOpenError } from '../client.ts'
 import type { MigrationConnection } from '../migrations.ts'
 import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
+import { openLeanPGlite } from './lean-pglite.ts'
 import { makePreparedStatements } from './prepared-statements.ts'
 
 /** ANALYZE reads 300 rows of a table for each unit of this, and other statements wait meanwhile. */
@@ -31,7 +32,7 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
       writeEmptyDatabase(data)
       await rm(unfinished)
     }
-    return await PGlite.create(data, { startParams: START_PARAMETERS })
+    return await openLeanPGlite({ dataDir: data, startParams: START_PARAMETERS })
   } catch (error) {
     throw cannot(`open the embedded database in ${data}`, error)
   }
@@ -39,7 +40,7 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
 
 /** Opens an empty database in memory. */
 export async function openMemory(): Promise<PGlite> {
-  return PGlite.create({ loadDataDir: new Blob([readEmptyDatabase()]), startParams: START_PARAMETERS })
+  return openLeanPGlite({ loadDataDir: new Blob([readEmptyDatabase()]), startParams: START_PARAMETERS })
 }
 
 function cannot(what: string, cause: unknown): DatabaseOpenError {

@@ -73,8 +73,10 @@ export function makePreparedStatements(pglite: PGlite): RunStatement {
     return result as Results<Row>
   }
 
-  function write(value: Value, type: number | undefined): string | null {
+  /** Writes a value as text. Bytes are sent as they are, in the binary format of their type. */
+  function write(value: Value, type: number | undefined): string | Uint8Array | null {
     if (value === null || value === undefined) return null
+    if (value instanceof Uint8Array) return value
     const serialize = type === undefined ? undefined : pglite.serializers[type]
     if (serialize) return serialize(value)
     // Only scalar types have no serializer of their own, such as uuid, numeric and enumerations.

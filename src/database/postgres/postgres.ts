@@ -5,7 +5,7 @@ import pg from 'pg'
 import { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
-import { DatabaseOpenError, makePing, once } from '../client.ts'
+import { DatabaseOpenError, makeExecute, makePing, once } from '../client.ts'
 import type { Database, Listening } from '../client.ts'
 import { isDatabaseUnavailable } from '../errors.ts'
 import { migrate, readMigrations } from '../migrations.ts'
@@ -20,14 +20,16 @@ import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
 export async function openPostgres(url: Secret, log: Logger | null): Promise<Database> {
   await migratePostgres(url)
   const connections = openConnections(connectionOptions(url), log)
+  const adapter = postgresAdapter(connections)
   const prisma = new PrismaClient({
-    adapter: postgresAdapter(connections),
+    adapter,
     errorFormat: 'minimal',
     transactionOptions: { maxWait: CONNECT_TIMEOUT_MS * MAX_WAITS_FOR_CONNECTION + 500, timeout: 10_000 },
   })
   const listenings: Listening[] = []
   return {
     prisma,
+    execute: makeExecute(adapter),
     copyFiles: null,
     // The server is a process of its own, and connections to it are opened again.
     crashed: new Promise(() => undefined),

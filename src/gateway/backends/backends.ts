@@ -33,7 +33,7 @@ export type Backends = {
    * calls.
    */
   apply(directory: Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>): void
-  /** Breaks off every call and closes every connection. */
+  /** Aborts every call and closes every connection. */
   close(): Promise<void>
 }
 

@@ -21,7 +21,7 @@ export type ListedBackends = {
   apply(rows: readonly BackendRow[]): readonly Backend[]
   /** The rows that cannot be called here: the credential is missing, or the host is not allowed. */
   listUnusable(): readonly BackendRow[]
-  /** Breaks off every call and closes every connection. */
+  /** Aborts every call and closes every connection. */
   close(): Promise<void>
 }
 

@@ -45,7 +45,7 @@ export function fixedDialects(dialects: readonly Dialect[]): BackendDialects {
   return { certain: dialects, known: () => dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
 }
 
-/** Vendors have nothing to ask that costs nothing. */
+/** Vendors have no request that shows their state and costs nothing, so they count as ready. */
 const ASSUMED_READY: BackendHealth = {
   lastKnown: () => 'ready',
   check: async () => 'ready',

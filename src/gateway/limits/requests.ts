@@ -1,9 +1,14 @@
 import type { RequestHandler } from 'express'
 import { ApiError } from '../../http/errors.ts'
 import { networkKey } from '../../http/rate-limit.ts'
-import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Rate, RateLimit } from '../../http/rate-limit.ts'
 import { ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
+
+/** The rate of the requests from one address. */
+export function toAddressRate({ requestsPerMinute }: { readonly requestsPerMinute: number }): Rate {
+  return { points: requestsPerMinute, seconds: 60, what: 'requests from your network' }
+}
 
 /** Counts a request of an address before its caller is identified; throws `rate_limited` when there were too many. */
 export function limitAddresses(addresses: RateLimit): RequestHandler {

@@ -6,6 +6,7 @@
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { toCapabilities } from './capabilities.ts'
 import { toCodexModel } from './codex.ts'
 
 /** The models of a team. Without a time zone, its days are those of UTC. */
@@ -110,7 +111,7 @@ function toOnePage<Model extends { readonly id: string }>(data: Model[]) {
 /** A model in vendor B's format. */
 export function toMessagesModel(entry: ModelEntry) {
   const { aliases, aliasOf } = namesOf(entry)
-  return { ...toVendorB(entry), aliases, alias_of: aliasOf }
+  return { ...toVendorB(entry), capabilities: toCapabilities(entry.model.caps), aliases, alias_of: aliasOf }
 }
 
 /** The token limits are null where the directory does not have them. */

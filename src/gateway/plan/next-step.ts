@@ -7,8 +7,8 @@ export type Tried = { readonly step: Step; readonly result: 'refused' | 'unreach
 const MAX_ATTEMPTS = 3
 
 /**
- * The step to try next; null: none. The steps for the time without a network come first while no other backend can be
- * reached, and are left out otherwise. The last attempt goes to one of them when no attempt before it reached anything.
+ * The step to try next; null: none. Offline-only steps come first while no other backend can be reached, and are left
+ * out otherwise. The last attempt goes to one of them when no attempt before it reached a backend.
  */
 export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Step | null {
   const [only] = steps

@@ -1,8 +1,8 @@
 /**
  * Decides which backends serve a call, and in which order. For a model whose backends the directory names, `served.ts`
- * decides. Otherwise, one of the worker and the upstream of the route group serves it: the worker where the model has a
- * name there. A worker that is not ready gives way only to an upstream that knows the model by name. An upstream never
- * gives way to the worker without being told to.
+ * decides. Otherwise, the worker or the upstream of the route group serves it: the worker where the model has a name
+ * there. When the worker is not ready, the upstream gets the call only if the directory has the model's name there. The
+ * worker never gets the call of a model that has no name there.
  */
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -23,7 +23,7 @@ export type Placement = {
   readonly model: string
   /** Used only while no earlier backend of the plan can be reached. */
   readonly isOfflineOnly: boolean
-  /** Its place in the order of preference. Backends of equal rank are neighbours, over which sessions are spread. */
+  /** Its position in the order of preference. Backends of equal rank are neighbours, over which sessions are spread. */
   readonly rank: number
   /** The share of the sessions that it gets among its neighbours. */
   readonly weight: number

@@ -23,8 +23,8 @@ export type Affinity = {
 }
 
 /**
- * The steps of a call: each backend that can do the operation. Those that do not seem to work come last, because what
- * is known of them may be old. Those for the time without a network come after these.
+ * The steps of a call: each backend that can do the operation. Those that seem broken come after the others and are not
+ * left out, because what is known of them may be old. Offline-only ones come last.
  */
 export function planServed(operation: PlannedOperation, candidates: readonly Candidate[], affinity: Affinity): Plan {
   if (candidates.length === 0) return 'model_unavailable'

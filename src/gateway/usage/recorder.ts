@@ -95,8 +95,9 @@ export function openRecorder(
     while (spool && isSpooled && !isClosed) {
       const next = await spool.readOldest()
       if (next && !(await saveOrRefuse(next))) return
-      if (next) await spool.remove(next)
-      else isSpooled = false
+      // A batch that stays is read again, so without this end it would be saved in an endless loop.
+      if (next && !(await spool.remove(next))) return
+      if (!next) isSpooled = false
     }
   }
 

@@ -16,8 +16,8 @@ export type Spool = {
   write(batch: EventBatch): Promise<boolean>
   /** The oldest batch; null when there is none. */
   readOldest(): Promise<EventBatch | null>
-  /** Removes a batch that was saved. */
-  remove(batch: EventBatch): Promise<void>
+  /** Removes a batch that was saved; false: its file cannot be removed. */
+  remove(batch: EventBatch): Promise<boolean>
 }
 
 /** About 600,000 events. */
@@ -74,9 +74,14 @@ export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Optio
     async remove({ id }) {
       const file = files.get(id)
       files.delete(id)
-      if (file) await orReport(rm(file, { force: true }), undefined)
+      return file === undefined || orReport(removeFile(file), false)
     },
   }
+}
+
+async function removeFile(file: string): Promise<true> {
+  await rm(file, { force: true })
+  return true
 }
 
 async function sizeOf(directory: string): Promise<number> {

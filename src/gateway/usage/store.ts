@@ -1,5 +1,8 @@
-import { Prisma } from '../../../generated/prisma/client.ts'
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { writeArray } from '../../database/binary-array.ts'
+import type { ElementType, ElementValue } from '../../database/binary-array.ts'
+import type { Database } from '../../database/client.ts'
+import { joinSql, rawSql, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { COUNTERS, KEYS, NO_KEY, sumByDay } from './days.ts'
@@ -14,14 +17,19 @@ import type { SpendingSum } from './spending-sums.ts'
 /** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
 
-type Value = string | number | boolean | null | undefined
+type Column<Row> = {
+  readonly name: string
+  readonly type: ColumnType
+  readonly of: (row: Row) => ElementValue
+}
 
-type Column<Row> = { readonly name: string; readonly type: string; readonly of: (row: Row) => Value }
+/** The enumerations have other ids in each database, so their values are sent as texts. */
+type ColumnType = ElementType | '"CallEventKind"' | '"Dialect"'
 
 /** The columns of an event. Columns of the result are null while the call runs. */
 const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
   { name: 'kind', type: '"CallEventKind"', of: ({ kind }) => kind },
-  { name: 'at', type: 'timestamptz', of: ({ at }) => at.toISOString() },
+  { name: 'at', type: 'timestamptz', of: ({ at }) => at.getTime() },
   { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
@@ -53,8 +61,8 @@ const SUM_COLUMNS: readonly Column<SessionSum>[] = [
   { name: 'account_id', type: 'uuid', of: ({ accountId }) => accountId },
   { name: 'session_id', type: 'text', of: ({ sessionId }) => sessionId },
   { name: 'service_account', type: 'text', of: ({ serviceAccount }) => serviceAccount },
-  { name: 'started_at', type: 'timestamptz', of: ({ startedAt }) => startedAt.toISOString() },
-  { name: 'last_active_at', type: 'timestamptz', of: ({ lastActiveAt }) => lastActiveAt.toISOString() },
+  { name: 'started_at', type: 'timestamptz', of: ({ startedAt }) => startedAt.getTime() },
+  { name: 'last_active_at', type: 'timestamptz', of: ({ lastActiveAt }) => lastActiveAt.getTime() },
   { name: 'model', type: 'text', of: ({ model }) => model },
   { name: 'calls', type: 'int', of: ({ calls }) => calls },
   { name: 'failed_calls', type: 'int', of: ({ failedCalls }) => failedCalls },
@@ -79,10 +87,10 @@ const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
   { name: 'unpriced_calls', type: 'int', of: ({ unpricedCalls }) => unpricedCalls },
 ]
 
-const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
+const ADDED = rawSql(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
-export function makeCallEventStore(db: PrismaClient) {
+export function makeCallEventStore(database: Pick<Database, 'execute'>) {
   return {
     /**
      * Saves all events of a batch in their order, adds them to the sums of their days, sessions and spending limits,
@@ -96,7 +104,7 @@ export function makeCallEventStore(db: PrismaClient) {
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
       // events after some id could miss an event with a smaller id that is committed later. The joins make the database
       // take the lock before it assigns ids. The lock also keeps two batches from updating sums in opposite orders.
-      await db.$executeRaw`
+      await database.execute(sql`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
         ),
@@ -128,7 +136,7 @@ export function makeCallEventStore(db: PrismaClient) {
             output_tokens = session.output_tokens + excluded.output_tokens
         )
         INSERT INTO call_events (${namesOf(EVENT_COLUMNS)})
-        SELECT ${rowsOf(EVENT_COLUMNS, events)} FROM locked`
+        SELECT ${rowsOf(EVENT_COLUMNS, events)} FROM locked`)
     },
   }
 }
@@ -142,8 +150,8 @@ function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
   return sessionKind === 'device' ? sessionId : null
 }
 
-function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
-  return Prisma.raw(columns.map(({ name }) => name).join(', '))
+function namesOf(columns: readonly { readonly name: string }[]): Sql {
+  return rawSql(columns.map(({ name }) => name).join(', '))
 }
 
 /**
@@ -151,23 +159,13 @@ function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
  * builds it, costs several times as much. In the list of a SELECT, `unnest` is a fourth faster than behind FROM, where
  * Postgres stores each column before it makes the rows.
  */
-function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
-  return Prisma.join(
-    columns.map(({ type, of }) => Prisma.sql`unnest(${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[])`),
-  )
+function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Sql {
+  return joinSql(columns.map(({ type, of }) => valuesOf(type, rows.map(of))))
 }
 
-/**
- * Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. An
- * array of nulls only is empty, because `unnest` fills shorter arrays with nulls.
- */
-function arrayOf(values: readonly Value[]): string {
-  if (values.every((value) => value === null || value === undefined)) return '{}'
-  return `{${values.map((value) => (typeof value === 'string' ? quote(value) : (value ?? 'NULL'))).join(',')}}`
-}
-
-const NEEDS_ESCAPE = /["\\]/
-
-function quote(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`
+function valuesOf(type: ColumnType, values: readonly ElementValue[]): Sql {
+  if (type === '"CallEventKind"' || type === '"Dialect"') {
+    return sql`unnest(${writeArray('text', values)}::text[])::${rawSql(type)}`
+  }
+  return sql`unnest(${writeArray(type, values)}::${rawSql(type)}[])`
 }

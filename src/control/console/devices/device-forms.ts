@@ -1,5 +1,5 @@
 import type { Html } from '../../../http/page.ts'
-import type { TimePlace } from '../../paging.ts'
+import type { TimeCursor } from '../../paging.ts'
 import type { TeamDevices } from '../../team-devices/changes.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
@@ -9,7 +9,7 @@ import { teamDevicesPage } from './devices-page.ts'
 export type DeviceForms = {
   render(
     admin: Viewer,
-    content: { readonly before: TimePlace | null; readonly notice: TeamNotice | null },
+    content: { readonly before: TimeCursor | null; readonly notice: TeamNotice | null },
   ): Promise<Html>
   signOut(admin: Viewer, sessionId: string, ip: string): Promise<TeamNotice>
 }

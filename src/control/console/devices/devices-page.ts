@@ -1,7 +1,7 @@
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { deviceNamed, fold, time } from '../../pages/parts.ts'
-import { writeTimePlace } from '../../paging.ts'
+import { writeTimeCursor } from '../../paging.ts'
 import type { TeamDevice } from '../../team-devices/store.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
@@ -32,7 +32,7 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }:
                 ${devices.map((device) => deviceRow(device, path))}
               </ul>`
         }
-        ${nextPage(next && `${path}?before=${writeTimePlace({ at: next.lastSeenAt, id: next.id })}`, 'More devices')}
+        ${nextPage(next && `${path}?before=${writeTimeCursor({ at: next.lastSeenAt, id: next.id })}`, 'More devices')}
       </section>`,
   )
 }

@@ -2,33 +2,47 @@ import { DECISIVE_MEMBERS } from '../../dialects/dialects.ts'
 import { scanTopLevel, valueBehind } from '../../dialects/json/edit-json.ts'
 import type { ByteRange, TopLevel } from '../../dialects/json/edit-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
+import { toByteOffset } from '../../dialects/json/shorten-texts.ts'
+import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { ROUTING_MEMBERS } from './alternatives.ts'
 
 const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS]
 /** A name and what ends it. A search that starts with a quote takes twice as long, because quotes are frequent. */
-const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, tail: Buffer.from(`${name}"`) }))
+const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, tail: `${name}"` }))
 /** A part of every escape of an ASCII letter, such as `\u0065`. */
-const ESCAPE = Buffer.from('u00')
-const QUOTE = 0x22
+const ESCAPE = 'u00'
 
 /**
- * Finds the decisive members of a body in its bytes, and names that are there twice. `body` is `bytes` parsed. Null
- * when it is not an object.
+ * Finds the decisive members of a body in its bytes, and names that are there twice. `body` is the shortened document
+ * parsed, which has all names of members.
  *
- * When no letter is escaped and each name occurs once anywhere in the bytes, at any depth, then that is the member.
- * That settles nearly every body with native searches. All other bodies are read byte by byte.
+ * When no letter is escaped and each name occurs once anywhere in the shortened document, at any depth, then that is
+ * the member. That settles nearly every body with native searches. All other bodies are read character by character.
  */
-export function locateDecisive(bytes: Buffer, body: Json): TopLevel | null {
-  const open = bytes.indexOf('{')
-  if (open === -1 || bytes.includes(ESCAPE)) return scanTopLevel(bytes)
+export function locateDecisive(bytes: Buffer, shortened: ShortenedJson, body: Json): TopLevel | null {
+  const { text } = shortened
+  if (text.includes(ESCAPE)) return locateByReading(shortened)
   const members = new Map<string, ByteRange>()
   for (const { name, tail } of DECISIVE) {
     if (!(name in body)) continue
-    const end = findOnly(bytes, tail)
-    if (end === null) return scanTopLevel(bytes)
-    members.set(name, valueBehind(bytes, end))
+    const end = findOnly(text, tail)
+    if (end === null) return locateByReading(shortened)
+    members.set(name, valueBehind(bytes, toByteOffset(shortened, end)))
   }
-  return { members, duplicates: [], start: open + 1 }
+  return { members, duplicates: [], start: text.indexOf('{') + 1 }
+}
+
+/** Reads the whole shortened document, whose names are not cut. */
+function locateByReading(shortened: ShortenedJson): TopLevel | null {
+  const found = scanTopLevel(Buffer.from(shortened.text, 'latin1'))
+  if (!found) return null
+  const members = new Map<string, ByteRange>()
+  for (const name of DECISIVE_NAMES) {
+    const range = found.members.get(name)
+    if (!range) continue
+    members.set(name, { start: toByteOffset(shortened, range.start), end: toByteOffset(shortened, range.end) })
+  }
+  return { ...found, members }
 }
 
 /**
@@ -44,12 +58,12 @@ export function findAmbiguous(body: Json, located: TopLevel | null): string | nu
 /** More names that only end like the searched one make searching slower than reading the whole body once. */
 const MAX_SIMILAR = 100
 
-/** The end of the only place in the bytes where this name is quoted; null when there are none or several. */
-function findOnly(bytes: Buffer, tail: Buffer): number | null {
+/** The end of the only place in a text where this name is quoted; null when there are none or several. */
+function findOnly(text: string, tail: string): number | null {
   let only: number | null = null
   let similar = 0
-  for (let at = bytes.indexOf(tail); at !== -1; at = bytes.indexOf(tail, at + tail.length)) {
-    if (bytes[at - 1] !== QUOTE) {
+  for (let at = text.indexOf(tail); at !== -1; at = text.indexOf(tail, at + tail.length)) {
+    if (text[at - 1] !== '"') {
       if (++similar > MAX_SIMILAR) return null
     } else if (only === null) only = at + tail.length
     else return null

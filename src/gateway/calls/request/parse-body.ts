@@ -1,8 +1,11 @@
 import { isAscii } from 'node:buffer'
-import { parseJson } from '../../../kernel/json.ts'
-import { isObject, readList } from '../../dialects/json/read-json.ts'
-import type { Json } from '../../dialects/json/read-json.ts'
+import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import { parseWithTexts } from '../../dialects/json/long-texts.ts'
+import type { LongTexts } from '../../dialects/json/long-texts.ts'
+import { isObject, mayLoseDigits, parseToRewrite, readList } from '../../dialects/json/read-json.ts'
 import { shortenTexts } from '../../dialects/json/shorten-texts.ts'
+import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
+import { locateDecisive } from './decisive-members.ts'
 
 /**
  * Members that hold the conversation and its tools. Their texts only pass through this service, except for the model
@@ -13,35 +16,57 @@ const CONTENT: ReadonlySet<string> = new Set(['messages', 'input', 'prompt', 'sy
 /** Nothing that decides a call is nested deeper. */
 const MAX_DECISIVE_DEPTH = 8
 
+/** The body of a call. */
+export type ParsedBody = {
+  /** As sent, decompressed. */
+  readonly bytes: Buffer
+  readonly shortened: ShortenedJson
+  /**
+   * All of it is exact but the texts of the conversation: long ones are cut, and of a body with other than ASCII
+   * characters they have one character for each byte. `parseExactBody` reads those.
+   */
+  readonly value: unknown
+  /** Where the decisive members are in the bytes; null when the body is not an object. */
+  readonly located: TopLevel | null
+}
+
 /**
- * Parses the body of a call. The bytes must be valid UTF-8; throws when they are not JSON. All of it is exact but the
- * texts of the conversation: long ones are cut, and of a body with other than ASCII characters they have one character
- * for each byte. `parseExactBody` reads those.
+ * Parses the body of a call. The bytes must be valid UTF-8; throws when they are not JSON.
  *
- * The bytes are read as Latin-1, because decoding UTF-8 and parsing its result takes twice as long. Structure, numbers
- * and ASCII texts come out the same, because every byte of a longer UTF-8 character is above ASCII.
+ * Long texts are cut first. The rest is read as Latin-1, because decoding UTF-8 and parsing its result takes twice as
+ * long. Structure, numbers and ASCII texts come out the same, because every byte of a longer UTF-8 character is above
+ * ASCII.
  */
-export function parseBody(bytes: Buffer): unknown {
-  const shortened = parseShortened(bytes)
-  const body: unknown = shortened ?? JSON.parse(bytes.toString('latin1'))
-  const isExact = !shortened && isAscii(bytes)
-  return isExact || decidesExactly(body) ? body : parseUtf8(bytes)
-}
-
-/** The body with the exact texts of the conversation. `body` is what `parseBody` has read from the same bytes. */
-export function parseExactBody(bytes: Buffer, body: unknown): unknown {
-  return isAscii(bytes) && shortenTexts(bytes) === null ? body : parseUtf8(bytes)
-}
-
-/** The body with its long texts cut; null when it has none, or when it cannot be parsed like this. */
-function parseShortened(bytes: Buffer): Json | null {
+export function parseBody(bytes: Buffer): ParsedBody {
   const shortened = shortenTexts(bytes)
-  const body = shortened === null ? null : parseJson(shortened)
-  return isObject(body) ? body : null
+  if (!shortened) throw new SyntaxError('A text of the document is not JSON.')
+  const body: unknown = JSON.parse(shortened.text)
+  const isExact = isWhole(bytes, shortened) || decidesExactly(body)
+  return {
+    bytes,
+    shortened,
+    value: isExact ? body : JSON.parse(bytes.toString('utf8')),
+    located: isObject(body) ? locateDecisive(bytes, shortened, body) : null,
+  }
 }
 
-function parseUtf8(bytes: Buffer): unknown {
-  return JSON.parse(bytes.toString('utf8'))
+/** A body with the exact texts of the conversation. */
+export type ExactBody = {
+  /** Numbers that JavaScript cannot represent keep their digits when they are written again. */
+  readonly value: unknown
+  /** Its long texts, which are faster to write as the bytes that they had. */
+  readonly texts: LongTexts
+}
+
+/** Reads the texts of the conversation exactly. The body must not be nested too deep. */
+export function parseExactBody({ bytes, shortened, value }: ParsedBody): ExactBody {
+  const isExact = isWhole(bytes, shortened) && !mayLoseDigits(shortened.text)
+  return isExact ? { value, texts: { bytes, byLength: new Map() } } : parseWithTexts(bytes, shortened, parseToRewrite)
+}
+
+/** Whether the shortened document is the document. */
+function isWhole(bytes: Buffer, { cuts }: ShortenedJson): boolean {
+  return cuts.length === 0 && isAscii(bytes)
 }
 
 /** Whether all that may decide a call is exact: every name, and every text outside of the conversation. */

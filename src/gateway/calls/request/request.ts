@@ -2,18 +2,17 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
-import { locateDecisive } from './decisive-members.ts'
-import { parseExactBody } from './parse-body.ts'
+import { parseBody, parseExactBody } from './parse-body.ts'
+import type { ParsedBody } from './parse-body.ts'
 
 /** What a call reads of Express's request. */
 export type CallRequest = {
   /** Parsed by `parseBody`: texts of the conversation may be inexact. */
   body: Json & { readonly model?: string; readonly stream?: boolean | null }
-  bytes?: Buffer | undefined
-  /** Where the decisive members are in `bytes`; undefined until they are looked for. */
-  located?: TopLevel | null | undefined
+  parsed?: ParsedBody | undefined
   readonly id: string
   readonly ip: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -24,29 +23,39 @@ export type CallRequest = {
   span?: ServerSpan
 }
 
-/** The body as it arrived, decompressed. */
-export function bytesOf({ bytes }: CallRequest): Buffer {
-  if (!bytes) throw new Error('The body of a model call was not kept.')
-  return bytes
+/** Sets the body of a call from its bytes, which must be valid UTF-8. Throws when they are not JSON. */
+export function setBody(req: CallRequest, bytes: Buffer): void {
+  req.parsed = parseBody(bytes)
+  // It is checked against the contract next.
+  req.body = req.parsed.value as Json
 }
 
-/** The body with the exact texts of the conversation, which `req.body` may lack. */
-export function exactBodyOf(req: CallRequest): Json {
-  return readObject(parseExactBody(bytesOf(req), req.body))
+/** The body as sent, decompressed. */
+export function bytesOf(req: CallRequest): Buffer {
+  return parsedOf(req).bytes
+}
+
+/** The body with the exact texts of the conversation and all digits of its numbers, which `req.body` may lack. */
+export function exactBodyOf(req: CallRequest): { readonly body: Json; readonly texts: LongTexts } {
+  const { value, texts } = parseExactBody(parsedOf(req))
+  return { body: readObject(value), texts }
 }
 
 /** Where the decisive members are in the body's bytes; null when it is not an object. */
 export function locatedOf(req: CallRequest): TopLevel | null {
-  if (req.located === undefined) req.located = locateDecisive(bytesOf(req), req.body)
-  return req.located
+  return parsedOf(req).located
+}
+
+function parsedOf({ parsed }: CallRequest): ParsedBody {
+  if (!parsed) throw new Error('The body of a model call was not kept.')
+  return parsed
 }
 
 /** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
 export function releaseBody(req: CallRequest): void {
   req.body = {}
   // Not by `delete`, after which each access to the request is slow.
-  req.bytes = undefined
-  req.located = undefined
+  req.parsed = undefined
 }
 
 /** Ours wins. The others are what the clients of the three dialects send by themselves. */

@@ -124,7 +124,8 @@ function hasByteOrderMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+/** The offset of the first byte from `from` on that is no white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
   let at = from
   while (isSpace(bytes[at])) at++
   return at

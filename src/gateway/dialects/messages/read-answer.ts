@@ -3,14 +3,15 @@ import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFai
 import type { Failure } from '../failures/failure.ts'
 import type { NewId } from '../dialect.ts'
 import type { AnswerReader } from '../hub.ts'
-import { isObject, parseObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readCount, readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerSeal, AnswerUsage, Citation, Finish, OpenPart, WebPage } from '../neutral.ts'
+import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
 import type { PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import { BlockReader } from './read-blocks.ts'
 
 /**
  * Makes a reader for an answer of the messages dialect. Each report of usage replaces the one before. A tool call is
@@ -23,29 +24,19 @@ export function makeMessagesReader(needs: Needs): AnswerReader {
 
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
-/** A search that the backend runs. Its result is a block of its own, which has the id of the search. */
-type Search = { readonly key: string; input: string }
-
 class MessagesReader implements AnswerReader {
-  readonly #names: ToolNames
   readonly #parts: PartQueue
-  readonly #signatures = new Map<string, AnswerSeal>()
-  /** The arguments with which each call was opened. They count where no delta follows. */
-  readonly #calls = new Map<string, string>()
-  readonly #citations = new Map<string, Citation[]>()
-  readonly #searches = new Map<string, Search>()
+  readonly #blocks: BlockReader
   #usage: Json = {}
   #reason: string | null = null
   #stopSequence: string | null = null
   #explanation: string | null = null
   #started = false
   #over = false
-  /** A call that has ended and is not closed yet. */
-  #unclosed: string | null = null
 
   constructor({ newId, names }: Needs) {
-    this.#names = names
     this.#parts = makePartQueue(newId)
+    this.#blocks = new BlockReader(this.#parts, names)
   }
 
   push(event: SseEvent): AnswerEvent[] {
@@ -69,78 +60,6 @@ class MessagesReader implements AnswerReader {
     return [{ type: 'fail', failure, usage: toUsage(this.#usage) }]
   }
 
-  #closeCall(): AnswerEvent[] {
-    const key = this.#unclosed
-    this.#unclosed = null
-    if (key === null) return []
-    return this.#parts.close(key, {
-      cut: this.#reason !== null && CUT.has(this.#reason),
-      text: this.#calls.get(key) ?? '',
-    })
-  }
-
-  #openBlock(key: string, block: Json): AnswerEvent[] {
-    const before = this.#closeCall()
-    if (block.type === 'redacted_thinking') {
-      this.#signatures.set(key, { kind: 'redacted', data: readText(block.data), before: null })
-    }
-    if (block.type === 'server_tool_use' && block.name === 'web_search') {
-      const input = Object.keys(readObject(block.input)).length > 0 ? JSON.stringify(block.input) : ''
-      this.#searches.set(readText(block.id), { key, input })
-    }
-    if (block.type === 'web_search_tool_result') return [...before, ...this.#closeSearch(block)]
-    this.#citations.set(key, readList(block.citations).flatMap(toCitation))
-    const part = toPart(block, this.#names)
-    if (!part) return before
-    const text = readText(block.text) + readText(block.thinking)
-    return [...before, ...this.#parts.open(key, part), ...this.#parts.delta(key, text)]
-  }
-
-  #takeDelta(key: string, delta: Json): AnswerEvent[] {
-    switch (delta.type) {
-      case 'text_delta':
-        return this.#parts.delta(key, readText(delta.text))
-      case 'thinking_delta':
-        return this.#parts.delta(key, readText(delta.thinking))
-      case 'input_json_delta':
-        return this.#takeInput(key, readText(delta.partial_json))
-      case 'citations_delta':
-        this.#citations.get(key)?.push(...toCitation(delta.citation))
-        return []
-      case 'signature_delta':
-        // The last signature counts.
-        this.#signatures.set(key, { kind: 'signed', data: readText(delta.signature), before: null })
-        return []
-      default:
-        return []
-    }
-  }
-
-  #closeBlock(key: string, isCall: boolean): AnswerEvent[] {
-    if (isCall) {
-      this.#unclosed = key
-      return []
-    }
-    if ([...this.#searches.values()].some((search) => search.key === key)) return []
-    const citations = this.#citations.get(key) ?? []
-    const seal = this.#signatures.get(key) ?? null
-    return this.#parts.close(key, { seal, ...(citations.length > 0 && { citations }) })
-  }
-
-  #takeInput(key: string, json: string): AnswerEvent[] {
-    const search = [...this.#searches.values()].find((one) => one.key === key)
-    if (!search) return this.#parts.delta(key, json)
-    search.input += json
-    return []
-  }
-
-  #closeSearch({ tool_use_id: id, content }: Json): AnswerEvent[] {
-    const search = this.#searches.get(readText(id))
-    if (!search) return []
-    const found = readList(content).flatMap(toWebPage)
-    return this.#parts.close(search.key, { text: readText(parseObject(search.input)?.query), found })
-  }
-
   #takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
     const end = readObject(delta)
     this.#usage = { ...this.#usage, ...withoutNulls(readObject(counts)) }
@@ -152,7 +71,7 @@ class MessagesReader implements AnswerReader {
 
   #complete(): AnswerEvent[] {
     if (!this.#started) return this.fail(NOT_BEGUN)
-    const isCut = this.#reason !== null && CUT.has(this.#reason)
+    const isCut = this.#isCut()
     const explained =
       this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
     const closing = [...this.#closeCall(), ...this.#parts.end(isCut), ...explained]
@@ -160,6 +79,14 @@ class MessagesReader implements AnswerReader {
     this.#over = true
     const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
     return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: toUsage(this.#usage) }]
+  }
+
+  #isCut(): boolean {
+    return this.#reason !== null && CUT.has(this.#reason)
+  }
+
+  #closeCall(): AnswerEvent[] {
+    return this.#blocks.closeCall(this.#isCut())
   }
 
   #explain(text: string): AnswerEvent[] {
@@ -183,18 +110,12 @@ class MessagesReader implements AnswerReader {
       case 'message_start':
         this.#usage = withoutNulls(readObject(readObject(event.message).usage))
         return this.#start()
-      case 'content_block_start': {
-        const block = readObject(event.content_block)
-        if (block.type === 'tool_use') this.#calls.set(key, JSON.stringify(readObject(block.input)))
-        if (readName(block.signature) !== null) {
-          this.#signatures.set(key, { kind: 'signed', data: readText(block.signature), before: null })
-        }
-        return [...this.#start(), ...this.#openBlock(key, block)]
-      }
+      case 'content_block_start':
+        return [...this.#start(), ...this.#closeCall(), ...this.#blocks.open(key, readObject(event.content_block))]
       case 'content_block_delta':
-        return this.#takeDelta(key, readObject(event.delta))
+        return this.#blocks.delta(key, readObject(event.delta))
       case 'content_block_stop':
-        return this.#closeBlock(key, this.#calls.has(key))
+        return this.#blocks.close(key)
       case 'message_delta':
         return this.#takeEnd(event)
       case 'message_stop':
@@ -211,33 +132,6 @@ function readWholeFailure(body: unknown): Failure {
   return isObject(body) && body.error !== undefined
     ? readFailure(body)
     : backendFailed('The backend did not answer with a message.')
-}
-
-function toPart(block: Json, names: ToolNames): OpenPart | null {
-  switch (block.type) {
-    case 'text':
-      return { kind: 'text' }
-    case 'thinking':
-    case 'redacted_thinking':
-      return { kind: 'reasoning' }
-    case 'server_tool_use':
-      return block.name === 'web_search' ? { kind: 'search' } : null
-    case 'tool_use':
-      return { kind: 'tool', id: readText(block.id), tool: names.toTool(readText(block.name)) }
-    default:
-      return null
-  }
-}
-
-/** A citation belongs to its whole block. Those of documents have no address and are left out. */
-function toCitation(citation: unknown): Citation[] {
-  return toWebPage(citation).map((page) => ({ ...page, range: null }))
-}
-
-function toWebPage(value: unknown): WebPage[] {
-  const { url, title } = readObject(value)
-  const address = readName(url)
-  return address === null ? [] : [{ url: address, title: readName(title) }]
 }
 
 /** Returns the events of a stream with the same content as a whole message. */

@@ -1,0 +1,101 @@
+import { systemClock } from '../../kernel/clock.ts'
+import { unwrap } from '../../sdk/index.ts'
+import type { Backend } from '../../sdk/index.ts'
+import { openDeployment } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
+import { sendRequest } from '../deployment/http.ts'
+import type { Environment } from '../environment.ts'
+import { toCommandError } from '../failures.ts'
+import { ok, problem, warning } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+/**
+ * Checks the sign-in, the control plane, the session and the gateway. Each needs the one before, so the first error
+ * ends it.
+ */
+export async function checkDeployment({ folder }: Environment, given?: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  let about = 'sign-in'
+  try {
+    const deployment = await openDeployment(folder, given)
+    const { account, team } = deployment.profile
+    about = 'control plane'
+    findings.push(...(await checkControlPlane(deployment.url)))
+    about = 'sign-in'
+    await deployment.accessToken()
+    findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
+    about = 'gateway'
+    findings.push(...(await checkGateway(deployment)))
+  } catch (error) {
+    const known = toCommandError(error)
+    if (!known) throw error
+    findings.push(problem(about, known.message))
+  }
+  return findings
+}
+
+/** A larger difference of the clocks breaks logins and certificates. */
+const MAX_CLOCK_SECONDS = 60
+
+async function checkControlPlane(url: string): Promise<Finding[]> {
+  const response = await sendRequest(new Request(`${url}/healthz`))
+  await response.body?.cancel()
+  if (!response.ok)
+    return [problem('control plane', `${url} answered ${response.status}. Check the URL, or tell your operator.`)]
+  const date = response.headers.get('date')
+  const offSeconds = date === null ? 0 : Math.round((systemClock.now().getTime() - Date.parse(date)) / 1000)
+  const direction = offSeconds > 0 ? 'ahead of' : 'behind'
+  return [
+    ok('control plane', `${url} answers.`),
+    Math.abs(offSeconds) > MAX_CLOCK_SECONDS
+      ? problem(
+          'clock',
+          `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Correct it.`,
+        )
+      : ok('clock', `Within ${MAX_CLOCK_SECONDS} s of the clock of ${url}.`),
+  ]
+}
+
+async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]> {
+  const [{ data }, { workers }, backends] = await Promise.all([
+    unwrap(gateway.GET('/v1/models')),
+    unwrap(gateway.GET('/v1/workers')),
+    // Only admins may list them.
+    gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
+  ])
+  const where = profile.gatewayUrl
+  return [
+    data.length > 0
+      ? ok('gateway', `${where} answers; models that your team may use: ${data.length}.`)
+      : problem('gateway', `${where} answers, but your team may use no model. Ask an admin of the team.`),
+    ...workers.map(({ id, state }) =>
+      state === 'ready' || state === 'not_configured'
+        ? ok('local worker', `${id} is ${state.replaceAll('_', ' ')}.`)
+        : warning(
+            'local worker',
+            `${id} is ${state.replaceAll('_', ' ')}. The operator can start the local inference server.`,
+          ),
+    ),
+    ...(backends ? checkBackends(backends.filter(({ kind }) => kind === 'vendor')) : []),
+  ]
+}
+
+/** Checks the vendors' backends: one warning for each fault, or one line that names them all. */
+function checkBackends(backends: readonly Backend[]): Finding[] {
+  const failing = backends.flatMap((backend) => {
+    const fault = faultOf(backend)
+    return fault === null ? [] : [warning('backend', `${backend.name} ${fault}`)]
+  })
+  const isFine = failing.length === 0 && backends.length > 0
+  return isFine ? [ok('backends', `No known faults: ${backends.map(({ name }) => name).join(', ')}.`)] : failing
+}
+
+/** What is wrong with a backend, and what to do; null when no fault is known. */
+function faultOf({ state, breaker, lastError }: Backend): string | null {
+  const last = lastError ? ` Its last error was ${lastError.result}, at ${lastError.at}.` : ''
+  if (state === 'not_configured')
+    return 'is not called, because the gateway has no credential for it, or does not allow its host. See its log.'
+  if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
+  if (breaker === 'closed') return null
+  return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { AGENTS } from '../agents/agents.ts'
+import type { AgentName } from '../agents/agents.ts'
+import type { Environment } from '../environment.ts'
+import { findWritten } from '../setup/settings-file.ts'
+import { ok, problem, warning } from './finding.ts'
+import type { Finding } from './finding.ts'
+
+/** Checks that other users cannot read the credentials. */
+export async function checkFolder({ folder }: Environment): Promise<Finding> {
+  const found = await stat(folder).catch(() => null)
+  if (!found) return ok('credentials', `None yet; they will be kept in ${folder}.`)
+  const isOpen = process.platform !== 'win32' && (found.mode & 0o077) !== 0
+  return isOpen
+    ? problem('credentials', `Other users can read ${folder}. Run: chmod 700 ${folder}`)
+    : ok('credentials', `Kept in ${folder}.`)
+}
+
+/** Warns of environment variables that override the settings, or that have no effect here. */
+export function checkVariables({ variables }: Environment): Finding[] {
+  const isSet = (name: string) => Boolean(variables[name])
+  const findings: Finding[] = []
+  if (isSet('ANTHROPIC_API_KEY')) {
+    findings.push(
+      warning(
+        'environment',
+        'ANTHROPIC_API_KEY is set: claude uses it instead of the settings of svc setup. Unset it, or use svc run.',
+      ),
+    )
+  }
+  const proxy = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find(isSet)
+  if (proxy !== undefined && !isSet('NODE_USE_ENV_PROXY')) {
+    findings.push(
+      warning(
+        'environment',
+        `${proxy} is set, but svc does not use it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`,
+      ),
+    )
+  }
+  return findings
+}
+
+/** Checks that an agent is installed, and that the settings that svc wrote for it are still there. */
+export async function checkAgent({ folder, variables }: Environment, name: AgentName): Promise<Finding> {
+  const { program, installCommand } = AGENTS[name]
+  const places = (variables['PATH'] ?? '').split(path.delimiter).map((place) => path.join(place, program))
+  const found = places.find((place) => existsSync(place))
+  if (found === undefined) return ok(name, `Not installed. To install it: ${installCommand}`)
+  const written = await findWritten(folder, name)
+  if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
+  return existsSync(written)
+    ? ok(name, `Installed: ${found}. Its settings in ${written} use this deployment.`)
+    : warning(name, `${written}, which svc setup wrote, does not exist any more. Run: svc setup ${name} --write`)
+}

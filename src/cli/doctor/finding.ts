@@ -1,0 +1,15 @@
+/** The result of one check. `text` says what was found and, for a problem, how to fix it. */
+export type Finding = {
+  readonly state: 'ok' | 'warning' | 'problem'
+  readonly about: string
+  readonly text: string
+}
+
+/** Nothing to do. `about`: what was checked. */
+export const ok = (about: string, text: string): Finding => ({ state: 'ok', about, text })
+
+/** Something that may be wrong. */
+export const warning = (about: string, text: string): Finding => ({ state: 'warning', about, text })
+
+/** Something that has to be fixed. */
+export const problem = (about: string, text: string): Finding => ({ state: 'problem', about, text })

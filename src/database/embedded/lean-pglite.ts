@@ -1,0 +1,37 @@
+import { setFlagsFromString } from 'node:v8'
+import { PGlite, protocol } from '@electric-sql/pglite'
+import type { PGliteOptions } from '@electric-sql/pglite'
+
+/** Opens a PGlite whose code V8 optimizes as usual, but for the parser of statements. */
+export async function openLeanPGlite(options: PGliteOptions): Promise<PGlite> {
+  const pglite = new LeanPGlite(options)
+  await pglite.waitReady
+  return pglite
+}
+
+class LeanPGlite extends PGlite {
+  /** PGlite calls this before it runs its first statement. */
+  override async _initArrayTypes(options?: { force?: boolean }): Promise<void> {
+    compileParser(this)
+    await super._initArrayTypes(options)
+  }
+}
+
+/**
+ * Lets V8 compile the parser so that it is never optimized. The parser is one function of 105 KB, which takes 600 MB
+ * for a moment and about a second of CPU time to optimize, and statements are parsed once. V8 compiles a function of
+ * WebAssembly when it is called first, and decides then whether it may be optimized later.
+ */
+function compileParser(pglite: PGlite): void {
+  setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`)
+  try {
+    // A syntax error, so that functions behind the parser are not called.
+    pglite.execProtocolRawSync(protocol.serialize.query('SYNTAX ERROR'))
+  } finally {
+    setFlagsFromString(`--wasm-tier-up-filter=${ALL_FUNCTIONS}`)
+  }
+}
+
+/** The number of the only function that may be optimized. This one is imported, so V8 does not compile it. */
+const NO_FUNCTION = 0
+const ALL_FUNCTIONS = -1

@@ -1,0 +1,45 @@
+import type { GatewayNeeds } from '../../src/gateway/app.ts'
+import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
+import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
+import type { UpstreamName } from '../../src/kernel/backend-name.ts'
+import { Secret } from '../../src/kernel/secret.ts'
+import type { TracedBackends } from '../../src/kernel/tracer.ts'
+
+const BASE_URL = 'http://localhost:8787'
+
+type Urls = Partial<Record<UpstreamName, URL>>
+
+type Given = {
+  readonly upstreams: Urls
+  /** Undefined: there is no local worker. */
+  readonly engine: URL | undefined
+  readonly idleTimeoutMs: number
+  readonly tracedBackends: TracedBackends
+}
+
+/** The settings of a gateway with these backends and without limits. */
+export function gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends }: Given): GatewayNeeds['settings'] {
+  return {
+    baseUrl: BASE_URL,
+    gatewayUrl: BASE_URL,
+    upstreams: toSettings(upstreams),
+    readSecret: ({ env }) =>
+      env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
+    upstreamConnectTimeoutMs: 2_000,
+    upstreamIdleTimeoutMs: idleTimeoutMs,
+    engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+    callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
+    maxBodyBytes: 32 * 1024 * 1024,
+    allowedOrigins: [],
+    tracedBackends,
+  }
+}
+
+function toSettings(urls: Urls) {
+  const settings = UPSTREAM_NAMES.map((name) => {
+    const url = urls[name]
+    return [name, url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null]
+  })
+  // One entry for each name.
+  return Object.fromEntries(settings) as Record<UpstreamName, UpstreamSettings | null>
+}
