@@ -1,4 +1,4 @@
-import { SvcError } from '../sdk/index.ts'
+import { SvcError } from '../sdk/errors.ts'
 import { TokenFileError } from '../sdk/node.ts'
 
 /** The exit statuses of every command. */

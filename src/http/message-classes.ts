@@ -1,5 +1,5 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Express } from 'express'
+import { IncomingMessage, ServerResponse } from './node-http.ts'
 
 /** The classes of the requests and the answers that a server creates. */
 export type MessageClasses = {
@@ -13,7 +13,7 @@ export type MessageClasses = {
  */
 export function makeMessageClasses(app: Express): MessageClasses {
   class AppRequest extends IncomingMessage {}
-  class AppResponse<Req extends IncomingMessage> extends ServerResponse<Req> {}
+  class AppResponse<Req extends InstanceType<typeof IncomingMessage>> extends ServerResponse<Req> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
   // Express sets these two as prototypes, and they are it already.

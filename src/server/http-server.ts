@@ -1,9 +1,9 @@
-import { createServer } from 'node:http'
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SlotList } from '../kernel/slot-list.ts'
 import type { MessageClasses } from '../http/message-classes.ts'
+import { createServer } from '../http/node-http.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { oneAtATime, stopParsingExcess } from './pipelining.ts'
 
@@ -47,6 +47,11 @@ export function openHttpServer(
   )
 
   stopParsingExcess(server)
+  let open = 0
+  server.on('connection', (socket) => {
+    open += 1
+    socket.once('close', () => (open -= 1))
+  })
 
   function drain(): void {
     isDraining = true
@@ -60,11 +65,11 @@ export function openHttpServer(
       drain()
       const stoppedAt = performance.now()
       const passedMs = () => performance.now() - stoppedAt
-      const closed = closeListener(server)
+      closeListener(server)
       // Callers with an open connection get `Connection: close` with their next answer. When the connection were closed
       // at once, the request that such a caller is sending just then would fail.
-      while (passedMs() < maxMs && (running.size > 0 || passedMs() < stopLinger)) {
-        if (await Promise.race([closed, sleep(CHECK_INTERVAL_MS, false)])) return
+      while (open > 0 && passedMs() < maxMs && (running.size > 0 || passedMs() < stopLinger)) {
+        await sleep(CHECK_INTERVAL_MS)
       }
       if (running.size > 0) {
         await endCalls()
@@ -72,13 +77,12 @@ export function openHttpServer(
         while (running.size > 0 && passedMs() < deadline) await sleep(CHECK_INTERVAL_MS)
       }
       server.closeAllConnections()
-      await closed
     },
   }
 }
 
-/** Closes the listener and leaves the connections open; resolves with true when the last one has ended. */
-function closeListener(server: Server): Promise<true> {
+/** Closes the listener and leaves the connections open. */
+function closeListener(server: Server): void {
   // `http.Server.close` would also close the connections that are idle at this moment.
-  return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve(true)))
+  NetServer.prototype.close.call(server)
 }

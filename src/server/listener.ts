@@ -1,5 +1,5 @@
-import type { Server, ServerOptions } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerOptions } from 'node:http'
+import type { AddressInfo, Server } from 'node:net'
 import { OperatorError } from '../kernel/operator-error.ts'
 
 /** The service cannot listen on the configured address. */

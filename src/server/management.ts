@@ -1,9 +1,9 @@
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer, request } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createServer, request } from '../http/node-http.ts'
 import type { Logger } from '../log.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 

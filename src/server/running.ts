@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { makeMessageClasses } from '../http/message-classes.ts'
@@ -11,6 +12,7 @@ import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management, ManagementActions } from './management.ts'
+import { receiveConnections } from './processes/receive-connections.ts'
 import type { Resources } from './roles.ts'
 import { serveMetrics, shareMetrics } from './telemetry/metrics.ts'
 import type { MetricsListener } from './telemetry/metrics.ts'
@@ -104,7 +106,7 @@ async function start(
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
   const http = openHttpServer(service.app, timeouts, makeMessageClasses(service.app))
-  const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
+  const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await metrics?.close()
     throw error
   })
@@ -136,6 +138,11 @@ async function start(
       log.info({}, 'service.stopped')
     },
   }
+}
+
+/** Resolves with the port. One of several processes gets its connections from the process above it. */
+function openPort(server: Server, { host, port }: Config): Promise<number> {
+  return cluster.isWorker ? receiveConnections(server) : listenOn(server, host, port, 'SVC_PORT')
 }
 
 /** Loading modules blocks this process for tens of milliseconds, so the first readiness checks are answered before. */

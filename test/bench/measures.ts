@@ -10,7 +10,7 @@ import { toChat, toConversation } from './conversation.ts'
 import { childrenOf, memberOf, rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
-const PATH = '/v1/chat/completions'
+export const PATH = '/v1/chat/completions'
 const MESSAGES_PATH = '/vendorb/v1/messages'
 const CALLERS = 16
 /**
@@ -186,18 +186,19 @@ async function openStreams(server: Server, kind: string, count: number) {
   return { pool, chunks: () => chunks }
 }
 
-/** The kind of answer is in a header that the service passes on to the upstream. */
-function headersOf({ headers }: Server, kind: string): Record<string, string> {
+/** The headers of a call. The kind of answer is in one that the service passes on to the upstream. */
+export function headersOf({ headers }: Server, kind: string): Record<string, string> {
   return { ...headers, 'content-type': 'application/json', 'x-stainless-lang': kind }
 }
 
-function bodyOf(size: number, stream: boolean): Buffer {
+/** The body of a call, of about `size` bytes. */
+export function bodyOf(size: number, stream: boolean): Buffer {
   const messages = [{ role: 'user', content: 'word '.repeat(Math.max(1, (size - 100) / 5)) }]
   return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
 }
 
 /** User and system time of a process and its children. The kernel counts them in hundredths of a second. */
-function cpuMicros(pid: number): number {
+export function cpuMicros(pid: number): number {
   const micros = [pid, ...childrenOf(pid)].map((one) => {
     const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
     return (Number(fields[11]) + Number(fields[12])) * 10_000

@@ -1,25 +1,26 @@
 /**
- * Whether several processes (SVC_PROCESSES) serve several times as many calls as one. Calls per second say nothing on a
- * machine whose cores the load and the upstream take as well. So all processes of a service get one core and the load
- * another one: the service is busy all the time, and its CPU time per call is what counts. How evenly connections are
- * given to the processes is counted while they have both cores.
+ * Whether several processes (SVC_PROCESSES) serve several times as many calls as one. The callers and the upstream use
+ * plain sockets, so that they take little of the cores and every gateway is busy all the time.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { jsonCalls } from './measures.ts'
+import { bodyOf, cpuMicros, headersOf, PATH } from './measures.ts'
 import { childrenOf } from './processes.ts'
 import type { Processes, Server } from './processes.ts'
+import { countCalls, makeRequest, serveRaw } from './raw-calls.ts'
 
 /** V8 compiles for tens of thousands of calls, in each process on its own. */
-const WARM_UP_CALLS = 20_000
-const CALLS = 5_000
+const WARM_UPS = 8
+const ROUND_MS = 2_000
 const CALLERS = 16
 const BODY_BYTES = 1_000
-const [SERVICE_CORE, LOAD_CORE, BOTH_CORES] = ['0', '1', '0,1']
+const UPSTREAM_PORT = 18_705
 
 export type Scaling = {
+  /** Calls a second, on cores that also carry the callers and the upstream. */
+  readonly measuredPerSecond: number
   /** CPU time per call, of all processes together. */
   readonly micros: number
   /** The part of the connections that the process with the most of them has. */
@@ -30,32 +31,30 @@ export type Scaling = {
 
 type Given = {
   readonly processes: Processes
-  readonly upstreamPort: number
-  readonly upstreamPid: number
   /** How many processes are compared with one. */
   readonly count: number
   readonly rounds: number
 }
 
-/** Whether this machine has two cores, and `taskset` to choose between them. */
+/** Whether two processes of this machine can run at the same time. */
 export function canCompareProcesses(): boolean {
-  return availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
+  return availableParallelism() > 1
 }
 
 /** Measures a gateway of one process and one of several in alternating rounds. */
-export async function compareProcesses(given: Given): Promise<readonly Scaling[][]> {
-  const { processes, upstreamPort, upstreamPid, count, rounds } = given
-  const service = await processes.startService(18_702, upstreamPort)
+export async function compareProcesses({ processes, count, rounds }: Given): Promise<readonly Scaling[][]> {
+  serveRaw(UPSTREAM_PORT)
+  const service = await processes.startService(18_702, UPSTREAM_PORT)
   const compared = [
-    { count: 1, gateway: await processes.startGateway(18_703, upstreamPort, service), measured: [] as Scaling[] },
+    { count: 1, gateway: await processes.startGateway(18_703, UPSTREAM_PORT, service), measured: [] as Scaling[] },
     {
       count,
-      gateway: await processes.startGateway(18_704, upstreamPort, service, { count }),
+      gateway: await processes.startGateway(18_704, UPSTREAM_PORT, service, { count }),
       measured: [] as Scaling[],
     },
   ]
-  for (const pid of [process.pid, upstreamPid]) pin(pid, LOAD_CORE)
-  for (const one of compared) await warmUp(one)
+  // In parts, because a process that starts later gets none of the connections that are open.
+  for (const one of compared) for (let time = 0; time < WARM_UPS; time += 1) await call(one)
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? compared : compared.toReversed()
     for (const one of order) one.measured.push(await measure(one))
@@ -65,23 +64,23 @@ export async function compareProcesses(given: Given): Promise<readonly Scaling[]
 
 type Compared = { readonly gateway: Server; readonly count: number }
 
-/** In parts, because a process that starts later gets none of the connections that are open. */
-async function warmUp({ gateway, count }: Compared): Promise<void> {
-  for (let calls = 0; calls < count * WARM_UP_CALLS; calls += CALLS) {
-    await jsonCalls(gateway, BODY_BYTES, CALLS, count * CALLERS)
-  }
-}
-
 async function measure({ gateway, count }: Compared): Promise<Scaling> {
-  for (const pid of processesOf(gateway)) pin(pid, SERVICE_CORE)
-  const micros = await jsonCalls(gateway, BODY_BYTES, count * CALLS, count * CALLERS)
-  for (const pid of processesOf(gateway)) pin(pid, BOTH_CORES)
+  const before = cpuMicros(gateway.pid)
+  const calls = await call({ gateway, count })
+  const micros = (cpuMicros(gateway.pid) - before) / calls
   const largestPart = await largestPartOfConnections(gateway, count * CALLERS)
-  return { micros, largestPart, perSecond: 1e6 / (micros * largestPart) }
+  return { measuredPerSecond: (calls * 1000) / ROUND_MS, micros, largestPart, perSecond: 1e6 / (micros * largestPart) }
 }
 
-/** Opens connections at once and counts how many each process has. */
+function call({ gateway, count }: Compared): Promise<number> {
+  const { port } = new URL(gateway.origin)
+  const request = makeRequest(PATH, headersOf(gateway, 'json'), bodyOf(BODY_BYTES, false))
+  return countCalls(Number(port), request, count * CALLERS, ROUND_MS)
+}
+
+/** Opens connections at once, when the former ones have ended, and counts how many each process has. */
 async function largestPartOfConnections({ origin, pid }: Server, connections: number): Promise<number> {
+  await sleep(200)
   const pool = new Pool(origin, { connections })
   const ask = async () => (await pool.request({ method: 'GET', path: '/healthz' })).body.dump()
   await Promise.all(Array.from({ length: connections }, ask))
@@ -113,9 +112,4 @@ function linkOf(path: string): string | null {
 
 function processesOf({ pid }: Pick<Server, 'pid'>): number[] {
   return [pid, ...childrenOf(pid)]
-}
-
-/** Lets all threads of a process run on these cores only. */
-function pin(pid: number, cores: string): void {
-  execFileSync('taskset', ['-a', '-c', '-p', cores, String(pid)])
 }

@@ -4,18 +4,10 @@
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
+import { ANSWER } from './answer.ts'
 
 const PAUSE_MS = 20
 const EVENT = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] })}\n\n`
-const ANSWER = JSON.stringify({
-  id: 'c',
-  object: 'chat.completion',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'x'.repeat(400) }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
-})
-
 let open = 0
 /** Streams that end after a request to /end. */
 const held = new Set<ServerResponse>()

@@ -152,6 +152,8 @@ describe('imports', () => {
       (file) => file.endsWith('/store.ts') || /^src\/database\//.test(file),
       (to) => /^(generated\/prisma\/|@prisma\/|pglite-prisma-adapter$)/.test(to),
     ],
+    // An import of it takes 40 ms of a start, see src/http/node-http.ts.
+    ['node:http', (file) => file.startsWith('src/cli/'), (to) => to === 'node:http'],
     ['database drivers', (file) => file.startsWith('src/database/'), (to) => /^(pg|@electric-sql\/pglite)$/.test(to)],
   ])('of %s at run time are in its folder only', (_, belongs, is) => {
     expect(importsThat((to, { file }, isType) => !isType && is(to) && !belongs(file))).toEqual([])

@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { Agent, get } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askService } from '../../src/server/management.ts'
 import { freePort } from '../support/loopback.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
-import { waitForValue, waitUntil } from '../support/wait.ts'
+import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
 let running: TestProcess
 let folder: Awaited<ReturnType<typeof newFolder>>
@@ -34,10 +37,19 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-/** A new connection for each request: connections are given to the processes in turn. */
+/** A new connection for each request, so that both processes get some. */
 const getHealth = async () => {
   const answer = await fetch(`${running.origin}/healthz`, { headers: { connection: 'close' } })
   return answer.status
+}
+
+/** Opens a connection that stays open after its first answer. */
+async function openIdle() {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const [res] = (await once(get(`${running.origin}/healthz`, { agent }), 'response')) as [IncomingMessage]
+  const closed = once(res.socket, 'close')
+  res.resume()
+  return { closed }
 }
 
 const countListening = () => running.output().match(/"service\.listening"/g)?.length ?? 0
@@ -71,26 +83,42 @@ describe('SVC_PROCESSES=2', () => {
     await writeFile(file(), 'organizations: []')
   })
 
-  it('replaces a process that was killed, serves meanwhile, and keeps what it has counted', async () => {
+  it('leaves no connection without an answer when a process hangs and is killed', async () => {
     const pids = childrenOf(running.pid)
     expect(pids).toHaveLength(2)
+    process.kill(pids[0] ?? 0, 'SIGSTOP')
+    let answered = 0
+    const getOrFail = () =>
+      getHealth().then(
+        (status) => ((answered += 1), status),
+        () => 'reset',
+      )
+    const answers = Array.from({ length: 10 }, getOrFail)
+    // The process that hangs has one connection. It gets no other one before it confirms the first.
+    await waitForValue('the other answers', () => answered, 9)
     process.kill(pids[0] ?? 0, 'SIGKILL')
+    expect((await Promise.all(answers)).toSorted()).toEqual([...Array<number>(9).fill(200), 'reset'])
+  })
+
+  it('replaces a process that was killed, serves meanwhile, and keeps what it has counted', async () => {
     await waitUntil(
       'the log',
       () => running.output(),
       (output) => output.includes('process.ended'),
     )
-    expect(await countHealth()).toBe(10)
+    expect(await countHealth()).toBe(19)
     expect(await getHealth()).toBe(200)
-    expect(await countHealth()).toBe(11)
+    expect(await countHealth()).toBe(20)
     await waitForValue('a third start', countListening, 3)
     expect(childrenOf(running.pid)).toHaveLength(2)
   })
 
-  it('stops all processes with one signal', async () => {
+  it('stops all processes with one signal, and closes idle connections', async () => {
     const pids = childrenOf(running.pid)
+    const idle = await Promise.all(Array.from({ length: 4 }, openIdle))
     const { code, stdout } = await running.stop()
     expect(code).toBe(0)
+    await withDeadline('idle connections to close', Promise.all(idle.map(({ closed }) => closed)))
     expect(stdout.match(/"service\.stopped"/g)).toHaveLength(2)
     expect(pids.filter(isAlive)).toEqual([])
   })

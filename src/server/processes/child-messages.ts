@@ -1,22 +1,38 @@
 import type { Worker as Child } from 'node:cluster'
+import type { Socket } from 'node:net'
 
 /** What the process above the others sends to them. The answer to a question has its `id`. */
-export type ToChild = { readonly type: 'stop' } | (Question & { readonly id: number })
+export type ToChild =
+  | { readonly type: 'stop' }
+  /** The port that all of them serve. */
+  | { readonly type: 'listening'; readonly port: number }
+  /** Comes with the socket of a new connection. */
+  | { readonly type: 'connection' }
+  | (Question & { readonly id: number })
 
 type Question = { readonly type: 'reload'; readonly force: boolean } | { readonly type: 'metrics' }
 
-/** The answers: what a reload has changed, or why nothing has; and all metrics, in the form of prom-client. */
+/** What the other processes send to the one above them. */
 export type FromChild =
+  /** It can serve connections from now on. */
+  | { readonly type: 'ready' }
+  /** How many connections it has received since its start, and how many of them have been closed. */
+  | { readonly type: 'connections'; readonly received: number; readonly closed: number }
+  /** What a reload has changed, or why nothing has. */
   | { readonly type: 'reloaded'; readonly id: number; readonly isApplied: boolean; readonly text: string }
+  /** All metrics, in the form of prom-client. */
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly object[] }
+
+type Answer = Extract<FromChild, { readonly id: number }>
 
 /** Whether a message is one of this service. Node.js and libraries use the same channel. */
 export function isToChild(message: unknown): message is ToChild {
-  return ['stop', 'reload', 'metrics'].includes(typeOf(message))
+  return ['stop', 'listening', 'connection', 'reload', 'metrics'].includes(typeOf(message))
 }
 
-function isFromChild(message: unknown): message is FromChild {
-  return ['reloaded', 'metrics'].includes(typeOf(message))
+/** As `isToChild`, in the other direction. */
+export function isFromChild(message: unknown): message is FromChild {
+  return ['ready', 'connections', 'reloaded', 'metrics'].includes(typeOf(message))
 }
 
 function typeOf(message: unknown): string {
@@ -26,17 +42,17 @@ function typeOf(message: unknown): string {
 let lastId = 0
 
 /** Asks a process. Resolves with its answer, or with null when it ends first or takes longer than `maxMs`. */
-export function ask(child: Child, question: Question, maxMs?: number): Promise<FromChild | null> {
+export function ask(child: Child, question: Question, maxMs?: number): Promise<Answer | null> {
   const id = ++lastId
   return new Promise((resolve) => {
-    const settle = (answer: FromChild | null) => {
+    const settle = (answer: Answer | null) => {
       clearTimeout(timer)
       child.off('message', read)
       child.off('exit', end)
       resolve(answer)
     }
     const read = (message: unknown) => {
-      if (isFromChild(message) && message.id === id) settle(message)
+      if (isFromChild(message) && 'id' in message && message.id === id) settle(message)
     }
     const end = () => settle(null)
     const timer = maxMs === undefined ? undefined : setTimeout(end, maxMs)
@@ -48,6 +64,18 @@ export function ask(child: Child, question: Question, maxMs?: number): Promise<F
 
 /** Sends a message to a process. One that is just ending does not get it. */
 export function tell(child: Child, message: ToChild): void {
-  // Without a callback, a message that cannot be sent would end this process.
-  child.send(message, () => undefined)
+  child.send(message, ignoreFailure)
 }
+
+/** Sends a connection to a process. It stays open here too, until it is closed here. */
+export function tellWithConnection(child: Child, message: ToChild, socket: Socket): void {
+  child.send(message, socket, { keepOpen: true }, ignoreFailure)
+}
+
+/** Sends a message to the process above this one. Does nothing in a process that has none. */
+export function tellParent(message: FromChild): void {
+  process.send?.(message, undefined, undefined, ignoreFailure)
+}
+
+/** Without a callback, a message that cannot be sent would end the process that sends it. */
+function ignoreFailure(): void {}

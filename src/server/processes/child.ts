@@ -1,5 +1,5 @@
 import type { Running } from '../running.ts'
-import { isToChild } from './child-messages.ts'
+import { isToChild, tellParent } from './child-messages.ts'
 import type { FromChild, ToChild } from './child-messages.ts'
 
 /**
@@ -31,5 +31,5 @@ async function reload(
         return { type: 'reloaded', id, isApplied: false, text: error instanceof Error ? error.message : String(error) }
       },
     )
-  process.send?.(answer)
+  tellParent(answer)
 }

@@ -7,8 +7,9 @@ import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
 import { serveMetrics } from '../telemetry/metrics.ts'
-import { ask, tell } from './child-messages.ts'
+import { ask, isFromChild, tell } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
+import { openSharedPort } from './shared-port.ts'
 
 /** Several processes that serve one port, and this process above them. */
 export type Processes = {
@@ -30,16 +31,26 @@ const [MIN_WAIT_MS, MAX_WAIT_MS] = [1000, 30_000]
 const STABLE_MS = 60_000
 
 /**
- * Starts SVC_PROCESSES processes that share the port, and replaces those that end. The first one starts alone, so that
- * a mistake is reported once. This process serves the metrics of all of them, and the management socket.
+ * Starts SVC_PROCESSES processes and replaces those that end. The first one starts alone, so that a mistake is reported
+ * once. This process gives them the connections of their port, and serves the metrics of all of them and the management
+ * socket.
  */
 export async function openProcesses(config: Config, log: Logger): Promise<Processes> {
-  const { processes: count, managementSocket, host, metricsPort } = config
+  const { processes: count, managementSocket, host, metricsPort, stop } = config
   const stopping = new AbortController()
   const first = await startFirst()
+  const port = await openSharedPort(host, config.port)
+  port.add(first)
   const metrics =
     metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running), host, metricsPort)
-  const keepers = Array.from({ length: count }, (_, at) => keepRunning(at === 0 ? first : null, stopping.signal, log))
+  const start = () => {
+    const child = cluster.fork()
+    void isReady(child).then((ready) => ready && port.add(child))
+    return child
+  }
+  const keepers = Array.from({ length: count }, (_, at) => {
+    return keepRunning(at === 0 ? first : start(), start, stopping.signal, log)
+  })
   const actions = { reload: (options: URLSearchParams) => reloadAll(options.has('force')) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
   return {
@@ -48,28 +59,37 @@ export async function openProcesses(config: Config, log: Logger): Promise<Proces
       stopping.abort()
       await management?.close()
       for (const child of running()) tell(child, { type: 'stop' })
+      // They serve new connections as long as they drain.
+      await sleep(stop.drainSeconds * 1000)
+      port.close()
       await Promise.all(keepers)
       await metrics?.close()
     },
   }
 }
 
-/** Rejects with a `ProcessStartError` when the process ends before it listens. */
+/** Rejects with a `ProcessStartError` when the process ends before it can serve. */
 async function startFirst(): Promise<Child> {
   const child = cluster.fork()
-  const hasStarted = await Promise.race([
-    once(child, 'listening').then(() => true),
-    once(child, 'exit').then(() => false),
-  ])
-  if (!hasStarted) throw new ProcessStartError('The service could not start. The reason is above.')
+  if (!(await isReady(child))) throw new ProcessStartError('The service could not start. The reason is above.')
   return child
 }
 
+/** Resolves with true when the process can serve connections, with false when it ends before that. */
+function isReady(child: Child): Promise<boolean> {
+  return new Promise((resolve) => {
+    child.on('message', (message: unknown) => {
+      if (isFromChild(message) && message.type === 'ready') resolve(true)
+    })
+    child.once('exit', () => resolve(false))
+  })
+}
+
 /** Keeps one process running until the service stops. */
-async function keepRunning(first: Child | null, stopping: AbortSignal, log: Logger): Promise<void> {
+async function keepRunning(first: Child, start: () => Child, stopping: AbortSignal, log: Logger): Promise<void> {
   const hasStopped = () => stopping.aborted
   let waitMs = MIN_WAIT_MS
-  for (let child = first ?? cluster.fork(); ; child = cluster.fork()) {
+  for (let child = first; ; child = start()) {
     const { pid } = child.process
     const startedAt = performance.now()
     const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]

@@ -1,11 +1,10 @@
-import { createServer } from 'node:http'
 import type { Registry } from 'prom-client'
 import MetricsRegistry from 'prom-client/lib/registry.js'
+import { createServer } from '../../http/node-http.ts'
 import { makeCounter } from '../../http/telemetry/call-histograms.ts'
 import type { Logger } from '../../log.ts'
 import { listenOn } from '../listener.ts'
-import { isToChild } from '../processes/child-messages.ts'
-import type { FromChild } from '../processes/child-messages.ts'
+import { isToChild, tellParent } from '../processes/child-messages.ts'
 
 /** Opens an empty registry, to which the parts of the service add their metrics. */
 export function openMetrics(): Registry {
@@ -43,8 +42,7 @@ export function shareMetrics(registry: Registry): void {
   process.on('message', (message) => {
     if (!isToChild(message) || message.type !== 'metrics') return
     void registry.getMetricsAsJSON().then((metrics) => {
-      const answer: FromChild = { type: 'metrics', id: message.id, metrics }
-      process.send?.(answer)
+      tellParent({ type: 'metrics', id: message.id, metrics })
     })
   })
 }

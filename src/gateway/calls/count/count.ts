@@ -52,7 +52,7 @@ export function makeSendCount(needs: Needs): SendCount {
 }
 
 function sendEstimate(req: CallRequest, res: ServerResponse): void {
-  const estimate = estimateTokens(exactBodyOf(req))
+  const estimate = estimateTokens(exactBodyOf(req).body)
   if ('refused' in estimate) {
     const { param, message } = estimate.refused
     throw new ApiError('invalid_request', { message: `${param}: ${message}` })

@@ -4,6 +4,8 @@ import { newIdentifier } from '../../../kernel/identifier.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { clampTokens } from '../../backends/token-limits.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
+import { writeWithTexts } from '../../dialects/json/long-texts.ts'
+import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { parseExactly } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { translateCall } from '../../dialects/translate.ts'
@@ -32,7 +34,7 @@ export function prepareTranslated(needs: StepNeeds, req: CallRequest): PreparedC
       method: 'POST',
       path: backend.prefix + DIALECTS[step.dialect].path,
       headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
-      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
+      body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     },
     filter: null,
     rewrite: translateAnswers(
@@ -52,13 +54,14 @@ export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest
     method: 'POST',
     path: backend.prefix + tokenCount.path,
     headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
-    body: Buffer.from(JSON.stringify(tokenCount.toRequest(translation.request))),
+    body: writeWithTexts(tokenCount.toRequest(translation.request), translation.texts),
   }
 }
 
-function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiError {
+function translateFor(needs: StepNeeds, req: CallRequest): (Translation & { readonly texts: LongTexts }) | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
-  const translation = translateCall(operation.dialect, step.dialect, exactBodyOf(req), {
+  const { body, texts } = exactBodyOf(req)
+  const translation = translateCall(operation.dialect, step.dialect, body, {
     model: calledAs,
     backendModel: step.model,
     newId: newIdentifier,
@@ -72,7 +75,7 @@ function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiErro
     const { param, message } = translation.refused
     return new ApiError('invalid_request', { message: `${param}: ${message}` })
   }
-  return translation
+  return { ...translation, texts }
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {

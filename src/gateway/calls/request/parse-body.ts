@@ -1,5 +1,7 @@
 import { isAscii } from 'node:buffer'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import { parseWithTexts } from '../../dialects/json/long-texts.ts'
+import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { isObject, mayLoseDigits, parseToRewrite, readList } from '../../dialects/json/read-json.ts'
 import { shortenTexts } from '../../dialects/json/shorten-texts.ts'
 import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
@@ -48,13 +50,18 @@ export function parseBody(bytes: Buffer): ParsedBody {
   }
 }
 
-/**
- * The body with the exact texts of the conversation. Numbers that JavaScript cannot represent keep their digits when
- * they are written again.
- */
-export function parseExactBody({ bytes, shortened, value }: ParsedBody): unknown {
+/** A body with the exact texts of the conversation. */
+export type ExactBody = {
+  /** Numbers that JavaScript cannot represent keep their digits when they are written again. */
+  readonly value: unknown
+  /** Its long texts, which are faster to write as the bytes that they had. */
+  readonly texts: LongTexts
+}
+
+/** Reads the texts of the conversation exactly. The body must not be nested too deep. */
+export function parseExactBody({ bytes, shortened, value }: ParsedBody): ExactBody {
   const isExact = isWhole(bytes, shortened) && !mayLoseDigits(shortened.text)
-  return isExact ? value : parseToRewrite(bytes.toString('utf8'))
+  return isExact ? { value, texts: { bytes, byLength: new Map() } } : parseWithTexts(bytes, shortened, parseToRewrite)
 }
 
 /** Whether the shortened document is the document. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
+import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { parseBody, parseExactBody } from './parse-body.ts'
@@ -35,8 +36,9 @@ export function bytesOf(req: CallRequest): Buffer {
 }
 
 /** The body with the exact texts of the conversation and all digits of its numbers, which `req.body` may lack. */
-export function exactBodyOf(req: CallRequest): Json {
-  return readObject(parseExactBody(parsedOf(req)))
+export function exactBodyOf(req: CallRequest): { readonly body: Json; readonly texts: LongTexts } {
+  const { value, texts } = parseExactBody(parsedOf(req))
+  return { body: readObject(value), texts }
 }
 
 /** Where the decisive members are in the body's bytes; null when it is not an object. */

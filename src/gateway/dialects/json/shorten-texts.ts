@@ -5,21 +5,27 @@
  * parsing.
  */
 import { skipSpace } from './edit-json.ts'
+import type { ByteRange } from './edit-json.ts'
 import { BLOCK_BYTES, BYTES_PER_WORD, markSpecialBytes } from './special-bytes.ts'
 
 /** A JSON document whose long texts are cut. */
 export type ShortenedJson = {
-  /** The document as Latin-1, one character for each byte that is left. A text that was cut ends with a mark. */
+  /**
+   * The document as Latin-1, one character for each byte that is left. A text that was cut ends with `CUT_MARK` and the
+   * number of its cut.
+   */
   readonly text: string
   /** The cuts, from the first to the last. */
   readonly cuts: readonly Cut[]
 }
 
-type Cut = {
+export type Cut = {
   /** The place of the mark in the shortened document. */
   readonly at: number
   /** How much shorter that is than the document, up to the end of this text. */
   readonly removed: number
+  /** The text in the bytes of the document, with its quotes. */
+  readonly range: ByteRange
 }
 
 /** Shorter texts are not worth cutting. */
@@ -28,7 +34,7 @@ const MIN_CUT_BYTES = 512
 const KEPT_BYTES = 128
 
 /** Stands for what was cut (DEL). JSON allows it in texts and nowhere else, and clients hardly ever send it. */
-const CUT_MARK = '\x7f'
+export const CUT_MARK = '\x7f'
 
 const QUOTE = 0x22
 const COLON = 0x3a
@@ -124,10 +130,13 @@ class TextReader {
   }
 
   #cut(end: number): void {
-    this.#shortened += this.#bytes.toString('latin1', this.#taken, this.#keptEnd) + CUT_MARK
+    const mark = `${CUT_MARK}${this.#cuts.length}`
+    this.#shortened += this.#bytes.toString('latin1', this.#taken, this.#keptEnd)
+    const at = this.#shortened.length
+    this.#shortened += mark
     this.#taken = end
-    this.#removed += end - this.#keptEnd - CUT_MARK.length
-    this.#cuts.push({ at: this.#shortened.length - CUT_MARK.length, removed: this.#removed })
+    this.#removed += end - this.#keptEnd - mark.length
+    this.#cuts.push({ at, removed: this.#removed, range: { start: this.#start - 1, end: end + 1 } })
   }
 }
 

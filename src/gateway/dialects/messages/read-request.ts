@@ -82,7 +82,9 @@ function readLimit(value: unknown): number | null {
  */
 function readUser(metadata: unknown, sessionId: string | null): { user: string | null; cacheKey: string | null } {
   const user = readName(readObject(metadata).user_id)
-  return { user, cacheKey: readName(parseObject(user ?? '')?.session_id) ?? sessionId }
+  // Only an object is parsed, because a failed parse costs an error with its stack.
+  const parsed = user?.startsWith('{') ? parseObject(user) : null
+  return { user, cacheKey: readName(parsed?.session_id) ?? sessionId }
 }
 
 function readFormat(body: Json): OutputFormat | null {
