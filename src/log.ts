@@ -21,7 +21,7 @@ const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 const DESTINATION = { dest: 1, sync: false, minLength: 1, maxLength: 16_777_216 } as const
 
 /** Lines are written together, because a write for each costs as much as a tenth of a model call. */
-const CHUNK = { characters: 12_288, delayMs: 100 } as const
+const CHUNK = { characters: 65_536, delayMs: 100 } as const
 
 /** How long the reader of stdout may take to accept the last lines. */
 const CLOSE_TIMEOUT_MS = 1000

@@ -1,6 +1,7 @@
 import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
+import { SlotList } from '../kernel/slot-list.ts'
 
 /**
  * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). An
@@ -50,7 +51,7 @@ type LastKnown = {
 /** Opens the states of callers that this process knows. Those that are watched are checked every two seconds. */
 export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveStates {
   const states = new Map<string, LastKnown>()
-  const watchers = new Map<string, Set<() => void>>()
+  const watchers = new Map<string, SlotList<() => void>>()
   const timer = setInterval(() => void checkWatched(), WATCH_INTERVAL_MS)
   timer.unref()
 
@@ -83,13 +84,21 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     return recheck
   }
 
+  function addWatchers(id: string): SlotList<() => void> {
+    const added = new SlotList<() => void>()
+    watchers.set(id, added)
+    return added
+  }
+
   function notifyWatchers(id: string): void {
     const ended = watchers.get(id)
     watchers.delete(id)
-    ended?.forEach((onEnd) => onEnd())
+    ended?.all().forEach((onEnd) => onEnd())
   }
 
   async function checkWatched(): Promise<void> {
+    // Not when the last call of a caller ends, because the next one follows soon.
+    for (const [id, { size }] of watchers) if (size === 0) watchers.delete(id)
     if (watchers.size === 0) return
     const watched = [...watchers.keys()]
     // While the database is away, streams continue.
@@ -114,12 +123,9 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     remember,
     end,
     watch(id, onEnd) {
-      const own = watchers.get(id) ?? new Set()
-      watchers.set(id, own.add(onEnd))
-      return () => {
-        own.delete(onEnd)
-        if (own.size === 0 && watchers.get(id) === own) watchers.delete(id)
-      }
+      const own = watchers.get(id) ?? addWatchers(id)
+      const slot = own.add(onEnd)
+      return () => own.remove(slot, onEnd)
     },
     close: () => clearInterval(timer),
   }

@@ -88,9 +88,14 @@ function makeProgram({ stdout, stderr }: Streams, output: Output): Command {
     .exitOverride()
 }
 
-/** Messages of commander begin with `error: ` and a small letter, unlike those of this command. */
+/**
+ * Messages of commander begin with `error: ` and a small letter, unlike those of this command. It calls the value of an
+ * argument a "command-argument value".
+ */
 function toSentence(message: string): string {
-  return message.replace(/^error: (.)/, (_prefix, first: string) => first.toUpperCase())
+  return message
+    .replace(/^error: (.)/, (_prefix, first: string) => first.toUpperCase())
+    .replace(/^Command-argument value '(.*)' is invalid for argument '(.*?)'\./, "'$1' is not a valid $2.")
 }
 
 /** Loads only the command that the arguments name; all commands for the help and for a name that does not exist. */

@@ -37,10 +37,11 @@ export type DirectorySnapshot = {
 
 /** Converts a directory file for a service without a database. Its models get `createdAt`. */
 export function toSnapshot({ organizations, models, backends }: Directory, createdAt: Date): DirectorySnapshot {
-  const dated = models.map((model) => ({ ...model, createdAt }))
+  const dated = byId(models.map((model) => ({ ...model, createdAt })))
   const teams = organizations.flatMap(({ name: organization, teams }) =>
-    teams.map(({ name, defaultModel, timeZone, models: ids }) => {
-      return { organization, name, defaultModel, timeZone, models: byId(dated.filter(({ id }) => ids.includes(id))) }
+    teams.map(({ name, defaultModel, timeZone, models }) => {
+      const ids = new Set(models)
+      return { organization, name, defaultModel, timeZone, models: dated.filter(({ id }) => ids.has(id)) }
     }),
   )
   return withTeams(teams, models, backends)

@@ -82,7 +82,11 @@ function dispatch(served: readonly ServedRole[]): RequestHandler {
       req.foundPath = foundPath
       return serve(req, res, next)
     }
-    return next(new ApiError('not_found', { message: 'No such route.' }))
+    return next(
+      new ApiError('not_found', {
+        message: 'No such route. GET /docs lists the routes. Write a slash within a name as %2F.',
+      }),
+    )
   }
 }
 

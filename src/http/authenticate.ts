@@ -146,6 +146,7 @@ async function refuse(
   const token = bearerOf(req) ?? xApiKeyOf(req)
   if (!token) return new ApiError(code)
   if (looksLikeApiKey(token)) return new ApiError(code, { message: explainKey(names, req), isInvalidToken: true })
+  if (!bearerOf(req) && !names.includes('ApiKey')) return new ApiError(code, { message: TOKEN_IN_WRONG_HEADER })
   const problem = await explainToken(new Secret(token))
   const isSolvedByRefresh = problem === 'expired' && code === 'unauthorized'
   return new ApiError(code, { message: TOKEN_PROBLEMS[problem], isInvalidToken: true, isSolvedByRefresh })
@@ -173,6 +174,8 @@ const TOKEN_PROBLEMS: Readonly<Record<TokenProblem, string>> = {
   revoked: 'The access token was revoked: its device was signed out, or the invitation was withdrawn. Sign in again.',
   unknown: 'This token is not known here. Check the address of the service, or sign in again (svc login).',
 }
+
+const TOKEN_IN_WRONG_HEADER = 'Send an access token to this route as Authorization: Bearer, not as x-api-key.'
 
 const NO_ACCESS: Access = { schemes: [], names: [], isOpen: false }
 

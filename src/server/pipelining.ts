@@ -13,29 +13,34 @@ const MAX_WAITING_REQUESTS = 16
  * answers the sender does not read, would occupy the process for seconds. A connection that sends too many is closed.
  */
 export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) => void): RequestListener {
-  const waitingBySocket = new WeakMap<Socket, (() => void)[]>()
+  const connections = new WeakMap<Socket, Connection>()
 
-  function start(req: IncomingMessage, res: ServerResponse, waiting: (() => void)[]): void {
+  function start(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
     const { socket } = req
+    connection.isBusy = true
     res.once('close', () => {
-      const next = waiting.shift()
+      connection.isBusy = false
+      const next = connection.waiting.shift()
       if (next && !socket.destroyed) next()
-      else waitingBySocket.delete(socket)
     })
     serve(req, res)
   }
 
   return (req, res) => {
     const { socket } = req
-    const waiting = waitingBySocket.get(socket)
-    if (!waiting) {
-      const none: (() => void)[] = []
-      waitingBySocket.set(socket, none)
-      start(req, res, none)
-    } else if (waiting.length < MAX_WAITING_REQUESTS) waiting.push(() => start(req, res, waiting))
-    else socket.destroy()
+    const connection = connections.get(socket) ?? { isBusy: false, waiting: [] }
+    if (connection.isBusy) {
+      if (connection.waiting.length < MAX_WAITING_REQUESTS) connection.waiting.push(() => start(req, res, connection))
+      else socket.destroy()
+      return
+    }
+    // One entry for each connection: with one for each request, V8 would copy the map again and again.
+    if (!connections.has(socket)) connections.set(socket, connection)
+    start(req, res, connection)
   }
 }
+
+type Connection = { isBusy: boolean; readonly waiting: (() => void)[] }
 
 /**
  * Stops the parser of a connection that `oneAtATime` has closed. Node.js goes on and creates the request and answer

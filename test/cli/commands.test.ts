@@ -225,7 +225,7 @@ describe('svc limits', () => {
   })
 
   it.each([
-    [['limits', 'set', '0', '--per', 'day'], 2, 'Give an amount in USD above 0'],
+    [['limits', 'set', '0', '--per', 'day'], 2, "'0' is not a valid usd. Give an amount in USD above 0"],
     [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
     [['limits', 'set', '1'], 2, "Required option '--per <period>' not specified"],
     [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],

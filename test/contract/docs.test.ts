@@ -7,8 +7,11 @@ import { readConfig, warningsOf } from '../../src/config.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { ERRORS } from '../../src/http/errors.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { anchorsOf, blocksOf, codeWordsOf, readPage, readPages, ROOT } from '../support/documents.ts'
 
 const pages = readPages()
@@ -30,6 +33,14 @@ const matches =
 
 /** Models of admins have ids of three parts. */
 const isOfAdmins = ({ code }: { readonly code: string }) => /id: \w+\/\w+\/\w+$/m.test(code)
+
+/** The value of a capability that is left out, as docs/settings.md writes it. */
+function defaultsOf(name: string): string {
+  const values = DIALECT_NAMES.map((dialect) => [dialect, String(DEFAULT_CAPS[dialect][name as keyof ModelCaps])])
+  const [[, first] = []] = values
+  if (values.every(([, value]) => value === first)) return `\`${first}\``
+  return values.map(([dialect, value]) => `\`${value}\` in ${dialect}`).join(', ')
+}
 
 describe('the documents', () => {
   it('have at most 120 columns, and README.md has at most 160 lines', () => {
@@ -107,6 +118,17 @@ describe('the documents', () => {
     const unused = steps.filter((step, at) => !steps.slice(0, at).some((earlier) => uses(earlier, step)))
     // Express calls the app, and the role has the handlers of calls from the composition.
     expect(unused).toEqual(['src/http/app.ts', 'src/gateway/calls/handle.ts'])
+  })
+
+  it('list in docs/settings.md what a model can be asked, with the value of what is left out', () => {
+    const [, section = ''] = readPage('docs/settings.md').text.split('### What a model can be asked\n')
+    const [list = ''] = section.split('\n###')
+    const names = Object.keys(DEFAULT_CAPS.chat)
+    expect(matches(/^- `(\w+)`/gm)(list).toSorted()).toEqual(names.toSorted())
+    const words = list.replaceAll(/\s+/g, ' ')
+    // The list of efforts is a sentence.
+    const checked = names.filter((name) => name !== 'efforts')
+    expect(checked.filter((name) => !words.includes(`- \`${name}\` (${defaultsOf(name)}): `))).toEqual([])
   })
 
   it('link only to pages and headings that exist', () => {

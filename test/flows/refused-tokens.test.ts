@@ -77,3 +77,12 @@ it('explains a token in x-api-key too', async () => {
   expect(response.headers.get('www-authenticate')).toContain('The access token has expired.')
   expect(await outcomeOf(response)).toBe('401 unauthorized')
 })
+
+it('says in which header to send a token that is in x-api-key of another route', async () => {
+  const token = await tokenOf('wrong-header')
+  const response = await service.fetch('/v1/models', { headers: { 'x-api-key': token } })
+  expect(response.headers.get('www-authenticate')).toBe('Bearer')
+  expect(await response.json()).toMatchObject({
+    error: { message: 'Send an access token to this route as Authorization: Bearer, not as x-api-key.' },
+  })
+})

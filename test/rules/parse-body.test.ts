@@ -109,7 +109,9 @@ describe('the body of a call', () => {
         const bytes = Buffer.from(' '.repeat(offset) + json)
         const expected = readOrNull(() => JSON.parse(json))
         expect(shapeOf(readOrNull(() => parseBody(bytes).value))).toEqual(shapeOf(expected))
-        if (expected !== null) expect(parseExactBody(parseBody(bytes)).value).toEqual(expected)
+        // A number such as 1200e9 is kept as it was written.
+        if (expected !== null)
+          expect(JSON.parse(JSON.stringify(parseExactBody(parseBody(bytes)).value))).toEqual(expected)
       }),
       { numRuns: 1000 },
     )

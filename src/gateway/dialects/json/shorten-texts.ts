@@ -69,7 +69,7 @@ export function toByteOffset({ cuts }: ShortenedJson, at: number): number {
 
 const OUTSIDE = -1
 
-/** Receives the special bytes of a document in their order. A class, because closures take half as long again. */
+/** Receives the special bytes of a document in their order, and cuts its long texts. */
 class TextReader {
   readonly #bytes: Buffer
   readonly #cuts: Cut[] = []

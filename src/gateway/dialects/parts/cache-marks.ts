@@ -32,7 +32,7 @@ function withoutMarks(request: NeutralRequest): NeutralRequest {
   return {
     ...request,
     tools: request.tools.map(unmarkTool),
-    turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(unmark) })),
+    turns: request.turns.map((turn) => (turn.parts.some(isMarked) ? { ...turn, parts: turn.parts.map(unmark) } : turn)),
   }
 }
 
