@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { constants, getPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -174,6 +174,14 @@ describe('the thread of a database', () => {
     database = await openDatabase({ kind: 'memory' })
   })
   afterAll(() => database.close())
+
+  // Only Linux has priorities of threads.
+  it.runIf(process.platform === 'linux')('has a lower priority than the threads that serve calls', () => {
+    const threads = readdirSync('/proc/self/task').map(Number)
+    const lower = threads.filter((thread) => getPriority(thread) === constants.priority.PRIORITY_BELOW_NORMAL)
+    expect(lower).toHaveLength(1)
+    expect(lower).not.toContain(process.pid)
+  })
 
   it('reports a COMMIT that fails', async () => {
     const { prisma } = database

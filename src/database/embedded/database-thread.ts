@@ -13,6 +13,7 @@ import { copyData, dataOf } from './backup.ts'
 import { openDataDirectory, openMemory, makePgliteAdapter, toMigrationConnection } from './pglite.ts'
 import { toPlainError } from './plain-error.ts'
 import type { PlainError } from './plain-error.ts'
+import { lowerThreadPriority } from './thread-priority.ts'
 
 /** What the thread does for the service. A number names a transaction or a subscription. */
 export type ThreadMethods = {
@@ -79,6 +80,8 @@ function makeMethods(directory: string | null, send: (message: ThreadMessage) =>
       adapter = await makePgliteAdapter(pglite).connect()
       // A thread that is ended does not write what it has compiled.
       flushCompileCache()
+      // Calls are served before batches of events are saved.
+      lowerThreadPriority()
     },
     query: async (transaction, statement) => queryableOf(transaction).queryRaw(statement),
     execute: async (transaction, statement) => queryableOf(transaction).executeRaw(statement),
