@@ -61,11 +61,11 @@ export function makePing(query: () => Promise<unknown>): () => Promise<boolean> 
 
 /** Makes `Database.execute`, which sends statements to the adapter of the database, as Prisma does. */
 export function makeExecute(factory: SqlDriverAdapterFactory): Database['execute'] {
-  let adapter: Promise<SqlDriverAdapter> | null = null
+  let adapter: SqlDriverAdapter | null = null
   return async ({ text, values }) => {
     const argTypes = values.map(() => ({ scalarType: 'unknown', arity: 'scalar' }) as const)
-    adapter ??= factory.connect()
-    await (await adapter).executeRaw({ sql: text, args: values, argTypes })
+    adapter ??= await factory.connect()
+    await adapter.executeRaw({ sql: text, args: values, argTypes })
   }
 }
 

@@ -23,7 +23,7 @@ export type RateLimit = {
 }
 
 export type Rate = {
-  /** How many events are allowed in `seconds`; 0: any number. */
+  /** How many events are allowed in `seconds`; 0 is no limit. */
   readonly points: number
   readonly seconds: number
   /** What is counted, for the message of a refusal. */
