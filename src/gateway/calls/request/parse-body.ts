@@ -58,10 +58,14 @@ export type ExactBody = {
   readonly texts: LongTexts
 }
 
-/** Reads the texts of the conversation exactly. The body must not be nested too deep. */
+/**
+ * Reads the texts of the conversation exactly. Where only long texts are not exact, they are set in `value` itself,
+ * which saves parsing the rest again. The body must not be nested too deep.
+ */
 export function parseExactBody({ bytes, shortened, value }: ParsedBody): ExactBody {
-  const isExact = isWhole(bytes, shortened) && !mayLoseDigits(shortened.text)
-  return isExact ? { value, texts: { bytes, byLength: new Map() } } : parseWithTexts(bytes, shortened, parseToRewrite)
+  const hasExactRest = isAscii(bytes) && !mayLoseDigits(shortened.text)
+  if (hasExactRest && shortened.cuts.length === 0) return { value, texts: { bytes, byLength: new Map() } }
+  return parseWithTexts(bytes, shortened, parseToRewrite, hasExactRest ? value : undefined)
 }
 
 /** Whether the shortened document is the document. */

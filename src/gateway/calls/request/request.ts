@@ -6,13 +6,15 @@ import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { parseBody, parseExactBody } from './parse-body.ts'
-import type { ParsedBody } from './parse-body.ts'
+import type { ExactBody, ParsedBody } from './parse-body.ts'
 
 /** What a call reads of Express's request. */
 export type CallRequest = {
   /** Parsed by `parseBody`: texts of the conversation may be inexact. */
   body: Json & { readonly model?: string; readonly stream?: boolean | null }
   parsed?: ParsedBody | undefined
+  /** Read when the first backend needs it. */
+  exact?: ExactBody | undefined
   readonly id: string
   readonly ip: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -37,8 +39,8 @@ export function bytesOf(req: CallRequest): Buffer {
 
 /** The body with the exact texts of the conversation and all digits of its numbers, which `req.body` may lack. */
 export function exactBodyOf(req: CallRequest): { readonly body: Json; readonly texts: LongTexts } {
-  const { value, texts } = parseExactBody(parsedOf(req))
-  return { body: readObject(value), texts }
+  req.exact ??= parseExactBody(parsedOf(req))
+  return { body: readObject(req.exact.value), texts: req.exact.texts }
 }
 
 /** Where the decisive members are in the body's bytes; null when it is not an object. */
@@ -56,6 +58,7 @@ export function releaseBody(req: CallRequest): void {
   req.body = {}
   // Not by `delete`, after which each access to the request is slow.
   req.parsed = undefined
+  req.exact = undefined
 }
 
 /** Ours wins. The others are what the clients of the three dialects send by themselves. */

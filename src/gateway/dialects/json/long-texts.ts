@@ -13,26 +13,29 @@ export type LongTexts = { readonly bytes: Buffer; readonly byLength: ReadonlyMap
 type LongText = { readonly text: string; readonly range: ByteRange }
 
 /**
- * Parses a document with its shortened form, by a function that parses JSON. The bytes must be valid UTF-8, and values
- * may not be nested deeper than the stack allows.
+ * Parses a document with its shortened form, by a function that parses JSON. `parsed` is what the shortened form was
+ * parsed to before, where that is exact but for its cuts; they are restored in it. The bytes must be valid UTF-8, and
+ * values may not be nested deeper than the stack allows.
  */
 export function parseWithTexts(
   bytes: Buffer,
   { text, cuts }: ShortenedJson,
   parse: (json: string) => unknown,
+  parsed?: unknown,
 ): { readonly value: unknown; readonly texts: LongTexts } {
   const byLength = new Map<number, LongText>()
   const texts = { bytes, byLength }
   // The document has the mark itself, so it is not known which texts were cut.
   if (bytes.includes(CUT_MARK) || ESCAPED_MARK.test(text)) return { value: parse(bytes.toString('utf8')), texts }
-  const restore = (shortened: string): string => {
-    const cut = cuts[Number(shortened.slice(shortened.indexOf(CUT_MARK) + CUT_MARK.length))]
-    if (!cut) return shortened
+  const restore = (start: string): string => {
+    const cut = cuts[Number(start.slice(start.indexOf(CUT_MARK) + CUT_MARK.length))]
+    if (!cut) return start
     const whole = String(JSON.parse(bytes.toString('utf8', cut.range.start, cut.range.end)))
     if (!byLength.has(whole.length)) byLength.set(whole.length, { text: whole, range: cut.range })
     return whole
   }
-  return { value: restoreTexts(parse(Buffer.from(text, 'latin1').toString('utf8')), restore), texts }
+  const shortened = parsed ?? parse(Buffer.from(text, 'latin1').toString('utf8'))
+  return { value: restoreTexts(shortened, restore), texts }
 }
 
 /** How JSON may write `CUT_MARK`. */
