@@ -17,7 +17,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
  */
 const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 
-/** When the reader of stdout does not keep up, at most 16 MB are kept, and further lines are dropped. */
+/**
+ * When the reader of stdout does not keep up, at most 16 MB are kept, and further lines are dropped. With `minLength`
+ * 0, `flush` would not wait until the lines are written.
+ */
 const DESTINATION = { dest: 1, sync: false, minLength: 1, maxLength: 16_777_216 } as const
 
 /** Lines are written together, because a write for each costs as much as a tenth of a model call. */

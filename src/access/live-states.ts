@@ -97,7 +97,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
   }
 
   async function checkWatched(): Promise<void> {
-    // Not when the last call of a caller ends, because the next one follows soon.
+    // Empty lists are removed here, and not when a call ends: the next call of the same caller would make a new one.
     for (const [id, { size }] of watchers) if (size === 0) watchers.delete(id)
     if (watchers.size === 0) return
     const watched = [...watchers.keys()]

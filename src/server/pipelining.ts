@@ -34,7 +34,7 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
       else socket.destroy()
       return
     }
-    // One entry for each connection: with one for each request, V8 would copy the map again and again.
+    // One entry for each connection. With one for each request, V8 would often replace the table of the map.
     if (!connections.has(socket)) connections.set(socket, connection)
     start(req, res, connection)
   }

@@ -13,7 +13,7 @@ import {
 } from '../../src/gateway/models/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
-import { serveEntry } from '../support/served-models.ts'
+import { servedModel, serveEntry } from '../support/served-models.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
@@ -279,21 +279,6 @@ describe('the refusal of a model', () => {
 })
 
 function model(id: string, given: Partial<SnapshotModel>): SnapshotModel {
-  return {
-    id,
-    displayName: id.replace('s', 'S'),
-    owner: 'svc',
-    aliases: [],
-    backendModel: null,
-    upstreamModel: null,
-    serve: [],
-    contextWindow: null,
-    caps: {},
-    price: null,
-    certified: true,
-    published: true,
-    verificationState: 'trusted',
-    createdAt: new Date('2026-11-21T10:00:00.900Z'),
-    ...given,
-  }
+  const createdAt = new Date('2026-11-21T10:00:00.900Z')
+  return servedModel(id, { displayName: id.replace('s', 'S'), owner: 'svc', createdAt, ...given })
 }
