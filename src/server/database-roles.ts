@@ -68,8 +68,9 @@ export async function openDatabaseRoles(
       control?.close()
       live.close()
       await background.stop()
-      await notify.settled()
+      // Before the emails: an email server may take longer than a supervisor waits for this process.
       await deployment.close()
+      await notify.settled()
     },
   }
 }
