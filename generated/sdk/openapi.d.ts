@@ -3899,7 +3899,7 @@ export interface components {
                  * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
-                type: "overloaded_error";
+                type: "api_error";
                 /**
                  * @description Stable: decide by this code.
                  * @enum {string}
