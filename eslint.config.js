@@ -1,6 +1,16 @@
 import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
 
+/** Imports stand in this order: Node's modules, packages, then own files, those of farther folders first. */
+const IMPORT_ORDER = [
+  ['[source.value!=/^node:/]', '[source.value=/^node:/]', "Import Node's modules first."],
+  ['[source.value=/^[.#]/]', '[source.value=/^[^.#]/]', 'Import packages before own files.'],
+  // In these expressions `.` outside of brackets is the slash, which they cannot contain.
+  ['[source.value=/^[.][^.]/]', '[source.value=/^[.]{2}./]', 'Import ../ before ./'],
+  ['[source.value=/^[.]{2}.[^.]/]', '[source.value=/^[.]{2}.[.]{2}./]', 'Import ../../ before ../'],
+  ['[source.value=/^[.]{2}.[.]{2}.[^.]/]', '[source.value=/^([.]{2}.){3}/]', 'Import ../../../ before ../../'],
+].map(([first, second, message]) => ({ selector: `ImportDeclaration${first} ~ ImportDeclaration${second}`, message }))
+
 export default tseslint.config(
   { ignores: ['generated', 'node_modules', '.data', '.packages', 'src/control/pages/assets'] },
   js.configs.recommended,
@@ -15,6 +25,7 @@ export default tseslint.config(
           selector: 'ImportSpecifier[importKind="type"]',
           message: 'Import types on a line of their own: import type { Name } from "...".',
         },
+        ...IMPORT_ORDER,
       ],
       // Numbers and booleans print well.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import { systemClock } from './kernel/clock.ts'
 
@@ -52,16 +51,20 @@ export async function openLog(level: LogLevel, pid: number | null = null): Promi
     warn: (fields, event) => log.warn(fields, event),
     error: (fields, event) => log.error(fields, event),
     showLink: (fields, event) => unredacted.info(fields, event),
-    close() {
-      const flushed = new Promise<boolean>((resolve) => log.flush(() => resolve(true)))
-      return Promise.race([flushed, sleep(CLOSE_TIMEOUT_MS, false)])
-    },
+    close: () =>
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS, false)
+        log.flush(() => {
+          clearTimeout(timer)
+          resolve(true)
+        })
+      }),
   }
 }
 
 type LineStream = { write(line: string): void; flush?(onEnd: () => void): void }
 
-/** Opens stdout for lines without secrets, and for those whose secret is their purpose. Both keep their order. */
+/** Opens stdout: `redacted` removes secrets from lines, and `exact` is for lines that must show one. */
 async function openStreams(): Promise<{ redacted: LineStream; exact: LineStream }> {
   const { stdout } = process
   if (!stdout.isTTY) return collectLines(pino.destination(DESTINATION))

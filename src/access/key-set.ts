@@ -1,4 +1,4 @@
-import { isRecord } from '../kernel/json.ts'
+import { isObject } from '../kernel/json.ts'
 
 /** A published Ed25519 key, reduced to what verifying needs (RFC 8037, section 2). */
 export type PublishedKey = { readonly kid: string; readonly x: string }
@@ -7,7 +7,7 @@ export type PublishedKey = { readonly kid: string; readonly x: string }
 export function toPublishedKeys(keys: unknown): PublishedKey[] {
   if (!Array.isArray(keys)) return []
   return (keys as unknown[]).flatMap((key) => {
-    if (!isRecord(key) || key['kty'] !== 'OKP' || key['crv'] !== 'Ed25519') return []
+    if (!isObject(key) || key['kty'] !== 'OKP' || key['crv'] !== 'Ed25519') return []
     const { kid, x } = key
     return typeof kid === 'string' && typeof x === 'string' ? [{ kid, x }] : []
   })

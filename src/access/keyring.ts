@@ -6,6 +6,7 @@ import type { PublicKey } from '../../generated/openapi.ts'
 import { addSeconds } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RefreshKey } from '../kernel/credentials/refresh-token.ts'
+import { DAY_SECONDS } from '../kernel/durations.ts'
 import { newKeyMaterial, Secret } from '../kernel/secret.ts'
 import type { SigningKey } from './access-token.ts'
 import type { AccessStore, KeyPurpose, StoredKey } from './store.ts'
@@ -28,7 +29,7 @@ export type Keyring = {
 }
 
 /** The time until a key gets a successor. */
-const KEY_SECONDS = 30 * 86_400
+const KEY_SECONDS = 30 * DAY_SECONDS
 
 /**
  * How long a key is published before it signs: more than twice the time that clients cache the key set (five minutes),

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { isRecord } from '../kernel/json.ts'
+import { isObject } from '../kernel/json.ts'
 import { makePrivateFile, replaceFile } from '../private-files.ts'
 import { toJwks, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
@@ -18,7 +18,7 @@ export async function readKeysFile(file: string, onMadePrivate: () => void): Pro
   })
   if (text !== null && (await makePrivateFile(file))) onMadePrivate()
   const saved: unknown = text === null ? null : JSON.parse(text)
-  if (!isRecord(saved)) return null
+  if (!isObject(saved)) return null
   return { source: String(saved['source']), keys: toPublishedKeys(saved['keys']) }
 }
 

@@ -1,6 +1,7 @@
 import { importJWK } from 'jose/key/import'
 import type { CryptoKey } from 'jose'
-import { isRecord } from '../kernel/json.ts'
+import { DAY_SECONDS } from '../kernel/durations.ts'
+import { isObject } from '../kernel/json.ts'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { readKeysFile, writeKeysFile } from './keys-file.ts'
@@ -45,7 +46,7 @@ const ANSWER_TIMEOUT_MS = 3000
 /** The first use of `fetch` loads modules for 40 ms, which a start does not wait for. A call that needs a key does. */
 const FIRST_LOAD_AFTER_MS = 100
 const DEFAULT_MAX_AGE_SECONDS = 300
-const MAX_MAX_AGE_SECONDS = 86_400
+const MAX_MAX_AGE_SECONDS = DAY_SECONDS
 
 type Loaded = { readonly keys: readonly PublishedKey[]; readonly maxAgeMs: number }
 
@@ -119,7 +120,7 @@ async function fetchKeys(url: string): Promise<Loaded> {
   const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
   if (!answer.ok) throw new Error(`The control plane answered a request for its keys with status ${answer.status}.`)
   const set: unknown = await answer.json()
-  const keys = isRecord(set) ? toPublishedKeys(set['keys']) : []
+  const keys = isObject(set) ? toPublishedKeys(set['keys']) : []
   if (keys.length === 0) throw new Error('The control plane publishes no key that can verify access tokens.')
   const maxAge = /\bmax-age=(\d{1,9})/.exec(answer.headers.get('cache-control') ?? '')?.[1]
   const seconds = Math.min(Number(maxAge ?? DEFAULT_MAX_AGE_SECONDS), MAX_MAX_AGE_SECONDS)

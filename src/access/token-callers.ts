@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
+import { putNewest } from '../kernel/bounded-map.ts'
 import { verifyEndedToken } from './access-token.ts'
 import type { AccessClaims, FindPublicKey } from './access-token.ts'
-import { putNewest } from '../kernel/bounded-map.ts'
 import { makeExplainToken } from './explain-token.ts'
 
 type Needs = {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
 import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
+import { HOUR_MS } from '../kernel/durations.ts'
 import { Secret } from '../kernel/secret.ts'
 import type { TracedBackends } from '../kernel/tracer.ts'
 import type { LogLevel } from '../log.ts'
@@ -190,7 +191,7 @@ function toVerification(s: Settings, baseUrl: string): Config['verification'] {
   return {
     controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl,
     keysFile: s.SVC_GATEWAY_KEYS_FILE,
-    offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * 3_600_000,
+    offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * HOUR_MS,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { combineLimits, openRateLimits } from '../http/rate-limit.ts'
+import { DAY_SECONDS } from '../kernel/durations.ts'
 
 type Needs = {
   /** Counts within ten minutes; 0 switches a limit off. */
@@ -17,7 +18,6 @@ export type ControlLimits = ReturnType<typeof makeControlLimits>
 const WINDOW_SECONDS = 600
 /** Emails that an admin of a team can cause by invitations, as a multiple of those to one address. */
 const MAILS_OF_TEAM = 40
-const DAY_SECONDS = 86_400
 
 /**
  * The rate limits of the control plane. The settings give the main number of each kind; the other numbers are multiples

@@ -3,7 +3,7 @@
  * out stays as it is, and a list that is given is complete.
  */
 import type { z } from 'zod'
-import { isRecord } from '../kernel/json.ts'
+import { isObject } from '../kernel/json.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import { adminModelFields } from './admin-models.ts'
 import type { AdminModelSettings } from './admin-models.ts'
@@ -74,13 +74,13 @@ const MODEL_FIELDS_OF_OPERATOR = ['owner', 'backendModel', 'upstreamModel', 'pri
 
 /** Those of the names that at least one of the mappings has, such as `owner, price of models`; empty without any. */
 function findFields(mappings: readonly unknown[], names: readonly string[], ofWhat: string): string {
-  const found = names.filter((name) => mappings.some((mapping) => isRecord(mapping) && Object.hasOwn(mapping, name)))
+  const found = names.filter((name) => mappings.some((mapping) => isObject(mapping) && Object.hasOwn(mapping, name)))
   return found.length === 0 ? '' : found.join(', ') + ofWhat
 }
 
 /** The list that a mapping has under a name; empty for anything else. */
 function listOf(mapping: unknown, name: string): readonly unknown[] {
-  const value = isRecord(mapping) ? mapping[name] : null
+  const value = isObject(mapping) ? mapping[name] : null
   return Array.isArray(value) ? value : []
 }
 

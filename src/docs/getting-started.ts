@@ -29,7 +29,7 @@ export function gettingStarted(addresses: Addresses): Html {
     <h3 id="with-the-sdk"><a href="#with-the-sdk">With the TypeScript SDK</a></h3>
     <p>
       The package <code>@svc/client</code> is generated from this contract. It does the login, refreshes the tokens and
-      reads streams. The operator of this deployment builds it with <code>npm run sdk:pack</code>.
+      reads streams. The operator of this deployment builds it with <code>npm run pack -- client</code>.
     </p>
     <pre>${sdkExample(addresses)}</pre>
   </section>`

@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import type { LiveCallers } from '../access/live-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
@@ -9,6 +10,7 @@ import type { Logger } from '../log.ts'
 import { makeSpendingStore } from '../spending/store.ts'
 import type { Deployment, WatchDirectory } from './deployment.ts'
 import { openLedger } from './spending/ledger.ts'
+import { makeLossMetrics } from './usage/metrics.ts'
 import { openRecorder } from './usage/recorder.ts'
 import { openSpool } from './usage/spool.ts'
 import { makeCallEventStore } from './usage/store.ts'
@@ -21,6 +23,8 @@ type DatabaseNeeds = {
   /** Where events wait while the database cannot be reached; null: in memory. */
   readonly spoolDirectory: string | null
   readonly answerOrLastKnown: AnswerOrLastKnown
+  /** Null: metrics are off. */
+  readonly metrics: Registry | null
   readonly clock: Clock
   readonly log: Logger
 }
@@ -32,7 +36,7 @@ export type DatabaseDeployment = Deployment & {
 
 /** Sessions, teams, spending limits and events are rows of the database. */
 export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
-  const { database, live, spoolDirectory, answerOrLastKnown, clock, log } = needs
+  const { database, live, spoolDirectory, answerOrLastKnown, metrics, clock, log } = needs
   const directory = makeDirectoryStore(database.prisma)
   const watchers: WatchDirectory[] = []
   const teams = openSnapshotCache({
@@ -52,7 +56,15 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     answerOrLastKnown,
   })
   const { save } = makeCallEventStore(database)
-  const recorder = openRecorder({ save, onBatch: spending.noteBatch, isDatabaseUnavailable, spool, log })
+  const recorder = openRecorder({
+    save,
+    onBatch: spending.noteBatch,
+    onRefused: spending.noteRefused,
+    onLost: metrics ? makeLossMetrics(metrics) : () => undefined,
+    isDatabaseUnavailable,
+    spool,
+    log,
+  })
   return {
     identify: live.identify,
     identifyKey: live.identifyKey,

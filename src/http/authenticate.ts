@@ -159,6 +159,7 @@ function explainKey(names: readonly string[], req: Request): string {
   return isRead ? KEY_PROBLEMS.not_valid : KEY_PROBLEMS.wrong_header
 }
 
+// These messages have no quotes and backslashes, because they are in a header too (RFC 6750, section 3).
 const KEY_PROBLEMS = {
   not_accepted:
     'API keys are only for model calls, and for lists of models, workers and spending limits. Sign in for this, for ' +
@@ -168,7 +169,6 @@ const KEY_PROBLEMS = {
   wrong_header: 'Send an API key to this route as Authorization: Bearer, not as x-api-key.',
 } as const
 
-/** Without quotes and backslashes, because they are in a header too (RFC 6750, section 3). */
 const TOKEN_PROBLEMS: Readonly<Record<TokenProblem, string>> = {
   expired: 'The access token has expired. Refresh it (svc token prints a fresh one), or sign in again.',
   revoked: 'The access token was revoked: its device was signed out, or the invitation was withdrawn. Sign in again.',

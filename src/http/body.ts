@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
-import { ApiError } from './errors.ts'
 import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json.ts'
+import { ApiError } from './errors.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
 /** Whether a request carries a body (RFC 9112, section 6). */
@@ -86,7 +86,8 @@ function judgeDepth(body: unknown): ApiError | undefined {
 const NOT_UTF8 = 'The body is not valid UTF-8.'
 
 /**
- * Reads an uncompressed body into `req.body`, as `express.raw` does in ten times the time of a small model call's body.
+ * Reads an uncompressed body into `req.body`. `express.raw` does the same, but takes ten times as long for the body of
+ * a small model call.
  */
 function collectBody(limitBytes: number): RequestHandler {
   return (req, _res, next) => {

@@ -4,7 +4,7 @@ import type { OperationId } from './operation.ts'
 /** A role of the service that has operations of its own. */
 export type RoleName = 'control-plane' | 'gateway'
 
-/** The roles that serve the operations of a tag. A tag that is not listed here stops the start. */
+/** The roles that serve the operations of a tag. With a tag that is not listed here, the service does not start. */
 const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   'Device login': ['control-plane'],
   Sessions: ['control-plane'],
@@ -87,7 +87,7 @@ export function contractOf(contract: Contract, role: RoleName): Contract {
   return { ...contract, paths: Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0)) }
 }
 
-/** A body of any content type is one that the service does not read, so its own document has none. */
+/** The operation without its body, where the body may have any content type: the service does not read such a body. */
 function withoutUnreadBody(operation: OperationObject): OperationObject {
   const { requestBody, ...others } = operation
   return requestBody && '*/*' in requestBody.content ? others : operation

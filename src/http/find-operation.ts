@@ -3,8 +3,8 @@ import { ApiError } from './errors.ts'
 import type { FoundPath } from './find-path.ts'
 
 /**
- * Sets `req.operation`, `req.contractPath` and `req.params` from `req.foundPath`, or refuses the method. The library's
- * own look-up tries all routes one by one and compiles their patterns for each request.
+ * Sets `req.operation`, `req.contractPath` and `req.params` from `req.foundPath`, or refuses the method. The look-up of
+ * express-openapi-validator is not used: it tries all routes one by one, and compiles their patterns for each request.
  */
 export const findOperation: RequestHandler = (req, _res, next) => {
   const { foundPath } = req

@@ -16,7 +16,7 @@ export function makeMessageClasses(app: Express): MessageClasses {
   class AppResponse<Req extends InstanceType<typeof IncomingMessage>> extends ServerResponse<Req> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request)
   Object.setPrototypeOf(AppResponse.prototype, app.response)
-  // Express sets these two as prototypes, and they are it already.
+  // Express sets these two as the prototypes of requests and answers. They are that already, so nothing changes.
   Object.assign(app, { request: AppRequest.prototype, response: AppResponse.prototype })
   return { IncomingMessage: AppRequest, ServerResponse: AppResponse }
 }

@@ -118,7 +118,7 @@ function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): Ra
         // The library rejects with the counter when the limit is reached, and with an Error when counting failed.
         if (!(refused instanceof RateLimiterRes))
           throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
-        // It has counted the refused event too, which would use up what others refund.
+        // The library has also counted the refused event. Left there, it would use up what others refund.
         await limiter.reward(key)
         return toSeconds(refused)
       }

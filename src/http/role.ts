@@ -29,7 +29,7 @@ export type RoleRoutes = {
   readonly parseBody: RequestHandler
   /** Report every mistake of a request instead of the first one, which is for small bodies. */
   readonly nameAllMistakes: boolean
-  /** The operations whose first requests must not wait for anything that is opened when it is needed. */
+  /** The operations whose checks are opened soon after the start, because their first requests must not wait for it. */
   readonly firstOperations: readonly OperationId[]
   /** Runs before the caller is known. Open operations such as `/healthz` skip it, so that they always answer. */
   readonly limit?: RequestHandler
@@ -86,7 +86,10 @@ const refuseWebSocket: RequestHandler = (req, _res, next) => {
   next(isUpgrade ? new ApiError('upgrade_required') : undefined)
 }
 
-/** Sets the content type of a request without a body: to the required type, so that the check says what is missing. */
+/**
+ * Sets the content type of a request without a body to the one that the operation requires. The validator then says
+ * that the body is missing, and not that its type is wrong.
+ */
 const settleEmptyBody: RequestHandler = (req, _res, next) => {
   if (!hasBody(req)) {
     const type = requiredTypeOf(req)

@@ -7,8 +7,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a parsed value is an object: neither null nor a list. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** Whether a parsed value is an object: neither null nor a list. Its members are not checked. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -54,7 +54,10 @@ function makeSharedHandlers(settings: Settings, { contract, database, redis, isD
   }
 }
 
-/** A gateway alone forwards what clients that sign in by themselves send to the address of their calls. */
+/**
+ * The OAuth routes of a process that serves only the gateway. Clients that sign in by themselves use the address of
+ * their calls, so requests to these routes are forwarded to the control plane.
+ */
 function makeForwarding(settings: Settings, { contract, redis }: Needs): readonly RoleRoutes[] {
   const { role, baseUrl, gatewayUrl, verification } = settings
   if (role !== 'gateway') return []
@@ -63,7 +66,7 @@ function makeForwarding(settings: Settings, { contract, redis }: Needs): readonl
   return [makeOAuthForwarding({ contract, baseUrl, gatewayUrl, controlPlaneUrl, limit })]
 }
 
-/** A gateway alone has neither the pages nor their stylesheet. */
+/** A process that serves only the gateway has neither the pages nor their stylesheet. */
 function chooseErrorPage({ role, mail }: Settings) {
   return role === 'gateway' ? writeForwardedError : makeWriteControlError({ hasEmail: mail !== null })
 }

@@ -40,25 +40,33 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const redis = config.redisUrl && (await import('./redis.ts')).openRedis(config.redisUrl, log)
   const prices = openPrices()
   const tracing = await openTracing(config.tracing, log)
-  const shared = { contract: readContract(), redis, metrics, tracer: tracing?.tracer ?? null }
-  const roles = await openRoles(config, resources, { ...shared, costOf: prices.costOf })
-  const state = { isDraining: false }
-  const http = makeApp(config, { ...resources, ...shared, roles: roles.routes, isDraining: () => state.isDraining })
-  return {
-    app: http.app,
-    prepare: () => prepare(http, metrics),
-    metrics,
-    drain: () => void (state.isDraining = true),
-    endStreams: roles.endStreams,
-    endCalls: roles.endCalls,
-    applyDirectory: roles.applyDirectory,
-    applyPrices: prices.replaceList,
-    countDirectory: roles.countDirectory,
-    async close() {
-      await roles.close()
-      redis?.disconnect()
-      await tracing?.close()
-    },
+  const closeShared = async () => {
+    redis?.disconnect()
+    await tracing?.close()
+  }
+  try {
+    const shared = { contract: readContract(), redis, metrics, tracer: tracing?.tracer ?? null }
+    const roles = await openRoles(config, resources, { ...shared, costOf: prices.costOf })
+    const state = { isDraining: false }
+    const http = makeApp(config, { ...resources, ...shared, roles: roles.routes, isDraining: () => state.isDraining })
+    return {
+      app: http.app,
+      prepare: () => prepare(http, metrics),
+      metrics,
+      drain: () => void (state.isDraining = true),
+      endStreams: roles.endStreams,
+      endCalls: roles.endCalls,
+      applyDirectory: roles.applyDirectory,
+      applyPrices: prices.replaceList,
+      countDirectory: roles.countDirectory,
+      async close() {
+        await roles.close()
+        await closeShared()
+      },
+    }
+  } catch (error) {
+    await closeShared()
+    throw error
   }
 }
 

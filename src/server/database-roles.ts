@@ -20,12 +20,18 @@ export async function openDatabaseRoles(
   const { database, mailer, clock, log } = resources
   const access = makeAccessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
+  const adminBackends = await openAdminBackends(config, log)
+  if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database.prisma, adminBackends, log)
+  const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane
+  // Up to here a step can fail, and nothing has to be closed. From here on no step fails.
   const answerOrLastKnown = makeAnswerOrLastKnown()
   const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, answerOrLastKnown, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const { spoolDirectory } = config
-  const deployment = openDatabaseDeployment({ database, live, spoolDirectory, answerOrLastKnown, clock, log })
-  const adminBackends = await openAdminBackends(config, log)
+  const deployment = openDatabaseDeployment({
+    ...{ database, live, spoolDirectory, answerOrLastKnown, clock, log },
+    metrics: given.metrics,
+  })
   const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends, clock, log })
   const { auditDays } = config
   const background = startBackgroundWork({
@@ -49,8 +55,7 @@ export async function openDatabaseRoles(
     onSessionEnd: live.end,
     onLimitsChanged: deployment.expireSpending,
   }
-  if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database.prisma, adminBackends, log)
-  const control = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane(needs)
+  const control = openControlPlane?.(needs)
   return {
     routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),
     applyDirectory: deployment.applyDirectory,
@@ -63,8 +68,9 @@ export async function openDatabaseRoles(
       control?.close()
       live.close()
       await background.stop()
-      await notify.settled()
+      // Before the emails: an email server may take longer than a supervisor waits for this process.
       await deployment.close()
+      await notify.settled()
     },
   }
 }

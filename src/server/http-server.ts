@@ -24,6 +24,12 @@ const LAST_ANSWERS_MS = 1000
 
 const CHECK_INTERVAL_MS = 50
 
+/**
+ * How much of an answer waits in a connection before its writer is told to pause. A smaller amount costs no time,
+ * because bytes wait only while the buffer of the system is full.
+ */
+const MAX_UNSENT_BYTES = 16 * 1024
+
 /** Makes the HTTP server of an app, with its timeouts and an orderly stop. It does not listen yet. */
 export function openHttpServer(
   app: RequestListener,
@@ -35,11 +41,11 @@ export function openHttpServer(
   let isDraining = false
 
   const server = createServer(
-    { ...nodeTimeouts, ...messageClasses },
+    { ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES },
     oneAtATime((req, res) => {
       const slot = running.add(res)
       res.once('close', () => running.remove(slot, res))
-      // An answer that has ended in this process must also be read: Node's own timeouts end before that.
+      // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
       res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
       if (isDraining) res.setHeader('Connection', 'close')
       app(req, res)
@@ -66,8 +72,8 @@ export function openHttpServer(
       const stoppedAt = performance.now()
       const passedMs = () => performance.now() - stoppedAt
       closeListener(server)
-      // Callers with an open connection get `Connection: close` with their next answer. When the connection were closed
-      // at once, the request that such a caller is sending just then would fail.
+      // Callers with an open connection get `Connection: close` with their next answer. If their connections were
+      // closed at once, a request that such a caller is just sending would fail.
       while (open > 0 && passedMs() < maxMs && (running.size > 0 || passedMs() < stopLinger)) {
         await sleep(CHECK_INTERVAL_MS)
       }

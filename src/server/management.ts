@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createServer, request } from '../http/node-http.ts'
@@ -13,7 +14,10 @@ import { OperatorError } from '../kernel/operator-error.ts'
  */
 export type ManagementActions = Readonly<Record<string, (options: URLSearchParams) => Promise<string>>>
 
-export type Management = { close(): Promise<void> }
+export type Management = {
+  /** Takes no more requests, and waits for the actions that are running. */
+  close(): Promise<void>
+}
 
 /** No process answers at the socket, or it refused. The message says what to do. */
 export class ManagementError extends OperatorError {
@@ -25,14 +29,21 @@ export class ManagementError extends OperatorError {
  * says why.
  */
 export async function openManagement(socket: string, actions: ManagementActions, log: Logger): Promise<Management> {
+  /** The connections that have not sent a request yet. */
+  const silent = new Set<Socket>()
   const server = createServer((req, res) => {
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
-    const action = Object.hasOwn(actions, pathname.slice(1)) ? actions[pathname.slice(1)] : undefined
-    if (req.method !== 'POST' || !action) return end(res, 404, `This version has no action ${pathname}.`)
-    action(searchParams).then(
+    silent.delete(req.socket)
+    const [name = '', query] = (req.url ?? '/').slice(1).split('?')
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined
+    if (req.method !== 'POST' || !action) return end(res, 404, `This version has no action /${name}.`)
+    action(new URLSearchParams(query)).then(
       (answer) => end(res, 200, answer),
       (error: unknown) => end(res, 409, error instanceof Error ? error.message : String(error)),
     )
+  })
+  server.on('connection', (connection) => {
+    silent.add(connection)
+    connection.once('close', () => silent.delete(connection))
   })
   const path = shortest(socket)
   try {
@@ -50,7 +61,13 @@ export async function openManagement(socket: string, actions: ManagementActions,
     log.warn({ path: socket, err }, 'management.unavailable')
   }
   return {
-    close: () => new Promise((resolve) => (server.listening ? server.close(() => resolve()) : resolve())),
+    close: () =>
+      new Promise((resolve) => {
+        if (!server.listening) return resolve()
+        server.close(() => resolve())
+        // Node.js would wait for them, and after `close` it no longer checks how long.
+        for (const connection of silent) connection.destroy()
+      }),
   }
 }
 

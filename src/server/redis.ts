@@ -6,6 +6,9 @@ import type { Logger } from '../log.ts'
 /** How long one command may take. Limits are counted before calls, which must not wait longer than 100 ms in all. */
 const COMMAND_TIMEOUT_MS = 75
 
+/** Why the connection was closed, where no error says it. */
+const NO_ANSWER = 'no answer'
+
 /**
  * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A
  * server that stops answering without closing the connection is away after the first command that it does not answer,
@@ -17,17 +20,17 @@ export function openRedis(url: Secret, log: Logger): Redis {
     maxRetriesPerRequest: 1,
     connectTimeout: 2000,
   })
-  const state: { isAway: boolean; reason?: string } = { isAway: false }
+  const state = { isAway: false, reason: NO_ANSWER }
   // Without a listener, the event would end the process.
   redis.on('error', (error) => (state.reason = error.message))
   redis.on('reconnecting', () => {
     // Logged once, not at each attempt.
-    if (!state.isAway) log.warn({ reason: state.reason ?? 'no answer' }, 'redis.disconnected')
+    if (!state.isAway) log.warn({ reason: state.reason }, 'redis.disconnected')
     state.isAway = true
   })
   redis.on('ready', () => {
     log.info({}, 'redis.connected')
-    state.isAway = false
+    Object.assign(state, { isAway: false, reason: NO_ANSWER })
   })
   return redis
 }

@@ -62,7 +62,7 @@ export async function listen(
         resources.log.error({ err }, 'prices.rejected')
         throw err
       })
-    const reload = (force = false) => inOneText([reloadDirectory(force), reloadPrices()])
+    const reload = (force = false) => joinSentences([reloadDirectory(force), reloadPrices()])
     return await start(config, resources, service, timeouts, { reloadDirectory, reload })
   } catch (error) {
     await service.close()
@@ -90,8 +90,8 @@ function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, l
   }
 }
 
-/** Waits for all of them; rejects with the first failure. */
-async function inOneText(applying: readonly Promise<string>[]): Promise<string> {
+/** The sentences in one text. Waits for all of them, also when one of them fails, and then rejects. */
+async function joinSentences(applying: readonly Promise<string>[]): Promise<string> {
   await Promise.allSettled(applying)
   return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
 }
@@ -104,7 +104,7 @@ async function start(
   reloads: Pick<Running, 'reloadDirectory' | 'reload'>,
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
-  const metrics = await startMetrics(config, service)
+  const metrics = await startMetrics(config, service, log)
   const http = openHttpServer(service.app, timeouts, makeMessageClasses(service.app))
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await metrics?.close()
@@ -124,13 +124,15 @@ async function start(
     crashed: database ? database.crashed : new Promise(() => undefined),
     async stop() {
       clearTimeout(preparing)
-      await management?.close()
+      // A reload or a backup that is running may take longer than the drain.
+      const managed = management?.close()
       service.drain()
       http.drain()
       if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
       await sleep(drainSeconds * 1000)
       service.endStreams()
       await http.stop(stopSeconds * 1000, service.endCalls)
+      await managed
       await metrics?.close()
       await service.close()
       mailer?.close()
@@ -148,10 +150,14 @@ function openPort(server: Server, { host, port }: Config): Promise<number> {
 /** Loading modules blocks this process for tens of milliseconds, so the first readiness checks are answered before. */
 const PREPARE_AFTER_MS = 100
 
-async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
-  if (metrics && cluster.isWorker) shareMetrics(metrics)
+async function startMetrics(
+  { host, metricsPort }: Config,
+  { metrics }: Service,
+  log: Logger,
+): Promise<MetricsListener | null> {
+  if (metrics && cluster.isWorker) shareMetrics(metrics, log)
   if (cluster.isWorker) return null
-  return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
+  return metrics && serveMetrics(metrics, host, metricsPort ?? 0, log)
 }
 
 /** The socket of operators' commands; null where none is configured. */

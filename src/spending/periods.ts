@@ -2,6 +2,7 @@
  * The days, weeks and months of a time zone. A week begins on Monday (ISO 8601). A day can have 23 or 25 hours, and in
  * some zones a day begins at 01:00, because the clock skips midnight.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/durations.ts'
 import { toIsoDay } from '../kernel/formats/utc-text.ts'
 
 export const PERIODS = ['day', 'week', 'month'] as const
@@ -17,10 +18,6 @@ export type CalendarSpan = {
   /** When the next period begins. */
   readonly resetsAt: Date
 }
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 
 /** No zone is further from UTC. */
 const MAX_OFFSET_MS = 15 * HOUR_MS

@@ -177,14 +177,15 @@ function ratios(old: readonly number[], young: readonly number[]): readonly stri
  * The cost of each server in each round. Every second round goes through the servers backwards, so that none is always
  * the first.
  */
-async function measureInRounds({ warmUps, measure, once }: Series, servers: readonly Server[]): Promise<number[][]> {
-  for (const server of servers) for (let time = 0; time < warmUps; time += 1) await measure(server)
+async function measureInRounds(series: Series, servers: readonly Server[]): Promise<number[][]> {
+  const { measure, warmUp, once } = series
+  for (const server of servers) for (let time = 0; time < series.warmUps; time += 1) await (warmUp ?? measure)(server)
   const costs = servers.map((): number[] => [])
-  for (let round = 0; round < (once ? 1 : rounds); round += 1) {
+  for (let round = 0; round < (once ? 1 : rounds * (series.measuresPerRound ?? 1)); round += 1) {
     const order = [...servers.entries()]
     if (round % 2 === 1) order.reverse()
     for (const [index, server] of order) {
-      if (!once) await measure(server)
+      if (!once && !warmUp) await measure(server)
       costs[index]?.push(await measure(server))
     }
   }

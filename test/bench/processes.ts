@@ -6,8 +6,8 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nginxArguments } from './nginx.ts'
 import { createClient, unwrap } from '../../src/sdk/index.ts'
+import { nginxArguments } from './nginx.ts'
 
 export type Server = {
   readonly name: string

@@ -19,6 +19,10 @@ export type Series = {
   /** How often each server is measured without counting, before the first round. */
   readonly warmUps: number
   readonly measure: (server: Server) => Promise<number>
+  /** What warms a server up, before the first round only; default: `measure`, and once before each measurement. */
+  readonly warmUp?: (server: Server) => Promise<number>
+  /** Short measurements that alternate between the servers more often; default 1. */
+  readonly measuresPerRound?: number
   /** The decimals that are printed; default 0. */
   readonly digits?: number
   /** Measured once for each server, not in rounds. */
@@ -49,8 +53,10 @@ export const SERIES: readonly Series[] = [
   {
     name: 'p99',
     title: '99th percentile of a call at 200 calls per second: µs',
-    warmUps: 1,
-    measure: (server) => slowestCalls(server, 200, 5),
+    warmUps: 5,
+    warmUp: (server) => jsonCalls(server, 1_000, 3_000),
+    measure: (server) => slowestCalls(server, 200, 1),
+    measuresPerRound: 5,
   },
   {
     name: 'login',

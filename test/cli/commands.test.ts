@@ -57,7 +57,7 @@ describe('the exit status', () => {
     [['setup', 'openai', '--write'], 2],
     [['invite', 'a@example.com', '--role', 'owner'], 2],
     [['run', 'codex', '--model', 'no/such'], 2],
-    [['chat', 'one', 'two', 'three'], 2],
+    [['chat', ' '], 2],
     [['usage', '--by', 'color'], 2],
     [['usage', '--csv', '--json'], 2],
     [['usage', '--from', 'yesterday'], 2],
@@ -118,7 +118,7 @@ describe('the process of a command', () => {
   })
 
   it('of svc chat reads standard input, and writes plain text into a pipe', async () => {
-    expect(await machine.start(['chat', 'svc/fast'], { input: 'hello' })).toEqual({
+    expect(await machine.start(['chat', '--model', 'svc/fast'], { input: 'hello' })).toEqual({
       status: 0,
       stdout: 'Hello!\n',
       stderr: '',
@@ -152,18 +152,32 @@ describe('svc models', () => {
 
 describe('svc chat', () => {
   it.each([
-    [['hello'], undefined],
-    [['svc/fast', 'hello'], undefined],
-    [[], 'hello'],
-    [['svc/fast'], 'hello'],
+    [['hello', 'there'], undefined],
+    [['hello there'], undefined],
+    [['--model', 'svc/fast', 'hello', 'there'], undefined],
+    [['hello', 'there', '--model', 'svc/fast'], undefined],
+    [[], 'hello there'],
+    [['--model', 'svc/fast'], 'hello there'],
+    [['hello there'], 'not read'],
   ])('asks with %j and %j on standard input', async (args, input) => {
     const ran = await machine.svc(['chat', ...args], input === undefined ? {} : { input })
     expect([ran.status, ran.stdout]).toEqual([0, 'Hello!\n'])
-    expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ messages: [{ content: 'hello' }] })
+    expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ messages: [{ content: 'hello there' }] })
+  })
+
+  it.each([
+    [[''], undefined],
+    [[], ' '],
+  ])('says that the text is missing with %j and %j on standard input', async (args, input) => {
+    const ran = await machine.svc(['chat', ...args], input === undefined ? {} : { input })
+    expect([ran.status, ran.stderr]).toEqual([
+      2,
+      'Say what to ask: svc chat TEXT, or give the text on standard input.\n',
+    ])
   })
 
   it('prints the message of the service when a call is refused', async () => {
-    const ran = await machine.svc(['chat', 'no/such', 'hello'])
+    const ran = await machine.svc(['chat', '--model', 'no/such', 'hello'])
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toMatch(/no\/such|model/)
   })

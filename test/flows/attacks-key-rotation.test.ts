@@ -1,7 +1,7 @@
 import path from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import type { JSONWebKeySet } from 'jose'
-import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { serve } from '../../src/server/serve.ts'

@@ -2,9 +2,8 @@ import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeArray } from '../../src/database/binary-array.ts'
 import type { ElementType, ElementValue } from '../../src/database/binary-array.ts'
-import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
 import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
-import { loadMigrated } from '../support/database.ts'
+import { openPrepared } from '../support/database.ts'
 
 const ONE = '01932d5e-7c1f-7a5b-8c3d-2e4f5a6b7c8d'
 const OTHER = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -12,8 +11,7 @@ const OTHER = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 let pglite: PGlite
 let run: RunStatement
 beforeAll(async () => {
-  pglite = await loadMigrated()
-  run = makePreparedStatements(pglite)
+  ;({ pglite, run } = await openPrepared())
 })
 afterAll(() => pglite.close())
 

@@ -32,6 +32,14 @@ it('has written all lines when it is closed', async () => {
   expect(lines.map(({ msg }) => msg)).toEqual(['first'])
 })
 
+it('keeps the process alive with nothing when it is closed', async () => {
+  const [line] = await linesOf(
+    `await log.close()\nconst timers = process.getActiveResourcesInfo().filter((each) => each === 'Timeout')
+     log.info({ text: String(timers.length) }, 'closed')`,
+  )
+  expect(line).toMatchObject({ msg: 'closed', text: '0' })
+})
+
 it('removes secrets from lines, except from a link that is shown on purpose, and keeps their order', async () => {
   const secret = `svcm_${'a'.repeat(43)}`
   const lines = await linesOf(

@@ -1,13 +1,17 @@
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { describeService, findDirectoryWarnings } from '../../src/server/describe.ts'
 import { askService, openManagement } from '../../src/server/management.ts'
 import { newFolder } from '../support/process.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { withDeadline } from '../support/wait.ts'
 
 const members = (...names: string[]) => names.map((name) => `{ email: ${name}@example.com }`).join(', ')
 const directory = (...names: string[]) =>
@@ -98,6 +102,28 @@ describe('the management socket', () => {
 
   it('knows no other action', async () => {
     await expect(askService(socket, 'toString')).rejects.toThrow('no action /toString')
+  })
+
+  it('survives a request whose path is not a valid URL', async () => {
+    await expect(askService(socket, '/')).rejects.toThrow('no action //')
+    expect(await askService(socket, 'reload')).toContain('was applied')
+  })
+
+  it('waits at its end for an action that is running, and not for a connection that sends nothing', async () => {
+    const own = path.join(folder.path, 'own.sock')
+    const [started, finish] = [Promise.withResolvers<null>(), Promise.withResolvers<string>()]
+    const slow = () => {
+      started.resolve(null)
+      return finish.promise
+    }
+    const management = await openManagement(own, { slow }, recordingLog([]))
+    await once(connect(own), 'connect')
+    const answer = askService(own, 'slow')
+    await started.promise
+    const closed = management.close()
+    finish.resolve('done')
+    expect(await answer).toBe('done')
+    await withDeadline('the end', closed)
   })
 
   it('is not taken from a process that serves it, and is taken from one that was killed', async () => {

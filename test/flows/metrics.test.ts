@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { AddressError } from '../../src/server/listener.ts'
 import { serve } from '../../src/server/serve.ts'
+import { serveMetrics } from '../../src/server/telemetry/metrics.ts'
 import { testClock } from '../support/clock.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import type { LogLine } from '../support/recording-log.ts'
 import { json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -116,5 +119,15 @@ describe('the metrics port', () => {
     const start = serve(config, { clock: testClock(), log })
     await expect(start).rejects.toThrow(AddressError)
     await expect(start).rejects.toThrow(/SVC_METRICS_PORT/)
+  })
+
+  it('answers 500 when the metrics cannot be collected, and logs why', async () => {
+    const lines: LogLine[] = []
+    const err = new Error('A collector has failed.')
+    const registry = { metrics: () => Promise.reject(err), contentType: 'text/plain' }
+    const listener = await serveMetrics(registry, '127.0.0.1', 0, recordingLog(lines))
+    expect((await fetch(`http://127.0.0.1:${listener.port}/metrics`)).status).toBe(500)
+    expect(lines).toEqual([{ level: 'error', event: 'metrics.failed', fields: { err } }])
+    await listener.close()
   })
 })

@@ -1,16 +1,14 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
 import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
 import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
-import { loadMigrated } from '../support/database.ts'
+import { openPrepared } from '../support/database.ts'
 
 let pglite: PGlite
 let run: RunStatement
 
 beforeAll(async () => {
-  pglite = await loadMigrated()
-  run = makePreparedStatements(pglite)
+  ;({ pglite, run } = await openPrepared())
 })
 afterAll(() => pglite.close())
 

@@ -1,33 +1,36 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 import type { Spool } from '../../src/gateway/usage/spool.ts'
-
-const UNMEASURED = {
-  usage: NO_USAGE,
-  isEstimated: false,
-  costNanoUsd: null,
-  spent: { day: '2026-11-21', nanoUsd: 0 },
-}
+import { endedCall } from '../support/call-events.ts'
 
 const UNREACHABLE = new Error('the database cannot be reached')
+const REFUSED = new Error('a value out of range')
 
 function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spool?: Spool | null } = {}) {
   const saved: string[][] = []
   const tried: string[] = []
   const cut: string[] = []
+  const lost: [number, string][] = []
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
-  const database: { fault: Error | null; beforeSave: () => void } = { fault: null, beforeSave: () => undefined }
+  const database: { fault: Error | null; refused: string | null; beforeSave: () => void } = {
+    fault: null,
+    refused: null,
+    beforeSave: () => undefined,
+  }
   const recorder = openRecorder(
     {
       onBatch: ({ id }) => void cut.push(id),
+      onRefused: () => undefined,
+      onLost: (events, loss) => void lost.push([events, loss]),
       async save({ id, events }) {
         tried.push(id)
         database.beforeSave()
         if (database.fault) throw database.fault
-        saved.push(events.map(({ call }) => call.requestId))
+        const ids = events.map(({ call }) => call.requestId)
+        if (ids.some((each) => each === database.refused)) throw REFUSED
+        saved.push(ids)
       },
       isDatabaseUnavailable: (error) => error === UNREACHABLE,
       spool,
@@ -38,7 +41,7 @@ function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spo
   const record = (from: number, count: number) => {
     for (let n = from; n < from + count; n++) recorder.record(eventOf(`req_${n}`))
   }
-  return { saved, tried, cut, lines, database, recorder, record }
+  return { saved, tried, cut, lost, lines, database, recorder, record }
 }
 
 describe('the recorder of call events', () => {
@@ -73,6 +76,19 @@ describe('the recorder of call events', () => {
     expect(tried).toEqual(['batch_x', 'batch_x'])
   })
 
+  it('reads the spool again after it could not be read', async () => {
+    const batch = { id: 'batch_x', events: [eventOf('req_1')] }
+    const answers = ['failed', batch, 'none'] as const
+    let asked = 0
+    const { saved } = setUp({
+      spool: { write: async () => true, readOldest: async () => answers[asked++] ?? 'none', remove: async () => true },
+    })
+    await vi.advanceTimersByTimeAsync(500)
+    expect(saved).toEqual([])
+    await vi.advanceTimersByTimeAsync(500)
+    expect(saved).toEqual([['req_1']])
+  })
+
   it('leaves events that come while it saves to the next batch', async () => {
     const { saved, database, record } = setUp()
     database.beforeSave = () => void (saved.length < 3 && record(100 * saved.length + 2, 1))
@@ -100,7 +116,7 @@ describe('the recorder of call events', () => {
   })
 
   it('drops the oldest events beyond its limit, and logs how many', async () => {
-    const { saved, lines, database, record, recorder } = setUp({ maxWaiting: 100 })
+    const { saved, lost, lines, database, record, recorder } = setUp({ maxWaiting: 100 })
     database.fault = UNREACHABLE
     record(1, 115)
     await vi.advanceTimersByTimeAsync(1000)
@@ -109,19 +125,39 @@ describe('the recorder of call events', () => {
     const kept = saved.flat()
     expect(kept.at(-1)).toBe('req_115')
     expect(lines).toEqual([{ fields: { events: 115 - kept.length }, event: 'call_events.dropped' }])
+    expect(lost).toEqual([[115 - kept.length, 'dropped']])
     expect(kept.length).toBeGreaterThanOrEqual(90)
     expect(kept.length).toBeLessThanOrEqual(100)
   })
 
-  it('drops a batch that the database refuses, so that the next ones are saved', async () => {
-    const { saved, lines, database, record } = setUp()
-    database.fault = new Error('a value out of range')
-    record(1, 2)
+  it('loses only the event that the database refuses, and says which one', async () => {
+    const { saved, tried, cut, lost, lines, database, record } = setUp()
+    database.refused = 'req_3'
+    record(1, 7)
     await vi.advanceTimersByTimeAsync(1000)
-    database.fault = null
-    record(3, 1)
+    expect(saved.flat()).toEqual(['req_1', 'req_2', 'req_4', 'req_5', 'req_6', 'req_7'])
+    expect(lines).toEqual([
+      { fields: { err: REFUSED, requestId: 'req_3', kind: 'finished' }, event: 'call_events.refused' },
+    ])
+    expect(lost).toEqual([[1, 'refused']])
+    expect(cut).toEqual(tried)
+
+    record(8, 1)
     await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toEqual([['req_3']])
+    expect(saved.at(-1)).toEqual(['req_8'])
+  })
+
+  it('keeps the rest of a refused batch when the database goes away, and then saves each event once', async () => {
+    const { saved, tried, lines, database, record } = setUp()
+    database.refused = 'req_5'
+    database.beforeSave = () => void (database.fault = tried.length > 2 ? UNREACHABLE : null)
+    record(1, 6)
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(saved).toEqual([['req_1', 'req_2', 'req_3']])
+
+    database.beforeSave = () => void (database.fault = null)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(saved.flat()).toEqual(['req_1', 'req_2', 'req_3', 'req_4', 'req_6'])
     expect(lines.map(({ event }) => event)).toEqual(['call_events.refused'])
   })
 
@@ -142,20 +178,5 @@ describe('the recorder of call events', () => {
 })
 
 function eventOf(requestId: string): CallEvent {
-  const caller = {
-    accountId: 'account-1',
-    invitationId: 'invitation-1',
-    sessionId: 'session-1',
-    sessionKind: 'device',
-    organization: 'acme',
-    team: '@acme/core',
-    role: 'member',
-    authenticatedAt: null,
-  } as const
-  return {
-    kind: 'finished',
-    at: new Date('2026-11-21T10:00:00Z'),
-    call: { requestId, caller, sessionId: null, dialect: 'chat', model: 'svc/fast', servedBy: 'vendora' },
-    result: { attempts: [], outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, ...UNMEASURED },
-  }
+  return endedCall({ call: { requestId } })
 }

@@ -8,6 +8,7 @@ import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 import { sumSpending } from '../../src/gateway/usage/spending-sums.ts'
 import { openSpool } from '../../src/gateway/usage/spool.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { endedCall } from '../support/call-events.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const UNMEASURED = {
@@ -18,7 +19,7 @@ const UNMEASURED = {
 }
 
 const UNREACHABLE = new Error('the database cannot be reached')
-const AT = new Date('2026-11-22T00:00:00.000Z')
+const AT = '2026-11-22T00:00:00.000Z'
 
 let root: string
 let directory: string
@@ -26,6 +27,8 @@ let lines: string[]
 /** By their batches, as the database remembers them. */
 let saved: Map<string, readonly CallEvent[]>
 let isAway: boolean
+/** The id of a request whose event the database refuses. */
+let refused: string | null
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
@@ -33,6 +36,7 @@ beforeEach(async () => {
   lines = []
   saved = new Map()
   isAway = false
+  refused = null
 })
 afterEach(() => rm(root, { recursive: true }))
 
@@ -43,9 +47,12 @@ function open(maxBytes = 1_000_000) {
   return openRecorder({
     async save({ id, events }) {
       if (isAway) throw UNREACHABLE
+      if (events.some(({ call }) => call.requestId === refused)) throw new Error('a value out of range')
       if (!saved.has(id)) saved.set(id, events)
     },
     onBatch: () => undefined,
+    onRefused: () => undefined,
+    onLost: () => undefined,
     isDatabaseUnavailable: (error) => error === UNREACHABLE,
     spool: openSpool({ directory, clock: systemClock, log, maxBytes }),
     log,
@@ -53,26 +60,16 @@ function open(maxBytes = 1_000_000) {
 }
 
 function eventOf(requestId: string): CallEvent {
-  const caller = {
-    accountId: 'a',
-    sessionId: 's',
-    invitationId: 'i',
-    sessionKind: 'device',
-    organization: 'acme',
-    team: '@acme/core',
-    role: 'member',
-    authenticatedAt: null,
-  } as const
-  const call = { requestId, caller, sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
-  const result = {
-    attempts: [],
-    outcome: 'whole',
-    status: 200,
-    firstByteMs: 1,
-    durationMs: 2,
-    ...UNMEASURED,
-  } as const
-  return { kind: 'finished', at: AT, call, result }
+  return endedCall({ at: AT, call: { requestId } })
+}
+
+/** Leaves the events of these requests in the spool, in one batch. */
+async function spoolAll(requestIds: readonly string[]): Promise<void> {
+  isAway = true
+  const recorder = open()
+  for (const id of requestIds) recorder.record(eventOf(id))
+  await recorder.close()
+  isAway = false
 }
 
 const savedIds = () => [...saved.values()].flat().map(({ call }) => call.requestId)
@@ -136,17 +133,49 @@ describe('the recorder with a spool', () => {
     expect(lines).toEqual(['call_events.spool_failed', 'call_events.dropped'])
   })
 
-  it('sets a file aside that it cannot read, and saves the others', async () => {
-    isAway = true
-    const first = open()
-    first.record(eventOf('req_1'))
-    await first.close()
-    await writeFile(path.join(directory, '1-batch_x.json'), '{"id":"batch_x","eve')
-    isAway = false
+  it.each([
+    ['is cut off', (file: string) => writeFile(file, '{"id":"batch_x","eve')],
+    ['cannot be read', (file: string) => mkdir(file)],
+  ])('sets a file aside that %s, and saves the others', async (_what, write) => {
+    await spoolAll(['req_1'])
+    await write(path.join(directory, '1-batch_x.json'))
     const second = open()
     await waitForValue('what was saved', savedIds, ['req_1'])
     await second.close()
     expect([await files(), lines]).toEqual([['1-batch_x.json.unreadable'], ['call_events.spool_unreadable']])
+  })
+
+  it('skips a file that it can neither read nor rename, and saves the others', async () => {
+    await spoolAll(['req_1'])
+    await mkdir(path.join(directory, '1-batch_x.json'))
+    await mkdir(path.join(directory, '1-batch_x.json.unreadable', 'in the way'), { recursive: true })
+    const second = open()
+    await waitForValue('what was saved', savedIds, ['req_1'])
+    await second.close()
+    expect([await files(), lines]).toEqual([
+      ['1-batch_x.json', '1-batch_x.json.unreadable'],
+      ['call_events.spool_unreadable'],
+    ])
+  })
+
+  it('reports a directory that it cannot read once, and reads it when that is mended', async () => {
+    await writeFile(directory, 'a file in its place')
+    const spool = openSpool({ directory, clock: systemClock, log })
+    expect([await spool.readOldest(), await spool.readOldest()]).toEqual(['failed', 'failed'])
+    expect(lines).toEqual(['call_events.spool_failed'])
+    await rm(directory)
+    expect(await spool.readOldest()).toBe('none')
+  })
+
+  it('saves each event of a refused batch once, also when two processes divide it', async () => {
+    await spoolAll(['req_0', 'req_1', 'req_2', 'req_3'])
+    refused = 'req_3'
+    const [second, third] = [open(), open()]
+    await waitForValue('the files', files, [])
+    await second.close()
+    await third.close()
+    expect(savedIds().toSorted()).toEqual(['req_0', 'req_1', 'req_2'])
+    expect(new Set(lines)).toEqual(new Set(['call_events.refused']))
   })
 
   it('keeps the events of a version that wrote less, and what it did not write is unknown', async () => {

@@ -47,6 +47,26 @@ it('counts each call once, before its batch is saved, meanwhile and after', asyn
   expect(asked.slice(1)).toEqual([['batch_1'], ['batch_1'], []])
 })
 
+it('counts a call whose event is lost, and does not ask for its batch again', async () => {
+  const { ledger, saved, asked, spentUsd } = setUp()
+  const [kept, lost] = [costs(1), costs(2)]
+  for (const event of [kept, lost]) ledger.record(event)
+  const batch = { id: 'batch_1', events: [kept, lost] }
+  ledger.noteBatch(batch)
+  ledger.noteRefused(batch)
+  ledger.noteBatch({ id: 'batch_1.1', events: [kept] })
+  ledger.noteBatch({ id: 'batch_1.2', events: [lost] })
+  ledger.noteRefused({ id: 'batch_1.2', events: [lost] })
+  expect(await spentUsd()).toBe(3)
+
+  Object.assign(saved, { usd: 1, batches: new Set(['batch_1.1']) })
+  ledger.expire()
+  expect(await spentUsd()).toBe(3)
+  ledger.expire()
+  expect(await spentUsd()).toBe(3)
+  expect(asked).toEqual([['batch_1.1'], ['batch_1.1'], []])
+})
+
 it('goes on with the last known sums and its own calls while the database is away', async () => {
   const { ledger, saved, spentUsd } = setUp()
   saved.usd = 9

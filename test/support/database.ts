@@ -10,6 +10,8 @@ import type { Database, Listening } from '../../src/database/client.ts'
 import { openLeanPGlite } from '../../src/database/embedded/lean-pglite.ts'
 import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/embedded/pglite.ts'
 import { toDatabase } from '../../src/database/embedded/pglite-database.ts'
+import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
+import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
 
 export type TestDatabase = Database & AsyncDisposable
@@ -132,6 +134,12 @@ export async function loadMigrated(): Promise<PGlite> {
   await writeFile(part, Buffer.from(await blob.arrayBuffer()))
   await rename(part, dump)
   return pglite
+}
+
+/** A PGlite in memory, migrated and empty, with the statements that it keeps prepared. The caller closes it. */
+export async function openPrepared(): Promise<{ readonly pglite: PGlite; readonly run: RunStatement }> {
+  const pglite = await loadMigrated()
+  return { pglite, run: makePreparedStatements(pglite) }
 }
 
 /** A key that changes when the engine or a migration changes. */

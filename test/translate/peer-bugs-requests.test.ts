@@ -2,9 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
-import { isObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { estimateTokens } from '../../src/gateway/dialects/tokens/count-tokens.ts'
+import { isObject } from '../../src/kernel/json.ts'
 import { pair, refusalOf } from './pairs.ts'
 
 const blocksOf = (message: unknown): Json[] => readList(readObject(message).content).map(readObject)

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { NewId, StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
-import { isObject, parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { translateCall } from '../../src/gateway/dialects/translate.ts'
 import type { Translation } from '../../src/gateway/dialects/translate.ts'
+import { isObject } from '../../src/kernel/json.ts'
 
 /** Chat streams. Those in `llama-server` are recorded, the others written by hand: the folder's README says how. */
 export const FIXTURES = {

@@ -5,22 +5,25 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
 
+type Options = GlobalOptions & { readonly model?: string }
+
 export const makeChat: MakeCommand = (cli) =>
   new Command('chat')
     .description('Ask a model once, and print its answer as it comes.')
-    .argument('[words...]', '[MODEL] "TEXT" (default: the default model of the team, and the text of standard input)')
+    .argument('[text...]', 'what to ask (default: the text of standard input)')
+    .option('--model <id>', 'the model to ask (default: the default model of your team)')
     .action((words: string[], _options: object, command: Command) =>
-      chat(cli, words, command.optsWithGlobals<GlobalOptions>()),
+      chat(cli, words, command.optsWithGlobals<Options>()),
     )
 
 async function chat(
   { environment, input, output }: Cli,
   words: readonly string[],
-  { url }: GlobalOptions,
+  { url, model }: Options,
 ): Promise<void> {
-  const { model, text } = await readQuestion(input, words)
+  const content = await readText(input, words)
   const { gateway } = await openDeployment(environment.folder, url)
-  const body = { messages: [{ role: 'user', content: text }], ...(model !== undefined && { model }) }
+  const body = { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) }
   for await (const { choices } of streamChatCompletion(gateway, body)) {
     const word = choices[0]?.delta.content
     if (word) output.write(output.isTerminal ? withoutControls(word) : word)
@@ -28,17 +31,11 @@ async function chat(
   output.write('\n')
 }
 
-type Question = { readonly model?: string; readonly text: string }
-
-async function readQuestion(input: Cli['input'], [first, second, ...more]: readonly string[]): Promise<Question> {
-  if (more.length > 0) throw wrongUsage('Put the text in quotes: svc chat "TEXT", or svc chat MODEL "TEXT"')
-  if (first !== undefined && second !== undefined) return { model: first, text: second }
-  const isModel = first !== undefined && !input.isTTY && /^[\w.-]+\/\S+$/.test(first)
-  if (first !== undefined && !isModel) return { text: first }
-  if (input.isTTY) throw wrongUsage('Say what to ask: svc chat "TEXT"')
-  const text = await readAll(input)
-  if (text.trim() === '') throw wrongUsage('Say what to ask: svc chat "TEXT", or give it on standard input.')
-  return { text, ...(first !== undefined && { model: first }) }
+/** The words as one text. Without words, the text of standard input, unless that is a terminal. */
+async function readText(input: Cli['input'], words: readonly string[]): Promise<string> {
+  const text = words.length === 0 && !input.isTTY ? await readAll(input) : words.join(' ')
+  if (text.trim() === '') throw wrongUsage('Say what to ask: svc chat TEXT, or give the text on standard input.')
+  return text
 }
 
 /** Removes control characters, which could move the cursor or recolour the terminal. Line ends and tabs stay. */

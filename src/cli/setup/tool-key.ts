@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
+import { DAY_MS } from '../../kernel/durations.ts'
 import { replaceFile } from '../../private-files.ts'
 import { SvcError } from '../../sdk/index.ts'
 import type { ApiKeyInfo } from '../../sdk/index.ts'
@@ -82,7 +83,7 @@ async function revoke({ folder }: Environment, { url, id }: HeldKey): Promise<Co
   }
 }
 
-const MIN_REMAINING_MS = 7 * 86_400_000
+const MIN_REMAINING_MS = 7 * DAY_MS
 
 function findLasting(keys: readonly ApiKeyInfo[], id: string): ApiKeyInfo | undefined {
   return keys.find((key) => key.id === id && Date.parse(key.expiresAt) - systemClock.now().getTime() > MIN_REMAINING_MS)

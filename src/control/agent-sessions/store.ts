@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
+import { HOUR_MS } from '../../kernel/durations.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import type { SessionCursor, StoredEvent } from './rules.ts'
 
@@ -34,8 +35,6 @@ type Query = {
 
 /** How many of the latest events of a session are searched for running calls. */
 const MAX_EVENTS_OF_RUNNING = 100
-
-const HOUR_MS = 3_600_000
 
 /** The sessions and events that gateways have written (src/gateway/usage/store.ts). */
 export function makeAgentSessionStore(db: PrismaClient) {

@@ -1,8 +1,8 @@
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { Notify } from '../notify.ts'
 import type { ApiKeyStore, KeyScope, ListedKey } from './store.ts'
-import type { Actor } from '../../kernel/caller.ts'
 
 /**
  * Tells people by email, in the background, that a key was made: the person whose key it is, or every admin of the team

@@ -10,13 +10,13 @@
  * A replaced key still works. `expired` is not stored: it follows from the end of the key.
  */
 import { addSeconds } from '../../kernel/clock.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 
 /** How many keys of a person or a service account can work at the same time. */
 export const MAX_KEYS = 50
 
 const DEFAULT_DAYS = 90
-const DEFAULT_OVERLAP_SECONDS = 86_400
-const DAY_SECONDS = 86_400
+const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS
 
 /** The part of a key that the rules read. */
 export type KeyState = {

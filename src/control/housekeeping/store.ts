@@ -3,9 +3,8 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
-
-const DAY_SECONDS = 86_400
 
 type Options = {
   /** How long audit events are kept; null: always. */

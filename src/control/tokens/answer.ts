@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import { setCookie } from '../../http/cookies.ts'
 import type { CookieReply } from '../../http/cookies.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 import type { IssuedTokens } from './issue.ts'
 import type { DeviceSession } from './rows.ts'
 
@@ -49,6 +50,6 @@ export function toTokenAnswer(
     return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }
   }
   setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds, secure)
-  setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * 86_400, secure)
+  setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * DAY_SECONDS, secure)
   return { accessToken: REDACTED, refreshToken: REDACTED, expiresAt }
 }

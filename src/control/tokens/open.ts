@@ -6,19 +6,11 @@ import type { Notify } from '../notify.ts'
 import type { DeviceSession } from './rows.ts'
 import { absoluteEnd, idleEnd } from './rules.ts'
 import type { ApprovedVia, RefreshLifetimes } from './rules.ts'
+import type { SignedInDevice } from './signed-in-device.ts'
 import type { DeviceSessionStore } from './store.ts'
 
-/** What a device signs in with: an approved login, or a passkey. */
-export type SignIn = {
-  /** Null for a passkey. */
-  readonly loginId: string | null
-  readonly invitationId: string
-  readonly deviceId: string
-  readonly deviceName: string
-  /** Whether it is a browser, whose tokens are in cookies. */
-  readonly isBrowser: boolean
-  /** The OAuth client; null when it named none. */
-  readonly clientId: string | null
+/** A sign-in that has been checked. */
+export type SignIn = SignedInDevice & {
   readonly approvedVia: ApprovedVia
   /** The session of the same browser, which begins and ends with the device session. */
   readonly browser?: SignedInBrowser

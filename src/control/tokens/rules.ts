@@ -11,6 +11,7 @@
  * `expired` is not stored: a session is expired when `now` has reached one of its two ends.
  */
 import { addSeconds } from '../../kernel/clock.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 
 /** How a sign-in was approved: by an email's link, in a session of the account, by the user code, or by a passkey. */
 export type ApprovedVia = 'mail' | 'session' | 'user_code' | 'passkey'
@@ -71,8 +72,6 @@ export function isClientOf({ clientId }: { readonly clientId: string | null }, p
 }
 
 export const ANOTHER_CLIENT = 'This was issued to another client. Send the client_id that started the login.'
-
-const DAY_SECONDS = 86_400
 
 /** How long a session lives without use, and at most. */
 export type RefreshLifetimes = { readonly refreshIdleDays: number; readonly refreshAbsoluteDays: number }

@@ -7,16 +7,11 @@ import type { SignedInBrowser } from '../browser-session/store.ts'
 import { SESSION_COLUMNS, withPeople } from './rows.ts'
 import type { SessionRow } from './rows.ts'
 import type { ApprovedVia } from './rules.ts'
+import type { SignedInDevice } from './signed-in-device.ts'
 
-export type NewDeviceSession = {
+/** The session of a device that has just signed in. */
+export type NewDeviceSession = SignedInDevice & {
   readonly id: string
-  readonly loginId: string | null
-  readonly invitationId: string
-  readonly deviceId: string
-  readonly deviceName: string
-  /** Whether it is a browser, whose tokens are in cookies. */
-  readonly isBrowser: boolean
-  readonly clientId: string | null
   readonly salt: Uint8Array<ArrayBuffer>
   readonly createdAt: Date
   readonly lastSeenAt: Date

@@ -2,13 +2,13 @@
  * Reports on what calls used. Gateways keep sums of days and months, and a report adds up those of a period. An admin
  * sees the whole team, and everyone sees their own calls.
  */
+import { DAY_MS } from '../../kernel/durations.ts'
 import { listDays, toIsoDay } from '../../kernel/formats/utc-text.ts'
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
 export type ReportPeriod = { readonly from: string; readonly to: string }
 
 const MAX_DAYS = 366
-const DAY_MS = 86_400_000
 
 /** The period of a request, or what is wrong with it. */
 export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {

@@ -1,4 +1,5 @@
-import { isObject, readCount, readObject } from './json/read-json.ts'
+import { isObject } from '../../kernel/json.ts'
+import { readCount, readObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 
 /** Whether a body has the shape of a message of the messages dialect. */

@@ -1,5 +1,6 @@
+import { isObject } from '../../kernel/json.ts'
 import { setMembers, scanTopLevel } from './json/edit-json.ts'
-import { isObject, parseToRewrite, readList, readObject } from './json/read-json.ts'
+import { parseToRewrite, readList, readObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 import { readSummary } from './responses/compaction.ts'
 import { isSealed } from './seals.ts'

@@ -3,8 +3,8 @@
  * or of LiteLLM (`model_prices_and_context_window.json`: models, in USD for one token). Members that are not prices of
  * tokens are ignored, because both lists grow.
  */
-import { parseJson } from '../../kernel/json.ts'
-import { isObject, readList, readObject } from '../dialects/json/read-json.ts'
+import { isObject, parseJson } from '../../kernel/json.ts'
+import { readList, readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { toInteger, toPrice } from './price.ts'
 import type { GivenRates, Price, Rates } from './price.ts'

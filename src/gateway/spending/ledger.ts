@@ -39,6 +39,11 @@ export type OpenLedger = SpendingLedger & {
   record(event: CallEvent): void
   /** Notes which events are saved together. */
   noteBatch(batch: EventBatch): void
+  /**
+   * Notes that a batch is not saved. Its events are counted as before, also when they are lost: their calls were paid
+   * for, and a limit must hold when the events of a caller cannot be saved.
+   */
+  noteRefused(batch: EventBatch): void
   /** Loads the limits again before the next call, because this process has changed them. */
   expire(): void
 }
@@ -68,7 +73,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let isFailing = false
   let isLoaded = false
   let loading: Promise<void> | null = null
-  /** What is recorded and in no batch yet. */
+  /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
   const batches = new Map<string, readonly SpendingSum[]>()
@@ -209,10 +214,14 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       add(unsaved, sum.team, sum, sum)
     },
     noteBatch({ id, events }) {
-      const sums = sumSpending(events).filter(({ nanoUsd }) => nanoUsd !== 0)
+      const sums = sumCosts(events)
       batches.set(id, sums)
       for (const sum of sums) addSpending(open, sum, -1)
       open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
+    },
+    noteRefused({ id, events }) {
+      batches.delete(id)
+      for (const sum of sumCosts(events)) addSpending(open, sum)
     },
     expire() {
       expirations += 1
@@ -223,6 +232,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
 /** A gateway without a database knows no limits. */
 export const NO_LEDGER: SpendingLedger = { hold: () => null, findStates: async () => [] }
+
+/** Sums the events of calls that cost something. */
+function sumCosts(events: readonly CallEvent[]): readonly SpendingSum[] {
+  return sumSpending(events).filter(({ nanoUsd }) => nanoUsd !== 0)
+}
 
 function toTeams(limits: readonly CountedLimit[]): Map<string, LimitIndex<CountedLimit>> {
   const byTeam = Map.groupBy(limits, ({ team }) => team)

@@ -1,4 +1,5 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
+import { DAY_MS } from '../../kernel/durations.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
@@ -47,8 +48,6 @@ export const COUNTERS = [
 
 /** One sum: the values of `KEYS` and of `COUNTERS`, in their order. */
 export type DaySum = { readonly keys: readonly string[]; readonly counts: readonly number[] }
-
-const DAY_MS = 86_400_000
 
 /** Sums events by their keys. */
 export function sumByDay(events: readonly CallEvent[]): DaySum[] {

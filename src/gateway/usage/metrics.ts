@@ -5,6 +5,7 @@ import { teamOfBackend } from '../../kernel/backend-name.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { makeBoundedLabels } from './bounded-labels.ts'
 import type { CallEvent } from './events.ts'
+import type { Loss } from './save-batch.ts'
 
 /** Returns a function that counts each call that has ended: its outcome, its duration and its tokens. */
 export function makeCallMetrics(registry: Registry, openStreams: () => number): (event: CallEvent) => void {
@@ -82,6 +83,15 @@ export function makeSpendingMetrics(registry: Registry): (refused: string) => vo
     labelNames: ['reason'],
   })
   return (refused) => count(1, refused)
+}
+
+/** Returns a function that counts usage events that are lost. */
+export function makeLossMetrics(registry: Registry): (events: number, loss: Loss) => void {
+  return makeCounter(registry, {
+    name: 'svc_lost_call_events_total',
+    help: 'Usage events that are lost: the database refused them, or they were dropped while it was unavailable.',
+    labelNames: ['reason'],
+  })
 }
 
 const TOKEN_KINDS = [

@@ -1,18 +1,12 @@
 import { newIdentifier } from '../../kernel/identifier.ts'
-import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
+import { makeSaveBatch } from './save-batch.ts'
+import type { SaveNeeds } from './save-batch.ts'
 import type { Spool } from './spool.ts'
 
-type Needs = {
-  /** Saves all of a batch or nothing. Called again with a batch that may have been saved. */
-  readonly save: (batch: EventBatch) => Promise<void>
-  /** Called with each new batch, before it is saved for the first time. */
-  readonly onBatch: (batch: EventBatch) => void
-  /** Whether the database cannot be reached, so that the same batch may succeed later. Other failures are permanent. */
-  readonly isDatabaseUnavailable: (error: unknown) => boolean
+type Needs = SaveNeeds & {
   /** Keeps batches while the database cannot be reached; null: they wait in memory. */
   readonly spool: Spool | null
-  readonly log: Logger
 }
 
 export type EventRecorder = {
@@ -34,13 +28,13 @@ const MAX_WAITING = 50_000
  * memory, the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in
  * the spool is saved first.
  */
-export function openRecorder(
-  { save, onBatch, isDatabaseUnavailable, spool, log }: Needs,
-  maxWaiting = MAX_WAITING,
-): EventRecorder {
+export function openRecorder(needs: Needs, maxWaiting = MAX_WAITING): EventRecorder {
+  const { onBatch, onLost, spool, log } = needs
+  const saveOrDivide = makeSaveBatch(needs)
+  /** The events that are in no batch yet. */
   let waiting: CallEvent[] = []
-  /** The batch that is being saved or waits for a retry. It does not change until it is saved or refused. */
-  let batch: EventBatch | null = null
+  /** The batches that are being saved or wait for a retry. A batch does not change until it is saved or refused. */
+  let batches: readonly EventBatch[] = []
   let dropped = 0
   /** The spool may hold batches. */
   let isSpooled = spool !== null
@@ -49,31 +43,23 @@ export function openRecorder(
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
 
-  /** Resolves with false when the database cannot be reached; the batch then waits. */
+  /** Saves the next batch. Resolves with false when the database cannot be reached; the batch then waits. */
   function saveBatch(): Promise<boolean> {
     saving ??= saveNext().finally(() => (saving = null))
     return saving
   }
 
   async function saveNext(): Promise<boolean> {
-    batch ??= cutBatch()
-    if (!(await saveOrRefuse(batch))) {
-      await spoolAll()
-      return false
-    }
-    batch = null
-    return true
+    const left = await saveOrDivide(nextBatch())
+    batches = [...left, ...batches.slice(1)]
+    if (left.length > 0) await spoolAll()
+    return left.length === 0
   }
 
-  /** False: the database cannot be reached. */
-  async function saveOrRefuse(next: EventBatch): Promise<boolean> {
-    try {
-      await save(next)
-    } catch (err) {
-      if (isDatabaseUnavailable(err)) return false
-      log.error({ err, events: next.events.length }, 'call_events.refused')
-    }
-    return true
+  function nextBatch(): EventBatch {
+    const [next = cutBatch(), ...others] = batches
+    batches = [next, ...others]
+    return next
   }
 
   function cutBatch(): EventBatch {
@@ -84,9 +70,8 @@ export function openRecorder(
 
   async function spoolAll(): Promise<void> {
     while (spool && countUnsaved() > 0) {
-      batch ??= cutBatch()
-      if (!(await spool.write(batch))) return
-      batch = null
+      if (!(await spool.write(nextBatch()))) return
+      batches = batches.slice(1)
       isSpooled = true
     }
   }
@@ -94,11 +79,16 @@ export function openRecorder(
   async function saveSpooled(): Promise<void> {
     while (spool && isSpooled && !isClosed) {
       const next = await spool.readOldest()
-      if (next && !(await saveOrRefuse(next))) return
+      if (next === 'none') isSpooled = false
       // A batch that stays is read again, so without this end it would be saved in an endless loop.
-      if (next && !(await spool.remove(next))) return
-      if (!next) isSpooled = false
+      else if (next === 'failed' || !(await saveAndRemove(spool, next))) return
     }
+  }
+
+  /** Resolves with false when the batch stays in the spool. */
+  async function saveAndRemove(from: Spool, batch: EventBatch): Promise<boolean> {
+    const left = await saveOrDivide(batch)
+    return left.length === 0 && from.remove(batch)
   }
 
   async function saveAll(): Promise<void> {
@@ -112,12 +102,12 @@ export function openRecorder(
   async function flush(): Promise<void> {
     do {
       if (countUnsaved() > 0 && !(await saveBatch())) return
-    } while (waiting.length >= MAX_BATCH)
+    } while (batches.length > 0 || waiting.length >= MAX_BATCH)
     await saveSpooled()
   }
 
   function countUnsaved(): number {
-    return waiting.length + (batch?.events.length ?? 0)
+    return batches.reduce((sum, { events }) => sum + events.length, waiting.length)
   }
 
   function flushSoon(): void {
@@ -125,15 +115,16 @@ export function openRecorder(
     timer ??= setTimeout(() => {
       timer = null
       flushing = flush().then(() => {
-        logDropped()
+        reportDropped()
         if (countUnsaved() > 0 || isSpooled) flushSoon()
       })
     }, FLUSH_MS).unref()
   }
 
-  function logDropped(): void {
+  function reportDropped(): void {
     if (dropped === 0 || saving) return
     log.warn({ events: dropped }, 'call_events.dropped')
+    onLost(dropped, 'dropped')
     dropped = 0
   }
 
@@ -158,7 +149,7 @@ export function openRecorder(
       await saving
       await saveAll()
       dropped += countUnsaved()
-      logDropped()
+      reportDropped()
     },
   }
 }

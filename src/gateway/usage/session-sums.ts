@@ -1,5 +1,6 @@
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import { sessionKeyOf } from '../../kernel/agent-session.ts'
+import { MINUTE_MS } from '../../kernel/durations.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import type { CallEvent } from './events.ts'
 
@@ -19,8 +20,6 @@ export type SessionSum = AgentSession & {
   readonly inputTokens: number
   readonly outputTokens: number
 }
-
-const MINUTE_MS = 60_000
 
 /** Adds events up by session. Events of calls without a session are left out. */
 export function sumBySession(events: readonly CallEvent[]): readonly SessionSum[] {

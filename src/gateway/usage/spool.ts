@@ -14,8 +14,8 @@ import type { CallEvent, CallFacts, CallResult, EventBatch } from './events.ts'
 export type Spool = {
   /** Stores a batch; false: the directory is full, or it cannot be written. */
   write(batch: EventBatch): Promise<boolean>
-  /** The oldest batch; null when there is none. */
-  readOldest(): Promise<EventBatch | null>
+  /** The oldest batch. A file that cannot be read is set aside. `failed`: the directory cannot be read now. */
+  readOldest(): Promise<EventBatch | 'none' | 'failed'>
   /** Removes a batch that was saved; false: its file cannot be removed. */
   remove(batch: EventBatch): Promise<boolean>
 }
@@ -29,7 +29,10 @@ type Options = { readonly directory: string; readonly clock: Clock; readonly log
 export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Options): Spool {
   /** The files of the batches that this process has read or written. */
   const files = new Map<string, string>()
+  /** The names of files that can be neither read nor renamed. They are skipped until the next start. */
+  const unrenamed = new Set<string>()
   let lastNumber = 0
+  let isFailing = false
 
   async function store(batch: EventBatch): Promise<boolean> {
     await makePrivateDirectory(directory)
@@ -43,34 +46,58 @@ export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Optio
     return true
   }
 
-  async function findOldest(): Promise<EventBatch | null> {
+  async function findOldest(): Promise<EventBatch | 'none'> {
     const names = (await unlessMissing(readdir(directory), [])).filter((name) => name.endsWith('.json')).toSorted()
     for (const name of names) {
-      const file = path.join(directory, name)
-      const text = await unlessMissing(readFile(file, 'utf8'), null)
-      // Another process has saved it.
-      if (text === null) continue
-      const batch = toBatch(text)
-      if (batch) {
-        files.set(batch.id, file)
-        return batch
-      }
-      log.error({ file }, 'call_events.spool_unreadable')
-      await rename(file, `${file}.unreadable`)
+      const batch = unrenamed.has(name) ? null : await readOrSetAside(path.join(directory, name))
+      if (batch) return batch
     }
-    return null
+    return 'none'
   }
 
-  function orReport<T>(work: Promise<T>, otherwise: T): Promise<T> {
-    return work.catch((err: unknown) => {
-      log.warn({ err, directory }, 'call_events.spool_failed')
+  /** Null: another process has saved and removed the file, or it cannot be read. */
+  async function readOrSetAside(file: string): Promise<EventBatch | null> {
+    try {
+      const text = await unlessMissing(readFile(file, 'utf8'), null)
+      const batch = text === null ? null : toBatch(text)
+      if (batch) files.set(batch.id, file)
+      return batch
+    } catch (err) {
+      // Too many files are open; the file itself may be good.
+      if (hasCode(err, 'EMFILE', 'ENFILE')) throw err
+      await setAside(file, err)
+      return null
+    }
+  }
+
+  /** Renames a file, so that it is not read again and an operator finds it. */
+  async function setAside(file: string, err: unknown): Promise<void> {
+    const renamedTo = `${file}.unreadable`
+    try {
+      await unlessMissing(rename(file, renamedTo), undefined)
+      log.error({ err, file, renamedTo }, 'call_events.spool_unreadable')
+    } catch {
+      unrenamed.add(path.basename(file))
+      log.error({ err, file, renamedTo: null }, 'call_events.spool_unreadable')
+    }
+  }
+
+  async function orReport<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+    try {
+      const done = await work
+      isFailing = false
+      return done
+    } catch (err) {
+      // Logged once, not at each attempt.
+      if (!isFailing) log.warn({ err, directory }, 'call_events.spool_failed')
+      isFailing = true
       return otherwise
-    })
+    }
   }
 
   return {
     write: (batch) => orReport(store(batch), false),
-    readOldest: () => orReport(findOldest(), null),
+    readOldest: () => orReport(findOldest(), 'failed' as const),
     async remove({ id }) {
       const file = files.get(id)
       files.delete(id)
@@ -95,20 +122,20 @@ async function sizeOf(directory: string): Promise<number> {
 
 async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
   return work.catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return otherwise
+    if (hasCode(error, 'ENOENT')) return otherwise
     throw error
   })
 }
 
-/** Null: the text is not what `store` writes. */
-function toBatch(text: string): EventBatch | null {
-  try {
-    // Written by `store`, in a directory that only this user can write to.
-    const { id, events } = JSON.parse(text) as { readonly id: string; readonly events: readonly WrittenEvent[] }
-    return { id, events: events.map(toEvent) }
-  } catch {
-    return null
-  }
+function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+/** Throws when the text is not what `store` writes. */
+function toBatch(text: string): EventBatch {
+  // Written by `store`, in a directory that only this user can write to.
+  const { id, events } = JSON.parse(text) as { readonly id: string; readonly events: readonly WrittenEvent[] }
+  return { id, events: events.map(toEvent) }
 }
 
 /** An event as `store` of this or an earlier version wrote it. */

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express'
 import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Logger } from '../../log.ts'
-import type { OnRequest } from './request-metrics.ts'
 import '../request.ts'
+import type { OnRequest } from './request-metrics.ts'
 
 /** Gives the request an id, which its answer and its log lines carry. */
 export const assignRequestId: RequestHandler = (req, res, next) => {

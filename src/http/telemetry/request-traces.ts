@@ -2,8 +2,8 @@ import type { Request } from 'express'
 import { addMs } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { ServerSpan, Tracer } from '../../kernel/tracer.ts'
-import type { EndedRequest, OnRequest } from './request-metrics.ts'
 import '../request.ts'
+import type { EndedRequest, OnRequest } from './request-metrics.ts'
 
 /** Asked every few seconds by load balancers. */
 const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
@@ -16,7 +16,7 @@ export function makeRequestTraces(tracer: Tracer, clock: Clock): OnRequest {
   return (ended, req) => {
     if (UNTRACED.has(ended.route)) return
     const span = req.span ?? startSpan(tracer, clock, ended, req)
-    // The handler learns in the same turn of the event loop that the answer has ended, and adds to the span.
+    // Later, because the handler learns in this turn of the event loop that the answer has ended, and adds to the span.
     setImmediate(endSpan, span, ended, req)
   }
 }
@@ -37,7 +37,7 @@ function endSpan(span: ServerSpan, { method, route, status }: EndedRequest, req:
   span.end()
 }
 
-/** Whether the contract has the path, which the name of a span must not repeat otherwise. */
+/** Whether the contract has the path. Any other path could contain a secret, so spans do not show it. */
 function hasRoute(req: Request): boolean {
   return req.contractPath !== undefined
 }

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 import type { Request } from 'express'
 
 /**
- * Removes work that express-openapi-validator 5.6 does without any effect, by replacing two functions of its modules.
- * Each patch has a measured reason, and each throws when the library no longer has the patched function. Calling this
- * again changes nothing.
+ * Removes work that express-openapi-validator 5.6 does without any effect, by replacing a class and two functions of
+ * its modules. Each patch has a measured reason, and throws when the library no longer has what it replaces. Calling
+ * this again changes nothing.
  */
 export function patchValidator(): void {
   const here = createRequire(import.meta.url)

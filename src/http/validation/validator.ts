@@ -20,9 +20,7 @@ export function loadLibrary() {
 
 type Check = { readonly opening: Promise<RequestHandler>; opened: RequestHandler | null }
 
-/**
- * A check keeps nothing of the requests that it has seen. So services in one process, as tests start them, share it.
- */
+/** A check keeps nothing of the requests that it has seen, so the services that tests start in one process share it. */
 const checksOfFirstMistake = new WeakMap<OperationObject, Check>()
 const checksOfAllMistakes = new WeakMap<OperationObject, Check>()
 
@@ -101,8 +99,8 @@ function stepOf(steps: readonly unknown[], name: string): RequestHandler {
 type Probe = Pick<Request, 'app' | 'method' | 'path' | 'originalUrl' | 'baseUrl'> & { readonly openapi?: object }
 
 /**
- * What the library's look-up leaves at `req.openapi` for requests of the operation. Its first step waits until the
- * document is loaded. Both pass their errors to `next`.
+ * Runs the two steps of the library that look an operation up, and returns what they leave at `req.openapi`. The first
+ * one waits until the document is loaded.
  */
 async function findInLibrary(steps: readonly unknown[], { method, path }: Route): Promise<object> {
   const url = path.replaceAll(/\{\w+\}/g, 'x')

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../durations.ts'
+
 /** Formats a time for emails and pages: `21 Nov 2026, 02:15 UTC`. */
 export function toUtcText(at: Date): string {
   return `${toUtcDay(at)}, ${toUtcTimeOfDay(at)}`
@@ -18,8 +20,6 @@ export function toUtcTimeOfDay(at: Date): string {
 export function toIsoDay(at: Date | number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
-
-const DAY_MS = 86_400_000
 
 /** All days from one to another, such as `2026-11-21`; both are included. */
 export function listDays(from: string, to: string): string[] {

@@ -25,7 +25,8 @@ export async function readDirectoryText(text: string, readSecret: ReadSecret | n
   if (text.length <= MAX_INLINE_LENGTH) return readDirectoryFile(text, readSecret)
   const read = await readInWorker(text)
   if (!readSecret || 'mistakes' in read || hasCredentials(read.directory, readSecret)) return read
-  // The mistakes have the lines of the credentials, and credentials do not go to another thread.
+  // A credential cannot be read. The file is read again here, because its mistakes name lines, and credentials are not
+  // sent to another thread.
   return readDirectoryFile(text, readSecret)
 }
 

@@ -1,6 +1,6 @@
 import type { Worker as Child } from 'node:cluster'
-import { ask } from './child-messages.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { ask } from './child-messages.ts'
 
 /** How long a process may take to answer. One that is starting does not answer. */
 const MAX_ANSWER_MS = 1000
@@ -8,9 +8,9 @@ const MAX_ANSWER_MS = 1000
 type Numbers = readonly object[]
 
 /**
- * The metrics of several processes, in sum. Of a process that does not answer, the last known numbers count, and of one
- * that has ended its counters and histograms: Prometheus takes a counter that falls for one that began again at zero,
- * and would count everything once more.
+ * The sum of the metrics of several processes. A process that does not answer counts with its last known metrics.
+ * Counters and histograms of processes that have ended stay in the sum: Prometheus takes a counter that has fallen for
+ * one that began again at zero, and would count everything twice.
  */
 export async function openMetricsOfChildren(running: () => readonly Child[]): Promise<Metrics> {
   const { AggregatorRegistry, prometheusContentType } = await import('prom-client')

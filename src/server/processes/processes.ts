@@ -24,7 +24,7 @@ export class ProcessStartError extends OperatorError {
   override readonly name = 'ProcessStartError'
 }
 
-/** The wait before a process that has ended is replaced doubles from the first to the second. */
+/** The wait before an ended process is replaced. It doubles each time, from the minimum to the maximum. */
 const [MIN_WAIT_MS, MAX_WAIT_MS] = [1000, 30_000]
 
 /** A process that has served for this long is replaced after the shortest wait. */
@@ -42,7 +42,7 @@ export async function openProcesses(config: Config, log: Logger): Promise<Proces
   const port = await openSharedPort(host, config.port)
   port.add(first)
   const metrics =
-    metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running), host, metricsPort)
+    metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running), host, metricsPort, log)
   const start = () => {
     const child = cluster.fork()
     void isReady(child).then((ready) => ready && port.add(child))
@@ -57,12 +57,13 @@ export async function openProcesses(config: Config, log: Logger): Promise<Proces
     reload: (force = false) => reloadAll(force),
     async stop() {
       stopping.abort()
-      await management?.close()
+      const managed = management?.close()
       for (const child of running()) tell(child, { type: 'stop' })
       // They serve new connections as long as they drain.
       await sleep(stop.drainSeconds * 1000)
       port.close()
       await Promise.all(keepers)
+      await managed
       await metrics?.close()
     },
   }
@@ -90,10 +91,10 @@ async function keepRunning(first: Child, start: () => Child, stopping: AbortSign
   const hasStopped = () => stopping.aborted
   let waitMs = MIN_WAIT_MS
   for (let child = first; ; child = start()) {
-    const { pid } = child.process
     const startedAt = performance.now()
-    const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+    if (!child.isDead()) await once(child, 'exit')
     if (hasStopped()) return
+    const { pid, exitCode: code, signalCode: signal } = child.process
     if (performance.now() - startedAt >= STABLE_MS) waitMs = MIN_WAIT_MS
     log.error({ pid, code, signal, replacedAfterMs: waitMs }, 'process.ended')
     await sleep(waitMs, undefined, { signal: stopping }).catch(() => undefined)

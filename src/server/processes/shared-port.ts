@@ -42,6 +42,7 @@ export async function openSharedPort(host: string, port: number): Promise<Shared
   const giveUnassigned = () => unassigned.splice(0).forEach(give)
   return {
     add(child) {
+      if (child.isDead()) return
       const receiver = new Receiver(child, { giveToAnother: give, onConfirmed: giveUnassigned })
       receivers.add(receiver)
       // Not `disconnect`: Node.js emits none while it waits for a process to confirm a socket.

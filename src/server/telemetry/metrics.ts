@@ -38,12 +38,13 @@ export type MetricsListener = { readonly port: number; close(): Promise<void> }
 export type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
 
 /** Gives the metrics of this process to the one above it, which asks for them. */
-export function shareMetrics(registry: Registry): void {
+export function shareMetrics(registry: Registry, log: Logger): void {
   process.on('message', (message) => {
     if (!isToChild(message) || message.type !== 'metrics') return
-    void registry.getMetricsAsJSON().then((metrics) => {
-      tellParent({ type: 'metrics', id: message.id, metrics })
-    })
+    registry.getMetricsAsJSON().then(
+      (metrics) => tellParent({ type: 'metrics', id: message.id, metrics }),
+      (err: unknown) => log.error({ err }, 'metrics.failed'),
+    )
   })
 }
 
@@ -51,12 +52,20 @@ export function shareMetrics(registry: Registry): void {
  * Serves `/metrics` on a listener of its own, because metrics are for the operator only. Rejects with an
  * `AddressError`.
  */
-export async function serveMetrics(registry: Metrics, host: string, port: number): Promise<MetricsListener> {
+export async function serveMetrics(
+  registry: Metrics,
+  host: string,
+  port: number,
+  log: Logger,
+): Promise<MetricsListener> {
   const server = createServer((req, res) => {
     if (req.url?.split('?')[0] !== '/metrics') return void res.writeHead(404).end()
     registry.metrics().then(
       (text) => void res.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => void res.writeHead(500).end(),
+      (err: unknown) => {
+        log.error({ err }, 'metrics.failed')
+        res.writeHead(500).end()
+      },
     )
   })
   return {

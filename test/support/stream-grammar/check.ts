@@ -1,6 +1,7 @@
-import { isObject, readObject } from '../../../src/gateway/dialects/json/read-json.ts'
+import { readObject } from '../../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../../src/gateway/dialects/sse/decode.ts'
+import { isObject } from '../../../src/kernel/json.ts'
 
 /**
  * Takes the events of one whole stream and returns the violations of its dialect's grammar, one line each. An empty

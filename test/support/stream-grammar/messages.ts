@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import { readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
+import { isObject } from '../../../src/kernel/json.ts'
 import { isCount, newCheck, parseJson } from './check.ts'
 import type { Check, Checker } from './check.ts'
 

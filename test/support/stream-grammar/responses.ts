@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../../src/gateway/dialects/json/read-json.ts'
+import { isObject } from '../../../src/kernel/json.ts'
 import { newCheck } from './check.ts'
 import type { Check, Checker } from './check.ts'
 import { checkItem, checkResponse, contentOf, hasStatus } from './responses-objects.ts'

@@ -1,5 +1,6 @@
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
+import { DAY_MS } from '../../../kernel/durations.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { noticeBar } from '../../pages/parts.ts'
@@ -90,7 +91,7 @@ function periodPart({ path }: FramedViewer, { period, today, by }: UsagePage): H
 /** Periods that people ask for often: each with its first and last day. */
 function presets(today: string): readonly (readonly [label: string, from: string, to: string])[] {
   const [year = 0, month = 0] = today.split('-').map(Number)
-  const before = (days: number) => toIsoDay(Date.parse(today) - days * 86_400_000)
+  const before = (days: number) => toIsoDay(Date.parse(today) - days * DAY_MS)
   return [
     ['This month', `${today.slice(0, 8)}01`, today],
     ['Last month', toIsoDay(Date.UTC(year, month - 2, 1)), toIsoDay(Date.UTC(year, month - 1, 0))],

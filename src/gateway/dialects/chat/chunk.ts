@@ -1,10 +1,10 @@
-import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
 import { backendFailed, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readUrlCitations } from '../parts/citations.ts'
 import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /**

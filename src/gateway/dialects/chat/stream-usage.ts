@@ -1,5 +1,6 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { StreamFilter, StreamUsage } from '../dialect.ts'
-import { isObject, parseObject, readList } from '../json/read-json.ts'
+import { parseObject, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 

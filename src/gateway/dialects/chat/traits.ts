@@ -13,7 +13,7 @@ export const CHAT: DialectTraits = {
   path: '/v1/chat/completions',
   // `n_predict` is llama.cpp's name for it.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
-  // `best_of` is vLLM's: it generates so many answers and returns `n` of them.
+  // `best_of` is vLLM's: it generates that many answers and returns `n` of them.
   answerCounts: ['n', 'best_of'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,

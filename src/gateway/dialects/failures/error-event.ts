@@ -1,8 +1,9 @@
-import { readFailure } from './failure.ts'
-import type { Failure } from './failure.ts'
-import { isObject, parseObject, readText } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { parseObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { readFailure } from './failure.ts'
+import type { Failure } from './failure.ts'
 
 /**
  * Makes a function that returns the failure that an event reports; null when it reports none. `types`: the types of the

@@ -1,4 +1,5 @@
-import { isObject, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { readName, readObject, readText } from '../json/read-json.ts'
 
 /**
  * Kinds of failures, by what a client can do:

@@ -1,9 +1,9 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { ErrorAnswer } from '../dialect.ts'
+import type { Json } from '../json/read-json.ts'
 import { FAILURES, clientMessageOf } from './failure-table.ts'
 import { statusOf, typeOfStatus } from './failure.ts'
 import type { Failure } from './failure.ts'
-import { isObject } from '../json/read-json.ts'
-import type { Json } from '../json/read-json.ts'
 
 /** Writes an engine's own error in the form that the chat and the responses dialect share. */
 export function openAiErrorAnswer(given: number, failure: Failure): ErrorAnswer {

@@ -1,12 +1,7 @@
-import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
 
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
-
-/** Whether a value is a JSON object: neither null nor a list. */
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** Returns the value if it is an object, else an empty object. */
 export function readObject(value: unknown): Json {

@@ -1,5 +1,6 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { Hub } from '../hub.ts'
-import { isObject, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'

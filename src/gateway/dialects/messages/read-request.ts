@@ -1,14 +1,6 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { ClientCall, Hub } from '../hub.ts'
-import {
-  isObject,
-  parseObject,
-  readCount,
-  readList,
-  readName,
-  readObject,
-  readText,
-  readTexts,
-} from '../json/read-json.ts'
+import { parseObject, readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'

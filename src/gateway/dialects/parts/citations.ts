@@ -1,5 +1,6 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { Json } from '../json/read-json.ts'
-import { isObject, readCount, readList, readName } from '../json/read-json.ts'
+import { readCount, readList, readName } from '../json/read-json.ts'
 import type { Citation } from '../neutral.ts'
 
 /**

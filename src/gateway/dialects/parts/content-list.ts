@@ -1,4 +1,5 @@
-import { isObject, readList, readObject } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'

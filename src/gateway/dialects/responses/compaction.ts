@@ -4,7 +4,8 @@
  * written by the model of the call, and is a text of the user when it comes back, because it says nothing that the user
  * could not say too.
  */
-import { isObject, readList, readText } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { readList, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Begins a summary of this service, in the place of an encrypted one. */

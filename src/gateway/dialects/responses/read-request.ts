@@ -1,5 +1,6 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { ClientCall, Hub } from '../hub.ts'
-import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'

@@ -1,4 +1,5 @@
-import { isObject, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'

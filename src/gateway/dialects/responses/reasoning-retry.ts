@@ -1,6 +1,7 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { ReasoningRetry } from '../dialect.ts'
 import { scanTopLevel, setMembers } from '../json/edit-json.ts'
-import { isObject, parseToRewrite } from '../json/read-json.ts'
+import { parseToRewrite } from '../json/read-json.ts'
 
 const ENCRYPTED = Buffer.from('"encrypted_content"')
 

@@ -1,6 +1,7 @@
+import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
-import { isObject, parseObject, readCount, readObject } from '../json/read-json.ts'
+import { parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'

@@ -7,8 +7,8 @@
  * too, but deeper. The depth is known at the end of the event: each bracket that closes between the object and the end
  * of the event encloses the object.
  */
-import { parseJson } from '../../../kernel/json.ts'
-import { isObject, readObject } from '../json/read-json.ts'
+import { isObject, parseJson } from '../../../kernel/json.ts'
+import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toUsage } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'

@@ -1,4 +1,5 @@
-import { isObject, readList, readObject, readText } from '../json/read-json.ts'
+import { isObject } from '../../../kernel/json.ts'
+import { readList, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { refuse } from '../refusal.ts'
 

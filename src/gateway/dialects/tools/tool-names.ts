@@ -74,3 +74,8 @@ function keyOf({ kind, name, namespace }: ToolRef): string {
 function toRef({ kind, name, namespace }: ToolRef): ToolRef {
   return { kind, name, namespace }
 }
+
+/** Tells the model of tools that the client has added during the conversation: one sentence for each. */
+export function announceTools(names: readonly string[]): string[] {
+  return names.map((name) => `The tool ${name} is available.`)
+}
