@@ -65,6 +65,9 @@ function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly
       return [{ type: 'reasoning', text: '', seal: seals?.read(readText(block.data), '') ?? null }]
     case 'text':
       return readShown(block, path)
+    // Says that another model of the vendor has continued the answer. It has no content.
+    case 'fallback':
+      return []
     // A search that a backend ran is useless without its results, which only its vendor can read.
     case 'server_tool_use':
     case 'web_search_tool_result':

@@ -1,4 +1,4 @@
-/** System messages that change tools or end, as Claude Code sends them, and what a chat backend gets. */
+/** Newer parts of the messages dialect, as Claude Code sends them, and what a chat backend gets. */
 import { describe, expect, it } from 'vitest'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
@@ -46,6 +46,17 @@ describe('the tools of a conversation whose system messages change them', () => 
     ['tools of an MCP server', add({ type: 'mcp_toolset_reference' }), 'messages.1.content.0.tool'],
   ])('cannot have %s', (_name, change, path) => {
     expect(refusalOf('messages', 'chat', { tools, messages: [user('hi'), system(change)] })).toBe(path)
+  })
+})
+
+describe('an answer that another model of the vendor has continued', () => {
+  it('is sent on without the block that says so', () => {
+    const content = [
+      { type: 'fallback', from: {}, to: {} },
+      { type: 'text', text: 'Hello.' },
+    ]
+    const { request } = pair('messages', 'chat', { messages: [user('a'), { role: 'assistant', content }, user('b')] })
+    expect(request.messages).toEqual([user('a'), { role: 'assistant', content: 'Hello.' }, user('b')])
   })
 })
 
