@@ -305,7 +305,8 @@ describe('a setting that is given as a file', () => {
       () => ({ SVC_MAIL_URL: 'smtp://mail', SVC_MAIL_URL_FILE: write('smtp://m') }),
       'together',
     ],
-    ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'cannot be read'],
+    ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'it does not exist'],
+    ['a file that is a directory', () => ({ SVC_MAIL_URL_FILE: folder }), 'cannot be read'],
     ['an empty file', () => ({ SVC_MAIL_URL_FILE: write('\n') }), 'is empty'],
   ])('refuses %s, together with all other mistakes', (_, env, words) => {
     const mistakes = mistakesOf({ SVC_PORT: 'x', ...env() })

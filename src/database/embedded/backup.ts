@@ -78,10 +78,12 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
 
 /** The names in a directory; none when it does not exist. Rejects when this user may not read it. */
 async function namesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
     throw error
-  })
+  }
 }
 
 async function requireWhole(backup: string): Promise<void> {
