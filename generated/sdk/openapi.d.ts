@@ -2361,7 +2361,10 @@ export interface components {
              */
             runningCalls: number;
             tokens: components["schemas"]["SessionTokens"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When its first call started.
+             */
             startedAt: string;
             /**
              * Format: date-time
@@ -2380,9 +2383,10 @@ export interface components {
         ApiKeyInfo: {
             /**
              * Format: uuid
-             * @description The name that its creator gave it.
+             * @description For rotating and revoking the key.
              */
             id: string;
+            /** @description The name that its creator gave it. */
             name: string;
             /** @description `svck_` and the first four characters after it, by which its owner recognizes it. */
             prefix: string;
@@ -2390,7 +2394,10 @@ export interface components {
             team: string;
             /** @description The only models that the key may call. Null: all models of the team. */
             models: string[] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the key was created.
+             */
             createdAt: string;
             /**
              * Format: date-time
@@ -2437,7 +2444,7 @@ export interface components {
             /** @description `@organization/name`. */
             team: string;
         };
-        /** @description Any JSON object. */
+        /** @description What the authenticator signed (`AuthenticatorAssertionResponseJSON` of WebAuthn). */
         AssertionResponse: {
             clientDataJSON: components["schemas"]["Base64Url"];
             authenticatorData: components["schemas"]["Base64Url"];
@@ -2452,7 +2459,7 @@ export interface components {
          * @example body { margin: 0; }
          */
         AssetText: string;
-        /** @description Any JSON object. */
+        /** @description What the authenticator made at the registration (`AuthenticatorAttestationResponseJSON` of WebAuthn). */
         AttestationResponse: {
             clientDataJSON: components["schemas"]["Base64Url"];
             attestationObject: components["schemas"]["Base64Url"];
@@ -2694,6 +2701,7 @@ export interface components {
         /** @description A whole chat completion. */
         ChatCompletion: {
             id: string;
+            /** @description Always `chat.completion`. */
             object: string;
             /** @description When the answer was created, in seconds since 1970. */
             created: number;
@@ -2701,12 +2709,14 @@ export interface components {
             model: string;
             /** @description The answers. There is one, unless the request asks for several. */
             choices: components["schemas"]["ChatCompletionChoice"][];
+            /** @description The tokens of the call. Absent or null where the backend did not report them. */
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description One answer of the model. */
         ChatCompletionChoice: {
+            /** @description The place of the answer among several, from 0. */
             index: number;
             message: components["schemas"]["ChatCompletionMessage"];
             /** @description Why the answer ended: `stop`, `length`, `tool_calls` or `content_filter`. */
@@ -2716,7 +2726,9 @@ export interface components {
         };
         /** @description The data of one event of a chat completions stream. */
         ChatCompletionChunk: {
+            /** @description The same in all chunks of an answer. */
             id: string;
+            /** @description Always `chat.completion.chunk`. */
             object: string;
             /** @description When the answer was created, in seconds since 1970. */
             created: number;
@@ -2724,12 +2736,14 @@ export interface components {
             model: string;
             /** @description What is new in each answer. Empty in a chunk that only reports the usage. */
             choices: components["schemas"]["ChatCompletionChunkChoice"][];
+            /** @description The tokens of the call, in the last chunk, where the request has `stream_options.include_usage`. */
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description What is new in one answer of the model. */
         ChatCompletionChunkChoice: {
+            /** @description The place of the answer among several, from 0. */
             index: number;
             delta: components["schemas"]["ChatCompletionDelta"];
             /** @description Why the answer ended. Null or absent in all chunks but the last one of the choice. */
@@ -2737,8 +2751,9 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description What is new in the message of the model. */
         ChatCompletionDelta: {
+            /** @description `assistant`, in the first chunk of the answer. */
             role?: string;
             /** @description The next part of the text. */
             content?: string | null;
@@ -2747,8 +2762,9 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The message of the model. */
         ChatCompletionMessage: {
+            /** @description Always `assistant`. */
             role: string;
             /** @description The text. Null where the answer is only tool calls. */
             content?: string | null;
@@ -2783,7 +2799,7 @@ export interface components {
          *     data: [DONE]
          */
         ChatCompletionStream: string;
-        /** @description Any JSON object. */
+        /** @description The tokens that a call used. */
         ChatCompletionUsage: {
             /** @description All tokens of the prompt, those from a cache included. */
             prompt_tokens: number;
@@ -2888,19 +2904,23 @@ export interface components {
         /** @description The continued text. With `stream: true` each event carries one of these with the next part of the text. */
         Completion: {
             id: string;
+            /** @description Always `text_completion`. */
             object: string;
             /** @description When the text was created, in seconds since 1970. */
             created: number;
             /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
+            /** @description The continuations. There is one, unless the request asks for several. */
             choices: components["schemas"]["CompletionChoice"][];
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description One continuation of the text. */
         CompletionChoice: {
+            /** @description The place of the continuation among several, from 0. */
             index: number;
+            /** @description The continuation, or the next part of it in a stream. */
             text: string;
             /** @description Why the text ended: `stop`, `length` or `content_filter`. Null in all chunks but the last one. */
             finish_reason: string | null;
@@ -3000,7 +3020,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The name and the version of the contract. */
         ContractInfo: {
             title: string;
             version: string;
@@ -3062,9 +3082,10 @@ export interface components {
         CreatedInvitation: {
             /**
              * Format: uuid
-             * @description The address that may sign in.
+             * @description For withdrawing the invitation.
              */
             id: string;
+            /** @description The address that may sign in. */
             email: string;
             role: components["schemas"]["Role"];
             /**
@@ -3072,7 +3093,10 @@ export interface components {
              * @enum {string}
              */
             source: "directory" | "admin";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the address was invited.
+             */
             createdAt: string;
             /** @description Whether an email tells the person how to sign in. False where the service sends no email. */
             emailed: boolean;
@@ -3155,7 +3179,7 @@ export interface components {
              */
             interval: number;
         };
-        /** @description Any JSON object. */
+        /** @description Device authorization request (RFC 8628, section 3.1). */
         DeviceAuthorizationRequest: {
             /**
              * @description The name of the client. The person who approves sees it as the name of the device. Access tokens carry it as
@@ -3309,8 +3333,9 @@ export interface components {
                 message: string;
             };
         };
-        /** @description Any JSON object. */
+        /** @description The vector of one text. */
         Embedding: {
+            /** @description Always `embedding`. */
             object: string;
             /** @description The place of the text in `input`, from 0. */
             index: number;
@@ -3319,8 +3344,9 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The vectors of all texts. */
         EmbeddingList: {
+            /** @description Always `list`. */
             object: string;
             /** @description In the order of `input`. */
             data: components["schemas"]["Embedding"][];
@@ -3339,7 +3365,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The tokens that the texts took. */
         EmbeddingUsage: {
             /** @description All tokens of the texts. */
             prompt_tokens: number;
@@ -3659,6 +3685,7 @@ export interface components {
         /** @description A whole message. */
         Message: {
             id: string;
+            /** @description Always `message`. */
             type: string;
             /** @description Always `assistant`. */
             role: string;
@@ -3729,7 +3756,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The tokens that a call used. */
         MessageUsage: {
             /** @description Input that was neither read from a cache nor written to one. */
             input_tokens: number;
@@ -3839,6 +3866,7 @@ export interface components {
         /** @description A whole response. */
         ModelResponse: {
             id: string;
+            /** @description Always `response`. */
             object: string;
             /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
@@ -3846,6 +3874,7 @@ export interface components {
             status?: string;
             /** @description The parts of the answer, in order. */
             output: components["schemas"]["ResponseItem"][];
+            /** @description The tokens of the call. Null while the answer is not complete. */
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
             [key: string]: unknown;
@@ -3870,7 +3899,7 @@ export interface components {
                  * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
-                type: "overloaded_error";
+                type: "api_error";
                 /**
                  * @description Stable: decide by this code.
                  * @enum {string}
@@ -4143,7 +4172,10 @@ export interface components {
             deviceName: string;
             /** @description `@organization/name`. */
             team: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it signed in.
+             */
             firstSeenAt: string;
             /**
              * Format: date-time
@@ -4158,10 +4190,17 @@ export interface components {
         };
         /** @description A passkey of the account. */
         OwnPasskey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description For renaming and deleting the passkey.
+             */
             id: string;
+            /** @description The name that its owner gave it. */
             name: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was added.
+             */
             createdAt: string;
             /** @description When a person last signed in with it. Null: never. */
             lastUsedAt: string | null;
@@ -4465,7 +4504,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description The tokens that a call used. */
         ResponseUsage: {
             /** @description All input, that from a cache included. */
             input_tokens: number;
@@ -4476,7 +4515,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description Revocation request (RFC 7009, section 2.1). */
         RevocationRequest: {
             /** @description The access token or refresh token to revoke. */
             token: string;
@@ -4548,12 +4587,19 @@ export interface components {
          *     in.
          */
         ServiceAccount: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description For deleting the service account and for its keys.
+             */
             id: string;
+            /** @description Unique in the team. */
             name: string;
             /** @description `@organization/name`. */
             team: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the service account was created.
+             */
             createdAt: string;
             /** @description The email address of the admin who created it. */
             createdBy: string;
@@ -4789,7 +4835,10 @@ export interface components {
             resetsAt: string;
             /** @description The time zone of the team. */
             timeZone: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the limit was set.
+             */
             createdAt: string;
         };
         /** @description Spending limits, with what was spent of each. */
@@ -4934,7 +4983,10 @@ export interface components {
             email: string;
             /** @description The name that the device gave itself. */
             deviceName: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it signed in.
+             */
             firstSeenAt: string;
             /**
              * Format: date-time
@@ -4965,9 +5017,10 @@ export interface components {
         TeamInvitation: {
             /**
              * Format: uuid
-             * @description The address that may sign in.
+             * @description For withdrawing the invitation.
              */
             id: string;
+            /** @description The address that may sign in. */
             email: string;
             role: components["schemas"]["Role"];
             /**
@@ -4975,7 +5028,10 @@ export interface components {
              * @enum {string}
              */
             source: "directory" | "admin";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the address was invited.
+             */
             createdAt: string;
         };
         /** @description A form of the keys page. `action` decides which other fields are read. */
@@ -5032,7 +5088,10 @@ export interface components {
             email: string;
             role: components["schemas"]["Role"];
             source: components["schemas"]["Source"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the person was invited to the team.
+             */
             invitedAt: string;
             /**
              * Format: int32
@@ -5156,7 +5215,7 @@ export interface components {
             /** @description Always false: the directory does not say. */
             between_tools: components["schemas"]["CapabilitySupport"];
         };
-        /** @description Any JSON object. */
+        /** @description The count of a request. */
         TokenCount: {
             /** @description The number of tokens of the request. */
             input_tokens: number;
@@ -5177,7 +5236,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Any JSON object. */
+        /** @description Access token request (RFC 8628, section 3.4; RFC 6749, section 6). */
         TokenRequest: {
             /** @description `urn:ietf:params:oauth:grant-type:device_code` or `refresh_token`. */
             grant_type: string;
@@ -8662,7 +8721,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -9090,7 +9149,7 @@ export interface operations {
                  */
                 team: string;
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -10066,7 +10125,7 @@ export interface operations {
                  */
                 team: string;
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -10350,7 +10409,7 @@ export interface operations {
                  */
                 team: string;
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -10493,7 +10552,7 @@ export interface operations {
                  */
                 team: string;
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -12362,7 +12421,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -12546,7 +12605,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The `id` of the list.
+                 * @description The `id` of the entry in the list.
                  * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
                  */
                 id: string;
@@ -20784,7 +20843,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The `id` of the list: `local-engine`.
+                 * @description The `id` of the entry in the list: `local-engine`.
                  * @example local-engine
                  */
                 id: string;

@@ -15,6 +15,9 @@ export class CommandError extends Error {
   }
 }
 
+/** The deployment did not answer: there is no connection to it, or another server has answered in its place. */
+export class UnreachableError extends CommandError {}
+
 /** The error for arguments that are valid one by one, but wrong in combination or in this situation. */
 export function wrongUsage(message: string): CommandError {
   return new CommandError(message, EXIT.wrongUsage)

@@ -23,7 +23,6 @@ type ErrorType =
   | 'billing_error'
   | 'usage_limit_reached'
   | 'api_error'
-  | 'overloaded_error'
   | 'not_supported'
 
 type Row = {
@@ -136,7 +135,8 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   },
   model_unavailable: {
     status: 503,
-    type: 'overloaded_error',
+    // Claude Code repeats an `overloaded_error` for minutes, whatever `x-should-retry` says.
+    type: 'api_error',
     message: 'You may call this model, but no backend serves it now.',
     permanent: true,
   },

@@ -24,6 +24,12 @@ const LAST_ANSWERS_MS = 1000
 
 const CHECK_INTERVAL_MS = 50
 
+/**
+ * How much of an answer waits in a connection before its writer is told to pause. A smaller amount costs no time,
+ * because bytes wait only while the buffer of the system is full.
+ */
+const MAX_UNSENT_BYTES = 16 * 1024
+
 /** Makes the HTTP server of an app, with its timeouts and an orderly stop. It does not listen yet. */
 export function openHttpServer(
   app: RequestListener,
@@ -35,7 +41,7 @@ export function openHttpServer(
   let isDraining = false
 
   const server = createServer(
-    { ...nodeTimeouts, ...messageClasses },
+    { ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES },
     oneAtATime((req, res) => {
       const slot = running.add(res)
       res.once('close', () => running.remove(slot, res))

@@ -1,6 +1,6 @@
 /**
- * Bounds what one connection can make the process do by HTTP pipelining: sending further requests before the first is
- * answered. Browsers and HTTP libraries do not pipeline.
+ * The requests of one connection. Bounds what a client can make the process do by HTTP pipelining: sending further
+ * requests before the first is answered. Browsers and HTTP libraries do not pipeline.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,15 +11,18 @@ const MAX_WAITING_REQUESTS = 16
 /**
  * Serves the requests of one connection one after the other. Otherwise one packet with a thousand requests, whose
  * answers the sender does not read, would occupy the process for seconds. A connection that sends too many is closed.
+ *
+ * A connection whose client closes its side before the answer has been written is closed too. Node.js would first send
+ * what it has, and a client that has left may never take it. The rest of the answer could not follow in either case.
  */
 export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) => void): RequestListener {
   const connections = new WeakMap<Socket, Connection>()
 
   function start(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
     const { socket } = req
-    connection.isBusy = true
+    connection.answer = res
     res.once('close', () => {
-      connection.isBusy = false
+      connection.answer = null
       const next = connection.waiting.shift()
       if (next && !socket.destroyed) next()
     })
@@ -28,19 +31,28 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
 
   return (req, res) => {
     const { socket } = req
-    const connection = connections.get(socket) ?? { isBusy: false, waiting: [] }
-    if (connection.isBusy) {
+    const connection = connections.get(socket) ?? { answer: null, waiting: [] }
+    if (connection.answer) {
       if (connection.waiting.length < MAX_WAITING_REQUESTS) connection.waiting.push(() => start(req, res, connection))
       else socket.destroy()
       return
     }
-    // One entry for each connection. With one for each request, V8 would often replace the table of the map.
-    if (!connections.has(socket)) connections.set(socket, connection)
+    if (!connections.has(socket)) {
+      // One entry for each connection. With one for each request, V8 would often replace the table of the map.
+      connections.set(socket, connection)
+      socket.once('end', () => {
+        if (connection.answer?.writableEnded === false) socket.destroy()
+      })
+    }
     start(req, res, connection)
   }
 }
 
-type Connection = { isBusy: boolean; readonly waiting: (() => void)[] }
+type Connection = {
+  /** The answer that is being written; null between two requests. */
+  answer: ServerResponse | null
+  readonly waiting: (() => void)[]
+}
 
 /**
  * Stops the parser of a connection that `oneAtATime` has closed. Node.js goes on and creates the request and answer

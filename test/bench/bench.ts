@@ -44,6 +44,10 @@ type Series = {
   /** How often each server is measured without counting, before the first round. */
   readonly warmUps: number
   readonly measure: (server: Server) => Promise<number>
+  /** What warms a server up, before the first round only; default: `measure`, and once before each measurement. */
+  readonly warmUp?: (server: Server) => Promise<number>
+  /** Short measurements that alternate between the servers more often; default 1. */
+  readonly measuresPerRound?: number
   /** The decimals that are printed; default 0. */
   readonly digits?: number
   /** Measured once for each server, not in rounds. */
@@ -74,8 +78,10 @@ const SERIES: readonly Series[] = [
   {
     name: 'p99',
     title: '99th percentile of a call at 200 calls per second: µs',
-    warmUps: 1,
-    measure: (server) => slowestCalls(server, 200, 5),
+    warmUps: 5,
+    warmUp: (server) => jsonCalls(server, 1_000, 3_000),
+    measure: (server) => slowestCalls(server, 200, 1),
+    measuresPerRound: 5,
   },
   {
     name: 'login',
@@ -231,14 +237,15 @@ function ratios(old: readonly number[], young: readonly number[]): readonly stri
  * The cost of each server in each round. Every second round goes through the servers backwards, so that none is always
  * the first.
  */
-async function measureInRounds({ warmUps, measure, once }: Series, servers: readonly Server[]): Promise<number[][]> {
-  for (const server of servers) for (let time = 0; time < warmUps; time += 1) await measure(server)
+async function measureInRounds(series: Series, servers: readonly Server[]): Promise<number[][]> {
+  const { measure, warmUp, once } = series
+  for (const server of servers) for (let time = 0; time < series.warmUps; time += 1) await (warmUp ?? measure)(server)
   const costs = servers.map((): number[] => [])
-  for (let round = 0; round < (once ? 1 : rounds); round += 1) {
+  for (let round = 0; round < (once ? 1 : rounds * (series.measuresPerRound ?? 1)); round += 1) {
     const order = [...servers.entries()]
     if (round % 2 === 1) order.reverse()
     for (const [index, server] of order) {
-      if (!once) await measure(server)
+      if (!once && !warmUp) await measure(server)
       costs[index]?.push(await measure(server))
     }
   }

@@ -26,6 +26,8 @@ const UPSTREAM_PORT = 18_711
 /** Of the backends `silent-a` and `silent-b` in directory.yaml. */
 const SILENT_PORT = 18_713
 const MAX_OFFLINE_MS = 300
+/** Of a slow reader. */
+const MAX_HELD_KB = 400
 const CHAT = '/v1/chat/completions'
 /** Thousands of connections are opened at once, on the machine that also runs the service. */
 const LONG_TIMEOUTS = { connectTimeout: 120_000, bodyTimeout: 0, headersTimeout: 0 }
@@ -171,8 +173,9 @@ async function abortedStreams(service: Server, count: number): Promise<void> {
  * Callers that read a chunk from time to time, of streams that could be much faster. What they do not read must wait at
  * the upstream.
  */
-async function slowReaders(service: Server, count: number): Promise<void> {
-  const before = rssKb(service.pid)
+async function slowReaders(service: WatchedServer, count: number): Promise<void> {
+  const before = await service.memory()
+  const residentKb = rssKb(service.pid)
   const pool = new Pool(service.origin, { ...LONG_TIMEOUTS, connections: null })
   const bodies = await Promise.all(Array.from({ length: count }, () => open(pool, service, 'flood')))
   for (const { body } of bodies) body.on('error', () => {}).pause()
@@ -180,12 +183,15 @@ async function slowReaders(service: Server, count: number): Promise<void> {
     await sleep(300)
     for (const { body } of bodies) body.read()
   }
-  const grown = rssKb(service.pid) - before
+  const grown = rssKb(service.pid) - residentKb
+  const heldKb = (heldBy(await service.memory()) - heldBy(before)) / 1024
   await pool.destroy()
   await sleep(1_000)
   const open_ = await openAtUpstream()
-  report(`${count} slow readers`, `${mb(grown)} MB more, ${await leftOpen(open_)}`)
-  // A socket and a stream hold some hundred kilobytes each. An answer that is buffered without a limit exceeds this.
+  report(`${count} slow readers`, `${mb(heldKb)} MB held, ${mb(grown)} MB resident, ${await leftOpen(open_)}`)
+  // What one of them holds: two reads from the upstream that were not parsed, and what its own connection has not sent.
+  expect(heldKb < count * MAX_HELD_KB, `${count} slow readers held ${mb(heldKb)} MB`)
+  // What was resident for a moment, with the garbage of all bytes that have passed. The allocator keeps it.
   expect(grown < count * 1_024, `${count} slow readers took ${mb(grown)} MB`)
   expect(open_ === 0, `${open_} upstream calls were open 1 s after slow readers had left`)
 }

@@ -49,8 +49,8 @@ export type Machine = AsyncDisposable & {
   install(name: string, code: string): Promise<void>
   /** Makes the stored access token look as if it had been stored so long ago. */
   age(service: TestService, seconds: number): Promise<void>
-  /** Copies what is stored of a service to another address. */
-  moveProfile(service: TestService, url: string): Promise<void>
+  /** Copies what is stored of a service to another address, where its gateway is too unless `gatewayUrl` is given. */
+  moveProfile(service: TestService, url: string, gatewayUrl?: string): Promise<void>
   /** The path of the tokens of a service. */
   tokensOf(service: TestService): string
 }
@@ -86,12 +86,12 @@ export async function newMachine(like?: Machine): Promise<Machine> {
     async install(name, code) {
       await writeFile(path.join(bin, name), `#!${process.execPath}\n${code}`, { mode: 0o755 })
     },
-    async moveProfile(service, url) {
+    async moveProfile(service, url, gatewayUrl = url) {
       const from = path.dirname(tokensOf(service))
       const to = path.join(path.dirname(from), encodeURIComponent(url))
       await cp(from, to, { recursive: true })
       const profile = JSON.parse(await readFile(path.join(to, 'profile.json'), 'utf8')) as object
-      await writeFile(path.join(to, 'profile.json'), JSON.stringify({ ...profile, url, gatewayUrl: url }))
+      await writeFile(path.join(to, 'profile.json'), JSON.stringify({ ...profile, url, gatewayUrl }))
     },
     async age(service, seconds) {
       const file = tokensOf(service)

@@ -6,7 +6,7 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/browser-service.ts'
-import { newMachine } from './machine.ts'
+import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 
 let engine: TestEngine
@@ -52,7 +52,7 @@ describe('svc run codex', () => {
       'model_providers.svc.supports_websockets=false',
       expect.stringMatching(/^model_providers\.svc\.auth\.command="\//),
       expect.stringMatching(/^model_providers\.svc\.auth\.args=\["\/.*","token","--url","http:/),
-      'model_providers.svc.auth.timeout_ms=20000',
+      'model_providers.svc.auth.timeout_ms=30000',
       'model_providers.svc.auth.refresh_interval_ms=45000',
     ])
     expect(args.slice(-4)).toEqual(['exec', '--model', 'x', 'say hi'])
@@ -67,6 +67,28 @@ describe('svc run codex', () => {
     const env = { HOME: machine.home }
     const { stdout } = await promisify(execFile)(valueOf('command') as string, valueOf('args') as string[], { env })
     expect(await isToken(stdout)).toBe(true)
+  })
+})
+
+describe('svc run without the control plane', () => {
+  it('starts the agent with what it knows of the team, where the team has a gateway of its own', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url, service.config.baseUrl)
+    await other.install('codex', SHOW)
+    const ran = await other.start(['run', 'codex', '--url', url])
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
+    const { args } = JSON.parse(ran.stdout) as Started
+    expect(args).toContain('model="svc/fast"')
+    expect(args).toContain(`model_providers.svc.base_url="${service.config.baseUrl}/codex/v1"`)
+  })
+
+  it('does not start it where the gateway is the same deployment', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url)
+    const ran = await other.svc(['run', 'codex', '--url', url])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('Nothing listens at')])
   })
 })
 

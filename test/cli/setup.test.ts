@@ -245,7 +245,10 @@ describe('what svc setup writes', () => {
       provider: {
         svc: {
           options: { baseURL: `${service.config.gatewayUrl}/v1`, apiKey: `{file:${keyFileOf(machine)}}` },
-          models: { 'svc/fast': { name: 'Fast' }, 'vendora/large': { name: 'Large' } },
+          models: {
+            'svc/fast': { name: 'Fast', modalities: { input: ['text', 'image'] } },
+            'vendora/large': { name: 'Large' },
+          },
         },
       },
     })

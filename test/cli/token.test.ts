@@ -106,6 +106,20 @@ describe('svc token', () => {
     expect(await readFile(path.join(moved, 'tokens.json'), 'utf8')).toContain('accessToken')
   })
 
+  it('prints the last token when only the control plane cannot be reached, and says that it may have expired', async () => {
+    await using other = await newMachine(machine)
+    const host = `localhost:${await closedPort()}`
+    const held = (await other.svc(['token'])).stdout
+    await other.age(service, 900)
+    await other.moveProfile(service, `http://${host}`, service.config.baseUrl)
+    expect(await other.svc(['token', '--url', host])).toEqual({
+      status: 0,
+      stdout: held,
+      stderr: `Nothing listens at ${host}. Check the URL, or start the service. This is the last token, which may have expired.\n`,
+    })
+    expect((await other.svc(['token', '--new', '--url', host])).status).toBe(1)
+  })
+
   it('says which file is damaged', async () => {
     await using other = await newMachine(machine)
     await writeFile(other.tokensOf(service), '{"accessToken":')

@@ -8,7 +8,7 @@ import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
-import { answersJson } from '../support/upstream.ts'
+import { answersJson, neverAnswers } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const DIALECTS = ['chat', 'responses', 'messages'] as const
@@ -158,9 +158,9 @@ describe('what a backend cannot be asked', () => {
   })
 
   describe('counts tokens at a responses backend', () => {
-    const count = (content: string) => {
+    const count = (content: string, signal: AbortSignal | null = null) => {
       const body = { model: 'any/responses', messages: [{ role: 'user', content }], tools: [] }
-      return gateway.post('/vendorb/v1/messages/count_tokens', body)
+      return gateway.post('/vendorb/v1/messages/count_tokens', body, { signal })
     }
     const tokensOf = async (response: Response) => [
       ((await response.json()) as { input_tokens: number }).input_tokens,
@@ -182,6 +182,19 @@ describe('what a backend cannot be asked', () => {
       const { url, body, headers } = servers.responses.last()
       expect([url, headers['authorization']]).toEqual(['/v1/responses/input_tokens', 'Bearer secret-of-TOKEN'])
       expect(Object.keys(JSON.parse(body.toString()) as object).toSorted()).toEqual(['input', 'model'])
+    })
+
+    it('until the caller leaves', async () => {
+      servers.responses.restart(neverAnswers)
+      gateway.events.length = 0
+      const leaving = new AbortController()
+      const counting = count('Hello', leaving.signal)
+      await expect.poll(() => servers.responses.openCalls()).toBe(1)
+      leaving.abort()
+      await expect(counting).rejects.toThrow()
+      await expect.poll(() => servers.responses.openCalls(), { timeout: 2_000 }).toBe(0)
+      await expect.poll(() => gateway.events).toMatchObject([{ kind: 'failed', result: { outcome: 'left' } }])
+      servers.responses.restart(saysHello('responses'))
     })
 
     it('by an estimate where that fails, without asking a server again that does not count', async () => {

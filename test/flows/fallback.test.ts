@@ -104,6 +104,14 @@ describe('the next backend is asked', () => {
     expect([response.status, attemptsOf(response)]).toEqual([200, 'dead=unreachable,b=200'])
   })
 
+  it('and the header has the status of a backend with another dialect as the backend sent it', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'messages')
+    for (const one of [a, b]) one.restart(fails(529))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([503, 'a=529,b=529'])
+    await expect.poll(() => gateway.events.at(-1)).toMatchObject({ kind: 'failed', result: { status: 529 } })
+  })
+
   it('when a stream begins with an error, and the caller sees nothing of it', async () => {
     serve([{ to: 'a' }, { to: 'b' }], 'messages')
     a.restart(streams(['event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"no"}}\n\n']))

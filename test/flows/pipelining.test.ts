@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { openHttpServer } from '../../src/server/http-server.ts'
@@ -40,4 +41,24 @@ it('serves some requests that are sent before the first is answered, in their or
 it('closes a connection that sends too many such requests, and does not parse them', async () => {
   // The one that is served, those that wait, and the one whose arrival closes the connection.
   expect(await pipeline(Array.from({ length: 1400 }, () => '/'))).toEqual({ parsed: 18, served: ['/'], answers: 0 })
+})
+
+it('closes the connection of a client that closes its side and does not read the answer', async () => {
+  const answering = Promise.withResolvers<ServerResponse>()
+  const { server } = openHttpServer((_req, res) => {
+    // More than the buffers of a connection hold, and not the end of the answer.
+    res.write(Buffer.alloc(32_000_000))
+    answering.resolve(res)
+  }, SERVER_TIMEOUTS)
+  const port = await listenOnLoopback(server)
+  try {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.pause().write(request('/'))
+    const res = await answering.promise
+    socket.end()
+    await once(res, 'close')
+    expect(res.writableFinished).toBe(false)
+  } finally {
+    await closeHttpServer(server)
+  }
 })

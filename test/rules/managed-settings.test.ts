@@ -62,6 +62,8 @@ describe('the settings of Claude Code', () => {
 
 describe('the discovery document of opencode', () => {
   const ADDRESSES = { baseUrl: 'https://svc.example.com', gatewayUrl: 'https://gateway.example.com' }
+  const TEXT = { input: ['text'], output: ['text'] }
+  const UNKNOWN = { attachment: true, reasoning: false, modalities: { input: ['text', 'image'], output: ['text'] } }
 
   it('tells no models without a team, and where to ask for them', () => {
     expect(toOpencodeDiscovery(ADDRESSES, null)).toEqual({
@@ -87,12 +89,38 @@ describe('the discovery document of opencode', () => {
           name: 'svc',
           options: { baseURL: 'https://gateway.example.com/v1', apiKey: '{env:SVC_API_KEY}' },
           models: {
-            'svc/fast': { name: 'Fast' },
-            'v/writer': { name: 'Writer' },
-            'claude-opus-4-7': { name: 'Writer' },
+            'svc/fast': { name: 'Fast', ...UNKNOWN },
+            'v/writer': { name: 'Writer', ...UNKNOWN },
+            'claude-opus-4-7': { name: 'Writer', ...UNKNOWN },
           },
         },
       },
     })
+  })
+
+  it.each<[string, Partial<SnapshotModel>, object]>([
+    ['no images where the model reads none', { caps: { images: false } }, { attachment: false, modalities: TEXT }],
+    ['PDF files', { caps: { pdf: true } }, { modalities: { input: ['text', 'image', 'pdf'], output: ['text'] } }],
+    ['efforts to choose from', { caps: { efforts: ['low', 'high'] } }, { reasoning: true }],
+    ['no effort where there is no other than none', { caps: { efforts: ['none'] } }, { reasoning: false }],
+    [
+      'earlier reasoning where the model requires it',
+      { caps: { reasoningReplay: 'required' } },
+      { interleaved: { field: 'reasoning_content' } },
+    ],
+    ['the context window', { contextWindow: 200_000 }, { limit: { context: 200_000, output: 32_000 } }],
+    [
+      'the token limit of the model',
+      { contextWindow: 200_000, caps: { maxOutput: 8192 } },
+      { limit: { context: 200_000, output: 8192 } },
+    ],
+    [
+      'a quarter of a small window, so that the conversation has the rest',
+      { contextWindow: 32_768 },
+      { limit: { context: 32_768, output: 8192 } },
+    ],
+  ])('tells opencode of %s', (_name, given, expected) => {
+    const { config } = toOpencodeDiscovery(ADDRESSES, teamOf([servedModel('v/one', given)], 'v/one'))
+    expect(config).toMatchObject({ provider: { svc: { models: { 'v/one': expected } } } })
   })
 })

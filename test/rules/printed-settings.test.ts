@@ -10,6 +10,7 @@ it('a shell that evaluates the settings runs nothing of the addresses in them', 
     tokenCommand: ['svc'] as const,
     model: 'm',
     models: [],
+    opencodeModels: {},
     isModelChosen: false,
     hasModel: () => true,
   }

@@ -165,6 +165,31 @@ describe('a conversation', () => {
   })
 })
 
+describe('a token limit that is higher than that of the model', () => {
+  const caps = { maxOutput: 8192 }
+
+  it.each<[Dialect, Dialect, Json, string]>([
+    ['messages', 'chat', { max_tokens: 128_000 }, 'max_tokens'],
+    ['messages', 'responses', { max_tokens: 128_000 }, 'max_output_tokens'],
+    ['chat', 'messages', { max_completion_tokens: 128_000 }, 'max_tokens'],
+    ['responses', 'chat', { max_output_tokens: 128_000 }, 'max_tokens'],
+  ])('is lowered to it, from %s to %s', (client, backend, body, member) => {
+    expect(pair(client, backend, body, { caps }).request[member]).toBe(8192)
+    expect(pair(client, backend, body).request[member]).toBe(128_000)
+  })
+
+  it('leaves a budget for reasoning below it', () => {
+    const body = { max_tokens: 128_000, reasoning_effort: 'high' }
+    const { request } = pair('chat', 'messages', body, { caps: { ...caps, thinking: 'budget' } })
+    expect(Number(readObject(request.thinking).budget_tokens)).toBeLessThan(8192)
+  })
+
+  it('is not lowered where it is lower, and not added where the client gave none', () => {
+    expect(pair('messages', 'chat', { max_tokens: 10 }, { caps }).request.max_tokens).toBe(10)
+    expect(pair('responses', 'chat', {}, { caps }).request).not.toHaveProperty('max_tokens')
+  })
+})
+
 describe('stop sequences', () => {
   const stopsIn = (backend: Dialect, client: Dialect, body: Json, text: string): unknown => {
     const { answer } = pair(client, backend, body)

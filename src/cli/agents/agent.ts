@@ -8,6 +8,8 @@ export type AgentSettings = {
   readonly model: string
   /** The models of the team; an alias without `*` is an entry too. `contextWindow` is in tokens; null: unknown. */
   readonly models: readonly { readonly id: string; readonly name: string; readonly contextWindow: number | null }[]
+  /** The models by their names, as opencode's configuration describes them. */
+  readonly opencodeModels: Readonly<Record<string, unknown>>
   /** Whether `model` was named with `--model`. */
   readonly isModelChosen: boolean
   /** Whether the team has a model with this id or alias. */

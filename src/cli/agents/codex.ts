@@ -13,6 +13,9 @@ const PROVIDER = 'svc'
 /** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = 45_000
 
+/** Longer than two attempts to refresh take when the control plane does not answer. */
+const TOKEN_TIMEOUT_MS = 30_000
+
 export const codex: Agent = {
   program: 'codex',
   installCommand: 'npm install -g @openai/codex',
@@ -50,7 +53,7 @@ function toTables({
   return [
     { model, model_provider: PROVIDER },
     { name: 'svc', base_url: `${gatewayUrl}/codex/v1`, wire_api: 'responses', supports_websockets: false },
-    { command, args, timeout_ms: 20_000, refresh_interval_ms: TOKEN_REFRESH_MS },
+    { command, args, timeout_ms: TOKEN_TIMEOUT_MS, refresh_interval_ms: TOKEN_REFRESH_MS },
   ]
 }
 

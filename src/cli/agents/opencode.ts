@@ -6,7 +6,8 @@ import { toByteValue } from '../setup/settings-file.ts'
 import { toolKeyFile } from '../setup/tool-key.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
-const PROVIDER = 'svc'
+/** The name of the provider in opencode's configuration, here and in the one that a gateway writes. */
+export const OPENCODE_PROVIDER = 'svc'
 
 /**
  * opencode reads its credential once. `svc run` therefore gives it the URL of a local proxy, which adds a fresh token
@@ -39,17 +40,18 @@ const EMPTY_CONFIG = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 /** opencode replaces this by the value of the variable when it starts. */
 const KEY_FROM_ENVIRONMENT = '{env:SVC_API_KEY}'
 
-function toConfig({ model, models }: AgentSettings, gatewayUrl: string, apiKey: string) {
+function toConfig({ model, opencodeModels }: AgentSettings, gatewayUrl: string, apiKey: string) {
   return {
-    model: `${PROVIDER}/${model}`,
+    model: `${OPENCODE_PROVIDER}/${model}`,
     // The model for titles. Without it, opencode searches all providers for a small model.
-    small_model: `${PROVIDER}/${model}`,
+    small_model: `${OPENCODE_PROVIDER}/${model}`,
     provider: {
-      [PROVIDER]: {
+      [OPENCODE_PROVIDER]: {
         npm: '@ai-sdk/openai-compatible',
         name: 'svc',
         options: { baseURL: `${gatewayUrl}/v1`, apiKey },
-        models: Object.fromEntries(models.map(({ id, name }) => [id, { name }])),
+        // A model that was chosen by a prefix alias is not listed, and opencode starts only with a model of its list.
+        models: { ...(!(model in opencodeModels) && { [model]: { name: model } }), ...opencodeModels },
       },
     },
   }
@@ -67,6 +69,6 @@ function toMembers({ model, small_model, provider }: ReturnType<typeof toConfig>
   return [
     [['model'], toByteValue(model)],
     [['small_model'], toByteValue(small_model)],
-    [['provider', PROVIDER], toByteValue(provider[PROVIDER])],
+    [['provider', OPENCODE_PROVIDER], toByteValue(provider[OPENCODE_PROVIDER])],
   ]
 }

@@ -6,6 +6,7 @@ import type { Deployment } from '../deployment/deployment.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import type { AgentSettings } from './agent.ts'
+import { OPENCODE_PROVIDER } from './opencode.ts'
 
 /**
  * Asks a deployment for the settings of an agent. The model is `given`, or else the default model of the team, or else
@@ -16,10 +17,10 @@ export async function findAgentSettings(
   environment: Environment,
   given?: string,
 ): Promise<AgentSettings> {
-  const { gatewayUrl, team } = await refreshProfile(deployment)
-  const [{ data }, { defaultModel }] = await Promise.all([
+  const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
+  const [{ data }, discovery] = await Promise.all([
     unwrap(deployment.gateway.GET('/v1/models')),
-    unwrap(deployment.control.GET('/v1/teams/{team}', { params: { path: { team } } })),
+    unwrap(deployment.gateway.GET('/.well-known/opencode')),
   ])
   const models = data.map(({ id, metadata, max_input_tokens: contextWindow }) => {
     return { id, name: metadata.displayName, contextWindow }
@@ -33,7 +34,15 @@ export async function findAgentSettings(
   const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
   if (!model) throw new CommandError(`The team ${team} may use no model. Ask an admin of the team.`)
   const tokenCommand = tokenCommandOf(environment, deployment.url)
-  return { gatewayUrl, model, models, isModelChosen: given !== undefined, hasModel, tokenCommand }
+  const opencodeModels = readOpencodeModels(discovery.config)
+  return { gatewayUrl, model, models, opencodeModels, isModelChosen: given !== undefined, hasModel, tokenCommand }
+}
+
+/** The gateway writes this configuration; a team that may call no model has no provider in it. */
+function readOpencodeModels(config: object): AgentSettings['opencodeModels'] {
+  // The contract leaves the format to opencode. `src/gateway/clients/opencode.ts` writes these members.
+  const { provider } = config as { provider?: Record<string, { models?: Record<string, unknown> }> }
+  return provider?.[OPENCODE_PROVIDER]?.models ?? {}
 }
 
 /** Whether an alias stands for all names that begin like it. */

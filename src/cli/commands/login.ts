@@ -4,6 +4,7 @@ import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { toTeamFacts } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
@@ -105,8 +106,8 @@ function showCode({ environment, output }: Cli, url: string, email: string, show
 async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Profile> {
   const { account, organization, team, accessToken } = granted
   const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest })
-  const { endpoint } = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } }))
-  const profile = { url, account, organization, team, gatewayUrl: endpoint.replace(/\/+$/, '') }
+  const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } }))
+  const profile = { url, account, organization, team, ...toTeamFacts(found) }
   await profiles.save(profile)
   await profiles.setCurrent(url)
   return profile

@@ -11,5 +11,6 @@ export const makeToken: MakeCommand = ({ environment, output }) =>
     .action(async (_options: object, command: Command) => {
       const { url, new: isNew = false } = command.optsWithGlobals<Options>()
       const deployment = await openDeployment(environment.folder, url)
-      output.print(await (isNew ? deployment.newAccessToken() : deployment.accessToken()))
+      const noteOld = (reason: string) => output.note(`${reason} This is the last token, which may have expired.`)
+      output.print(await (isNew ? deployment.newAccessToken() : deployment.accessToken(noteOld)))
     })

@@ -1,7 +1,8 @@
 import { withSession } from '../../sdk/fetch.ts'
 import { createClient, openSession, unwrap } from '../../sdk/index.ts'
-import type { Send, SvcClient } from '../../sdk/index.ts'
-import { notSignedIn, sessionEnded } from '../failures.ts'
+import type { Send, SvcClient, Team } from '../../sdk/index.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { notSignedIn, sessionEnded, UnreachableError } from '../failures.ts'
 import { sendCall, sendRequest } from './http.ts'
 import { openProfiles, toDeploymentUrl } from './profiles.ts'
 import type { DatedTokens, Profile, Profiles } from './profiles.ts'
@@ -18,8 +19,11 @@ export type Deployment = {
   readonly streaming: SvcClient
   /** The gateway of the team, with the same credentials. */
   readonly gateway: SvcClient
-  /** An access token that is valid for a minute at least. */
-  accessToken(): Promise<string>
+  /**
+   * An access token that is valid for a minute at least. While the control plane cannot be reached, it can be an older
+   * one: `onOld` is then called with the reason.
+   */
+  accessToken(onOld?: (reason: string) => void): Promise<string>
   /** A new access token, which is valid for its whole life. */
   newAccessToken(): Promise<string>
 }
@@ -29,11 +33,12 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const profiles = openProfiles(folder)
   const url = given === undefined ? await profiles.current() : toDeploymentUrl(given)
   if (url === null) throw notSignedIn(null)
-  // Typed without null, for the functions below.
-  const deploymentUrl = url
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
   if (profile === null || held === null) throw notSignedIn(url)
+  // Typed without null, for the functions below.
+  const [deploymentUrl, deploymentProfile] = [url, profile]
+  let offlineUntilMs = 0
   const session = openSession({ baseUrl: url, tokens, fetch: sendRequest })
   const clientOf = (baseUrl: string, send: Send) =>
     createClient({ baseUrl, fetch: withSession(send, session), longestWaitSeconds: 5 })
@@ -51,9 +56,10 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     get gateway() {
       return clientOf(profile.gatewayUrl, sendCall)
     },
-    accessToken: async () => {
+    accessToken: async (onOld) => {
       const token = await findHeld()
-      return isFresh(token) ? token.accessToken : renew(token.accessToken)
+      if (isFresh(token)) return token.accessToken
+      return renewUnlessOffline(token.accessToken, onOld)
     },
     newAccessToken: async () => renew((await findHeld()).accessToken),
   }
@@ -62,6 +68,19 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     const token = await tokens.load()
     if (token === null) throw notSignedIn(deploymentUrl)
     return token
+  }
+
+  /** Replaces a token, or returns it as it is while the team's gateway can be used without the control plane. */
+  async function renewUnlessOffline(token: string, onOld?: (reason: string) => void): Promise<string> {
+    if (systemClock.now().getTime() < offlineUntilMs) return token
+    try {
+      return await renew(token)
+    } catch (error) {
+      if (!isOffline(error, deploymentProfile)) throw error
+      offlineUntilMs = systemClock.now().getTime() + OFFLINE_MS
+      onOld?.(error.message)
+      return token
+    }
   }
 
   /**
@@ -75,12 +94,34 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   }
 }
 
-/** Updates the URL of the team's gateway in the profile, because an operator may have changed it since the login. */
+/** After the control plane could not be reached, this process does not try to renew a token for this long. */
+const OFFLINE_MS = 30_000
+
+/**
+ * Whether an error means that the control plane cannot be reached, while the team has a gateway of its own. Such a
+ * gateway may accept an expired token then (`SVC_OFFLINE_GRACE_HOURS`).
+ */
+function isOffline(error: unknown, { url, gatewayUrl }: Profile): error is UnreachableError {
+  return error instanceof UnreachableError && gatewayUrl !== url
+}
+
+/**
+ * Updates what the profile has of the team, because it may have changed since the login. Returns the profile as it is
+ * while the control plane cannot be reached and the team has a gateway of its own.
+ */
 export async function refreshProfile({ control, profile, profiles }: Deployment): Promise<Profile> {
-  const { endpoint } = await unwrap(control.GET('/v1/teams/{team}', { params: { path: { team: profile.team } } }))
-  const gatewayUrl = endpoint.replace(/\/+$/, '')
-  if (gatewayUrl === profile.gatewayUrl) return profile
-  const next = { ...profile, gatewayUrl }
-  await profiles.save(next)
-  return next
+  try {
+    const team = await unwrap(control.GET('/v1/teams/{team}', { params: { path: { team: profile.team } } }))
+    const next = { ...profile, ...toTeamFacts(team) }
+    if (next.gatewayUrl !== profile.gatewayUrl || next.defaultModel !== profile.defaultModel) await profiles.save(next)
+    return next
+  } catch (error) {
+    if (isOffline(error, profile)) return profile
+    throw error
+  }
+}
+
+/** What a profile has of its team. */
+export function toTeamFacts({ endpoint, defaultModel }: Team): Pick<Profile, 'gatewayUrl' | 'defaultModel'> {
+  return { gatewayUrl: endpoint.replace(/\/+$/, ''), defaultModel }
 }

@@ -1,10 +1,10 @@
 import type { Send } from '../../sdk/index.ts'
-import { CommandError } from '../failures.ts'
+import { UnreachableError } from '../failures.ts'
 
 /** How long a deployment may take to answer anything but a model call. */
 const ANSWER_TIMEOUT_MS = 20_000
 
-/** `fetch` for requests to the control plane, with a timeout. Throws a `CommandError` when there is no answer. */
+/** `fetch` for requests to the control plane, with a timeout. Throws an `UnreachableError` when there is no answer. */
 export const sendRequest: Send = (request) =>
   sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
 
@@ -12,9 +12,9 @@ export const sendRequest: Send = (request) =>
 export const sendCall: Send = async (request) => {
   const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error
-    throw new CommandError(explainConnection(new URL(request.url), error))
+    throw new UnreachableError(explainConnection(new URL(request.url), error))
   })
-  if (isFromAnotherServer(response)) throw new CommandError(explainAnswer(new URL(request.url), response.status))
+  if (isFromAnotherServer(response)) throw new UnreachableError(explainAnswer(new URL(request.url), response.status))
   return response
 }
 

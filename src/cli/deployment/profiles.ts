@@ -17,6 +17,8 @@ export type Profile = {
   readonly team: string
   /** The base URL for model calls. */
   readonly gatewayUrl: string
+  /** The model of calls that name none; null: there is none. */
+  readonly defaultModel: string | null
 }
 
 /** Tokens, with the time at which this machine got them by its own clock. */

@@ -1,5 +1,5 @@
 import { listEntries, pickModel } from '../models/rules.ts'
-import type { ModelTeam } from '../models/rules.ts'
+import type { ModelEntry, ModelTeam } from '../models/rules.ts'
 
 /** The addresses of a deployment, without a slash at the end. */
 export type Addresses = { readonly baseUrl: string; readonly gatewayUrl: string }
@@ -35,8 +35,38 @@ function toConfig(gatewayUrl: string, team: ModelTeam) {
         npm: '@ai-sdk/openai-compatible',
         name: PROVIDER,
         options: { baseURL: `${gatewayUrl}/v1`, apiKey: `{env:${KEY_VARIABLE}}` },
-        models: Object.fromEntries(entries.map(({ name, model: { displayName } }) => [name, { name: displayName }])),
+        models: Object.fromEntries(entries.map((entry) => [entry.name, toModel(entry)])),
       },
     },
   }
+}
+
+/**
+ * A model of opencode's configuration. What opencode is not told, a model cannot do: it then sends no images, offers no
+ * reasoning efforts, and never compacts a conversation.
+ */
+function toModel({ model: { displayName, contextWindow, caps } }: ModelEntry) {
+  const { images = true, pdf = false, efforts = [], reasoningReplay } = caps
+  return {
+    name: displayName,
+    attachment: images || pdf,
+    reasoning: efforts.some((effort) => effort !== 'none'),
+    modalities: { input: ['text', ...(images ? ['image'] : []), ...(pdf ? ['pdf'] : [])], output: ['text'] },
+    // opencode sends earlier reasoning back only with this.
+    ...(reasoningReplay === 'required' && { interleaved: { field: 'reasoning_content' } }),
+    ...(contextWindow !== null && {
+      limit: { context: contextWindow, output: toOutput(contextWindow, caps.maxOutput) },
+    }),
+  }
+}
+
+/** The token limit that opencode sends with its calls where it knows no other. */
+const DEFAULT_OUTPUT_TOKENS = 32_000
+
+/**
+ * The token limit of calls. opencode compacts a conversation that fills the window less this limit, so that more than a
+ * quarter of a small window would leave too little for the conversation.
+ */
+function toOutput(contextWindow: number, maxOutput: number = DEFAULT_OUTPUT_TOKENS): number {
+  return Math.min(maxOutput, Math.floor(contextWindow / 4))
 }

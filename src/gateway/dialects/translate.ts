@@ -8,7 +8,7 @@ import type { AnswerReader, AnswerWriter, BackendDialect, ClientDialect, Hub, Tr
 import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
-import type { AnswerEvent } from './neutral.ts'
+import type { AnswerEvent, NeutralRequest } from './neutral.ts'
 import { orRefused, refuse } from './refusal.ts'
 import type { Refusal } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
@@ -72,7 +72,7 @@ export function translateCall(
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, hub)
     if (hub.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
-    const sent = BACKENDS[backend].writeRequest(call.request, hub)
+    const sent = BACKENDS[backend].writeRequest(limitOutput(call.request, context.caps?.maxOutput), hub)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [
@@ -94,6 +94,15 @@ export function translateCall(
       },
     }
   })
+}
+
+/**
+ * Lowers a token limit that is higher than the model's. Agents send the limits of their vendor's models, and vendors
+ * refuse a request whose limit is too high. Without a limit of the directory, the client's stays.
+ */
+function limitOutput(request: NeutralRequest, maxOutput: number = Infinity): NeutralRequest {
+  const { maxOutput: asked } = request
+  return asked === null || asked <= maxOutput ? request : { ...request, maxOutput }
 }
 
 const SEALS_TOO_LARGE =

@@ -165,7 +165,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   }
 
   keep(kept: KeptAnswer): void {
-    this.#status = kept.answer.status
+    // A stream that begins with an error has the status 200.
+    if (kept.head.status < 400) this.#status = kept.answer.status
     this.#finish({ kind: 'whole', reason: null, refusal: null, kept })
   }
 

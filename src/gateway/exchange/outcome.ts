@@ -13,7 +13,7 @@ export type Outcome = {
   readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
   /** The caller has received the head of an answer, so no other answer can be sent. */
   readonly answered: boolean
-  /** The backend's status; null when it did not answer. */
+  /** The backend's own status; of a stream that begins with an error, its error's; null when it did not answer. */
   readonly status: number | null
   /** The time from sending the request to the first byte of the answer's body; null without one. */
   readonly firstByteMs: number | null
@@ -42,12 +42,12 @@ export function resultOf({ kind, status }: Outcome): string {
 const NO_ANSWERS: ReadonlySet<Outcome['kind']> = new Set(['unreachable', 'timeout', 'failed'])
 
 /**
- * The status by which an answer is judged: a refusal of the service's credential is 401, whatever the backend's status.
- * Null without an answer.
+ * The status by which an answer is judged: a refusal of the service's credential is 401, whatever the backend's status,
+ * and a translated error has the status that the caller would get. Null without an answer.
  */
-export function judgedStatusOf({ kind, status, refusal }: Outcome): number | null {
+export function judgedStatusOf({ kind, status, refusal, kept }: Outcome): number | null {
   if (NO_ANSWERS.has(kind)) return null
-  return refusal?.code === 'upstream_refused_credential' ? UNAUTHORIZED : status
+  return refusal?.code === 'upstream_refused_credential' ? UNAUTHORIZED : (kept?.answer.status ?? status)
 }
 
 const UNAUTHORIZED = 401

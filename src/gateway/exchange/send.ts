@@ -20,8 +20,15 @@ export type NoAnswer = 'unreachable' | 'timeout' | 'failed'
 export type BackendReply =
   | { readonly kind: 'answered'; readonly status: number; readonly body: Buffer }
   | { readonly kind: NoAnswer; readonly reason: string }
+  /** The signal has ended the request. */
+  | { readonly kind: 'left'; readonly reason: null }
 
-type Limits = { readonly timeoutMs: number; readonly maxBytes: number }
+type Limits = {
+  readonly timeoutMs: number
+  readonly maxBytes: number
+  /** Ends the request; absent: only the other limits do. */
+  readonly signal?: AbortSignal
+}
 
 /**
  * The reason for aborting a request that is no longer needed. One object for all requests, because each new Error
@@ -33,7 +40,7 @@ export const NOT_NEEDED = new Error('The answer to this request is not needed an
 export function sendAndWait(
   pool: Pool,
   request: BackendRequest,
-  { timeoutMs, maxBytes }: Limits,
+  { timeoutMs, maxBytes, signal }: Limits,
 ): Promise<BackendReply> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -46,10 +53,14 @@ export function sendAndWait(
       if (isOver) return
       isOver = true
       clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
       resolve(reply)
       if (reply.kind !== 'answered') controller?.abort(NOT_NEEDED)
     }
     const timer = setTimeout(() => settle({ kind: 'timeout', reason: `no answer in ${timeoutMs} ms` }), timeoutMs)
+    const leave = () => settle({ kind: 'left', reason: null })
+    if (signal?.aborted) return leave()
+    signal?.addEventListener('abort', leave)
 
     pool.dispatch(request, {
       onRequestStart(started) {

@@ -23,13 +23,17 @@ const LIMITS = { timeoutMs: 5_000, maxBytes: 64 * 1024 }
 /** `unable`: the backend counts no request. `failed`: it did not count this one. */
 type Counted = { readonly attempt: Attempt; readonly tokens: number | 'unable' | 'failed' }
 
-/** Asks a backend to count the tokens of a request. Null: it cannot be asked. */
+/**
+ * Asks a backend to count the tokens of a request. Null: it cannot be asked. `signal` is aborted when the caller has
+ * left.
+ */
 export async function attemptCount(
   needs: TraceNeeds & Pick<RecordNeeds, 'clock'>,
   { operation, model, calledAs, caller: { team } }: Admission,
   backend: Backend,
   candidate: Candidate,
   req: CallRequest,
+  signal: AbortSignal,
 ): Promise<Counted | null> {
   const { clock } = needs
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
@@ -40,7 +44,7 @@ export async function attemptCount(
   if (!request || request instanceof ApiError) return null
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()
-  const reply = await sendAndWait(backend.pool, request, LIMITS)
+  const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
   const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, clock.now().getTime() - sentAt.getTime()))
   if (span) endAttemptSpan(span, attempt)
   return { attempt, tokens: readCount(reply, dialect) }

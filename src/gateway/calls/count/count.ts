@@ -35,13 +35,15 @@ export function makeSendCount(needs: Needs): SendCount {
 
   return async (admission, candidates, req, res) => {
     const attempts: Attempt[] = []
+    const signal = signalOfClose(res)
     for (const candidate of candidates) {
       const backend = needs.backends.find(candidate.backend)
       if (!backend || !candidate.isReachable || candidate.isTripped || unable.has(backend)) continue
-      const counted = await attemptCount(needs, admission, backend, candidate, req)
+      const counted = await attemptCount(needs, admission, backend, candidate, req, signal)
       if (!counted) continue
       const { attempt, tokens } = counted
       attempts.push(attempt)
+      if (attempt.outcome.kind === 'left') return recordCount(needs, admission, attempts, attempt, req)
       if (tokens === 'unable') unable.add(backend)
       if (typeof tokens !== 'number') continue
       recordCount(needs, admission, attempts, attempt, req)
@@ -49,6 +51,14 @@ export function makeSendCount(needs: Needs): SendCount {
     }
     sendEstimate(req, res)
   }
+}
+
+/** A signal that is aborted when the connection of the answer closes. */
+function signalOfClose(res: ServerResponse): AbortSignal {
+  const closing = new AbortController()
+  if (res.closed) closing.abort()
+  else res.once('close', () => closing.abort())
+  return closing.signal
 }
 
 function sendEstimate(req: CallRequest, res: ServerResponse): void {
