@@ -34,7 +34,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const contract = contractOf(needs.contract, 'control-plane')
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
-  const members = makeMemberStore(database.prisma)
+  const members = makeMemberStore(database)
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({
     limits: settings.limits,
@@ -77,6 +77,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
   const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
+    statements: database,
     findEmail,
     passkeyChanges: passkeys.changes,
     keys: apiKeys.keys,
@@ -121,7 +122,14 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
   return {
     ...tokens.handlers,
     ...deviceLogin.handlers,
-    ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, onUnknownCredential, clock, log }),
+    ...makeMagicLinkHandlers({
+      statements: database,
+      approvalMode: login.approvalMode,
+      secure,
+      onUnknownCredential,
+      clock,
+      log,
+    }),
     ...passkeys.handlers,
     ...signInLinks.handlers,
     ...devices.handlers,

@@ -22,7 +22,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
   const db = database.prisma
   const { findInvitation } = members
   const tokens = makeTokenFlow({
-    db,
+    database,
     keys,
     issuer: baseUrl,
     lifetimes,
@@ -35,7 +35,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
   })
   const { openSession, issueTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
-    db,
+    statements: database,
     findInvitation,
     mailer,
     openSession,

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SqlDriverAdapter, SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
-import type { Sql } from './sql.ts'
+import type { Statements } from './statements.ts'
 
 /** An open database with a current schema. */
-export type Database = {
+export type Database = Statements & {
   readonly prisma: PrismaClient
-  /** Runs a statement whose values have many kilobytes. Prisma would write them as JSON and read them again. */
-  execute(statement: Sql): Promise<void>
   /** Whether the database answers within 1.5 s. Never rejects. */
   ping(): Promise<boolean>
   /** Calls `onNotice` for each notification on a channel (PostgreSQL, NOTIFY) until the database or this is closed. */
@@ -56,16 +53,6 @@ export function makePing(query: () => Promise<unknown>): () => Promise<boolean> 
       .catch(() => false)
       .finally(() => (running = null))
     return Promise.race([running, sleep(PING_TIMEOUT_MS, false, { ref: false })])
-  }
-}
-
-/** Makes `Database.execute`, which sends statements to the adapter of the database, as Prisma does. */
-export function makeExecute(factory: SqlDriverAdapterFactory): Database['execute'] {
-  let adapter: SqlDriverAdapter | null = null
-  return async ({ text, values }) => {
-    const argTypes = values.map(() => ({ scalarType: 'unknown', arity: 'scalar' }) as const)
-    adapter ??= await factory.connect()
-    await adapter.executeRaw({ sql: text, args: values, argTypes })
   }
 }
 

@@ -1,4 +1,5 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
+import { sql } from '../database/sql.ts'
 import type { Role } from '../kernel/caller.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
@@ -26,11 +27,11 @@ export type FindInvitation = (email: string, team: TeamName | null) => Promise<I
 export type FindMembership = (team: TeamName, accountId: string) => Promise<Membership | null>
 
 /** Who is a member of which team. */
-export function makeMemberStore(db: PrismaClient) {
+export function makeMemberStore({ prisma: db, query }: Pick<Database, 'prisma' | 'query'>) {
   return {
     /** The invitation in force of an address: of that team, or else the oldest. */
     async findInvitation(email: string, team: TeamName | null): Promise<Invitation | null> {
-      const [row] = await db.$queryRaw<(Omit<Invitation, 'team'> & { organization: string; teamName: string })[]>`
+      const [row] = await query<Omit<Invitation, 'team'> & { organization: string; teamName: string }>(sql`
         SELECT invitation.id, account.id AS "accountId", account.email, organization.name AS organization,
           team.name AS "teamName"
         FROM accounts account
@@ -40,7 +41,7 @@ export function makeMemberStore(db: PrismaClient) {
         WHERE account.email = ${email} AND invitation.revoked_at IS NULL
           AND (${team === null}::boolean OR organization.name = ${team?.organization ?? null})
           AND (${team === null}::boolean OR team.name = ${team?.name ?? null})
-        ORDER BY invitation.created_at, invitation.id LIMIT 1`
+        ORDER BY invitation.created_at, invitation.id LIMIT 1`)
       if (!row) return null
       const { organization, teamName, ...invitation } = row
       return { ...invitation, team: formatTeamName({ organization, name: teamName }) }

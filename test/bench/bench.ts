@@ -6,6 +6,7 @@
  *     npm run bench -- --against DIR             the tree in DIR and this one, in alternating runs: costs and ratios
  *     npm run bench -- --series json-1k,sse      only these series
  *     npm run bench -- --processes 2             a gateway of two processes beside one of one process
+ *     npm run bench -- --logins                  logins with a Postgres server, by one process and by two
  *     npm run bench -- --rounds 15               more rounds; the default is 7
  *     npm run bench -- --help
  *
@@ -20,106 +21,25 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import {
-  agentCalls,
-  idleStreams,
-  jsonCalls,
-  logins,
-  openAfterLeaving,
-  slowestCalls,
-  streamChunks,
-  translatedRatio,
-} from './measures.ts'
+import { compareLogins } from './logins.ts'
+import type { LoginCosts } from './logins.ts'
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
 import type { Processes, Server } from './processes.ts'
 import { canCompareProcesses, compareProcesses } from './scaling.ts'
 import type { Scaling } from './scaling.ts'
+import { SERIES, UPSTREAM_PORT } from './series.ts'
+import type { Series } from './series.ts'
 
-const UPSTREAM_PORT = 18_701
-
-type Series = {
-  readonly name: string
-  readonly title: string
-  /** How often each server is measured without counting, before the first round. */
-  readonly warmUps: number
-  readonly measure: (server: Server) => Promise<number>
-  /** What warms a server up, before the first round only; default: `measure`, and once before each measurement. */
-  readonly warmUp?: (server: Server) => Promise<number>
-  /** Short measurements that alternate between the servers more often; default 1. */
-  readonly measuresPerRound?: number
-  /** The decimals that are printed; default 0. */
-  readonly digits?: number
-  /** Measured once for each server, not in rounds. */
-  readonly once?: true
-  /** Measured at whole services, because gateways and references cannot do it. */
-  readonly needsDatabase?: true
-}
-
-const SERIES: readonly Series[] = [
-  jsonSeries('json-1k', '1 KB', 1_000, { calls: 3_000, warmUps: 10 }),
-  jsonSeries('json-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
-  jsonSeries('json-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
-  agentSeries('agent-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
-  agentSeries('agent-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
-  {
-    name: 'translated',
-    title: 'Translated call, 200 KB body: times the CPU of one that passes (1.00: no translation)',
-    warmUps: 3,
-    digits: 2,
-    measure: (server) => translatedRatio(server, 200),
-  },
-  {
-    name: 'sse',
-    title: 'SSE chunk, 100 streams at 50 per second: CPU µs per chunk',
-    warmUps: 4,
-    measure: (server) => streamChunks(server, 100, 3_000),
-  },
-  {
-    name: 'p99',
-    title: '99th percentile of a call at 200 calls per second: µs',
-    warmUps: 5,
-    warmUp: (server) => jsonCalls(server, 1_000, 3_000),
-    measure: (server) => slowestCalls(server, 200, 1),
-    measuresPerRound: 5,
-  },
-  {
-    name: 'login',
-    title: 'Login of a device: CPU µs, with the embedded database',
-    warmUps: 3,
-    measure: (server) => logins(server, 500),
-    needsDatabase: true,
-  },
-  {
-    name: 'idle',
-    title: 'Open stream without traffic (of 4,000): KB',
-    warmUps: 0,
-    measure: (server) => idleStreams(server, 4_000),
-    once: true,
-  },
-  leavingSeries('leave-mid-stream', 'mid-stream', 'stream'),
-  leavingSeries('leave-early', 'before the first byte', 'never'),
-  // The last ones, because a server that was started again has no compiled code.
-  {
-    name: 'start',
-    title: 'Start to the first answer, with a database that exists: ms',
-    warmUps: 1,
-    measure: async (server) => (await server.restart()).ms,
-  },
-  {
-    name: 'resident',
-    title: 'Memory two seconds after the start: MB',
-    warmUps: 0,
-    measure: async (server) => (await server.restart()).residentMb,
-    once: true,
-  },
-]
+/** The columns of a comparison of two servers. */
+const RATIO = ['ratio', 'smallest and largest ratio'] as const
 
 const HELP = `Usage: npm run bench [-- OPTIONS]
 
   --against DIR    compare this tree with the tree in DIR, in alternating runs
   --series NAMES   only these series, separated by commas: ${SERIES.map(({ name }) => name).join(', ')}
   --processes N    compare a gateway of one process with one of N (SVC_PROCESSES), in alternating runs
+  --logins         logins with a Postgres server, by one process and by two; with --against, by one process of each tree
   --rounds N       the number of rounds; default 7
   --help           this text`
 
@@ -127,6 +47,7 @@ const { values: options } = parseArgs({
   options: {
     against: { type: 'string' },
     processes: { type: 'string' },
+    logins: { type: 'boolean', default: false },
     series: { type: 'string' },
     rounds: { type: 'string', default: '7' },
     help: { type: 'boolean', default: false },
@@ -149,6 +70,7 @@ async function run(series: readonly Series[]): Promise<void> {
     processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
     console.log(`Medians of ${rounds} rounds, Node ${process.version}\n`)
     if (processCount !== null) await printScaling(processes, processCount)
+    else if (options.logins) await printLogins(processes, options.against)
     else if (options.against === undefined) await compareReferences(series, processes)
     else await compareTrees(series, processes, options.against)
   } finally {
@@ -165,10 +87,28 @@ async function printScaling(processes: Processes, count: number): Promise<void> 
     ['Part of the connections at the process with the most', 'largestPart', 2],
     ['Calls per second with a core for each process', 'perSecond', 0],
   ]
-  printHead(['one process', `${count} processes`, 'ratio', 'smallest and largest ratio'])
+  printHead(['one process', `${count} processes`, ...RATIO])
   for (const [title, name, digits] of rows) {
     const [one = [], several = []] = measured.map((ofServer) => ofServer.map((round) => round[name]))
     printRow(title, [median(one).toFixed(digits), median(several).toFixed(digits), ...ratios(one, several)])
+  }
+}
+
+/** One column for one process and one for two, or one for each tree. */
+async function printLogins(processes: Processes, against: string | undefined): Promise<void> {
+  const other = against === undefined ? { tree: ROOT, count: 2 } : { tree: path.resolve(against), count: 1 }
+  const one = { tree: ROOT, count: 1 }
+  const services = against === undefined ? [one, other] : [other, one]
+  const measured = await compareLogins({ processes, services, rounds })
+  const rows: readonly (readonly [string, keyof LoginCosts])[] = [
+    ['Logins per second, while the cores also carry Postgres and the devices', 'perSecond'],
+    ['Login: CPU µs of the service', 'serviceMicros'],
+    ['Login: CPU µs of the Postgres server', 'postgresMicros'],
+  ]
+  printHead([...(against === undefined ? ['one process', 'two processes'] : ['before', 'after']), ...RATIO])
+  for (const [title, name] of rows) {
+    const [first = [], second = []] = measured.map((ofServer) => ofServer.map((round) => round[name]))
+    printRow(title, [median(first).toFixed(0), median(second).toFixed(0), ...ratios(first, second)])
   }
 }
 
@@ -212,7 +152,7 @@ async function compareTrees(series: readonly Series[], processes: Processes, aga
       await processes.startGateway(18_705, UPSTREAM_PORT, after),
     ],
   ] as const
-  printHead(['before', 'after', 'ratio', 'smallest and largest ratio'])
+  printHead(['before', 'after', ...RATIO])
   for (const one of series) {
     for (const pair of one.needsDatabase ? pairs.slice(0, 1) : pairs) {
       const [old = [], young = []] = await measureInRounds(one, pair)
@@ -250,31 +190,6 @@ async function measureInRounds(series: Series, servers: readonly Server[]): Prom
     }
   }
   return costs
-}
-
-function jsonSeries(name: string, size: string, bytes: number, { calls, warmUps }: { calls: number; warmUps: number }) {
-  const title = `JSON call, ${size} body: CPU µs per call`
-  return { name, title, warmUps, measure: (server: Server) => jsonCalls(server, bytes, calls) }
-}
-
-function agentSeries(
-  name: string,
-  size: string,
-  bytes: number,
-  { calls, warmUps }: { calls: number; warmUps: number },
-) {
-  const title = `Call of an agent, ${size} body: CPU µs per call`
-  return { name, title, warmUps, measure: (server: Server) => agentCalls(server, bytes, calls) }
-}
-
-function leavingSeries(name: string, when: string, phase: 'stream' | 'never'): Series {
-  return {
-    name,
-    title: `Upstream calls open 1 s after 200 callers left ${when}`,
-    warmUps: 0,
-    measure: (server) => openAfterLeaving(server, phase, 200, UPSTREAM_PORT),
-    once: true,
-  }
 }
 
 function chosenSeries(names: string | undefined): readonly Series[] {

@@ -77,29 +77,43 @@ async function microsOf(
   callers: number,
   run: (pool: Pool, number: number) => Promise<void>,
 ): Promise<number> {
-  const pool = new Pool(server.origin, { connections: callers })
   const before = cpuMicros(server.pid)
+  await runAll(server, count, callers, run)
+  return (cpuMicros(server.pid) - before) / count
+}
+
+/** Runs something so many times, by so many callers at a time. */
+export async function runAll(
+  server: Server,
+  count: number,
+  callers: number,
+  run: (pool: Pool, number: number) => Promise<void>,
+): Promise<void> {
+  const pool = new Pool(server.origin, { connections: callers })
   let left = count
   const caller = async () => {
     while (left > 0) await run(pool, (left -= 1))
   }
   await Promise.all(Array.from({ length: callers }, caller))
-  const used = cpuMicros(server.pid) - before
   await pool.close()
-  return used / count
 }
 
-/** CPU time per login of a new device in microseconds: its start, the approval by the link, and the poll. */
+/** CPU time per login of a new device in microseconds. */
 export function logins(server: Server, count: number): Promise<number> {
+  return microsOf(server, count, CALLERS, makeLogin(server))
+}
+
+/** Makes a function that signs a new device in: the start, the approval by the link, and the poll. */
+export function makeLogin(server: Server): (pool: Pool, number: number) => Promise<void> {
   const batch = randomUUID()
-  return microsOf(server, count, CALLERS, async (pool, number) => {
+  return async (pool, number) => {
     const post = (path: string, body: object) => postOrFail(pool, server, path, body)
     const email = memberOf(number)
     const started = await post('/v1/auth/device/start', { email, deviceId: `${batch}-${number}` })
     // Emails are files, and then the link of the answer approves too.
     await post('/v1/auth/magic/consume', { token: new URL(started.verificationUri ?? '').searchParams.get('token') })
     await post('/v1/auth/device/poll', { deviceCode: started.deviceCode })
-  })
+  }
 }
 
 /** The answer of an operation that must succeed. All its fields that are used are texts. */

@@ -40,9 +40,9 @@ export type Processes = {
   start(script: string, args?: readonly string[]): ChildProcess
   /**
    * Starts the service of a tree (default: this one) as it runs in production: with an embedded database on disk,
-   * metrics and limits. The limits are high enough to never be reached.
+   * metrics and limits. The limits are high enough to never be reached. `more`: further settings.
    */
-  startService(port: number, upstreamPort: number, tree?: string): Promise<Server>
+  startService(port: number, upstreamPort: number, tree?: string, more?: Record<string, string>): Promise<Server>
   /** Starts a gateway without a database, for the callers of the given service. */
   startGateway(port: number, upstreamPort: number, service: Server, given?: GatewayOptions): Promise<Server>
   /** Starts a script that only proxies to the upstream. */
@@ -86,8 +86,8 @@ export function openProcesses(): Processes {
   }
   const processes: Processes = {
     start: (script, args = []) => run(process.execPath, [path.join(ROOT, script), ...args]),
-    async startService(port, upstreamPort, tree) {
-      const env = settings(port, upstreamPort, newFolder())
+    async startService(port, upstreamPort, tree, more) {
+      const env = { ...settings(port, upstreamPort, newFolder()), ...more }
       return signedIn('svc', port, () => run(process.execPath, [entryOf(tree), 'serve'], { env, tree }))
     },
     async startGateway(port, upstreamPort, service, { tree, count = 1 } = {}) {

@@ -70,6 +70,8 @@ const WRITES = {
   start: 'started-device',
   approval: 'device_login.approved',
   refresh: fingerprintOf('refreshing-client', '127.0.0.1'),
+  session: 'device_session.opened',
+  completion: 'surplus',
   transaction: 'COMMIT',
 } as const
 
@@ -102,7 +104,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
 
   it('of a first poll is answered 503, and the next poll has the same session and one email', async () => {
     const { email, deviceCode } = await approved()
-    expect(await cutDuring('transaction', when, () => poll(deviceCode))).toBe('503 service_unavailable')
+    expect(await cutDuring('session', when, () => poll(deviceCode))).toBe('503 service_unavailable')
 
     const [made] = await sessionsOf(email)
     expect(made !== undefined).toBe(isDone)
@@ -114,6 +116,19 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
     expect((await service.clientOf(tokens.accessToken).GET('/v1/models')).response.status).toBe(200)
     expect(await outcomeOf(await refresh(email, tokens.refreshToken))).toBe('200')
     expect(await countNewDeviceMails([service], email)).toBe(1)
+  })
+
+  it('of the completion of a first poll is answered 503, and the next poll has the same session', async () => {
+    const { email, deviceCode } = await approved()
+    expect(await cutDuring('completion', when, () => poll(deviceCode))).toBe('503 service_unavailable')
+
+    const [made] = await sessionsOf(email)
+    expect(made).toMatchObject({ revokedAt: null, noticeTakenAt: isDone ? expect.any(Date) : null })
+    const tokens = await tokensOf(await poll(deviceCode))
+    expect(await sessionsOf(email)).toMatchObject([{ id: made?.id, revokedAt: null, generation: 0 }])
+    expect(await outcomeOf(await refresh(email, tokens.refreshToken))).toBe('200')
+    // Better no email than two.
+    expect(await countNewDeviceMails([service], email)).toBe(isDone ? 0 : 1)
   })
 
   it('of a refresh is answered 503, and the same token then gets one successor', async () => {

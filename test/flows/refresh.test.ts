@@ -111,7 +111,7 @@ it('refuses a token that is newer than a restored database, and keeps the sessio
 it('a refresh that the database receives more than five seconds after it read the session changes nothing', async () => {
   const { email, first, refresh } = await signedInDevice()
   const { prisma } = service.database
-  const sessions = makeDeviceSessionStore(prisma)
+  const sessions = makeDeviceSessionStore(service.database)
   const { id } = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
   const found = await sessions.find(id)
   if (!found) throw new Error('The session is missing.')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { absoluteEnd, idleEnd, judgeRefresh, MAX_DEVICES, pickReplaced } from '../../src/control/tokens/rules.ts'
+import { absoluteEnd, idleEnd, judgeRefresh } from '../../src/control/tokens/rules.ts'
 import type { DeviceSessionState, RefreshVerdict } from '../../src/control/tokens/rules.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -60,24 +60,5 @@ describe('the lifetimes of a session', () => {
   })
   it('end after the absolute days in any case', () => {
     expect(absoluteEnd(at(0), lifetimes)).toEqual(at(90 * DAY))
-  })
-})
-
-describe('pickReplaced', () => {
-  const session = (deviceId: string, seen: number) => ({ id: `session-${seen}`, deviceId, lastSeenAt: at(seen) })
-  const others = (count: number) => Array.from({ length: count }, (_, index) => session(`device-${index}`, index))
-
-  it('picks nothing for the first device', () => {
-    expect(pickReplaced([], 'laptop-1')).toEqual({ replaced: [], surplus: [] })
-  })
-  it('replaces every session of the same device', () => {
-    const live = [session('laptop-1', 1), session('phone', 2), session('laptop-1', 3)]
-    expect(pickReplaced(live, 'laptop-1')).toEqual({ replaced: ['session-1', 'session-3'], surplus: [] })
-  })
-  it('keeps as many other devices as fit beside the new one', () => {
-    expect(pickReplaced(others(MAX_DEVICES - 1), 'laptop-1').surplus).toEqual([])
-  })
-  it('ends the devices beyond that which were seen longest ago', () => {
-    expect(pickReplaced(others(MAX_DEVICES + 1), 'laptop-1').surplus).toEqual(['session-1', 'session-0'])
   })
 })

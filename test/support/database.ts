@@ -66,7 +66,8 @@ function lend({ pglite, database }: Opened): Database {
   let ended = false
   return {
     prisma: lendClient(database.prisma, () => ended),
-    execute: (sql) => (ended ? Promise.reject(new Error('PGlite is closed')) : database.execute(sql)),
+    query: (sql) => (ended ? refuse() : database.query(sql)),
+    execute: (sql) => (ended ? refuse() : database.execute(sql)),
     ping: () => (ended ? Promise.resolve(false) : database.ping()),
     listen(channel, onNotice) {
       const listening = database.listen(channel, onNotice)
@@ -94,11 +95,12 @@ function lendClient(shared: PrismaClient, hasEnded: () => boolean): PrismaClient
   })
 }
 
+const refuse = () => Promise.reject(new Error('PGlite is closed'))
+
 let closed: PrismaClient | undefined
 
 /** The client of a closed database, which refuses every query. */
 function closedClient(): PrismaClient {
-  const refuse = () => Promise.reject(new Error('PGlite is closed'))
   const refusing: Pick<PGlite, 'query' | 'exec' | 'transaction'> = { query: refuse, exec: refuse, transaction: refuse }
   // The adapter uses only these members.
   return (closed ??= new PrismaClient({ adapter: new PrismaPGlite(refusing as PGlite), errorFormat: 'minimal' }))

@@ -110,7 +110,7 @@ function refusal(responseCode: number): Error {
 }
 
 /** The subject of an email, unfolded (RFC 5322, section 2.2.3) and decoded (RFC 2047). */
-function subjectOf(raw: string): string {
+export function subjectOf(raw: string): string {
   const [, folded = ''] = /^Subject: (.*(?:\r\n[ \t].*)*)/m.exec(raw) ?? []
   return folded
     .replaceAll(/\r\n(?=[ \t])/g, '')
@@ -125,7 +125,7 @@ function toWordBytes(encoding: string, text: string): Buffer {
 }
 
 /** The text part of an email, decoded from quoted-printable. */
-function textOf(raw: string): string {
+export function textOf(raw: string): string {
   // Only the boundary: a folded line of the text may also begin with two hyphens, because tokens contain them.
   const boundary = /boundary="?([^"\r\n;]+)/i.exec(raw)?.[1]
   const parts = boundary === undefined ? [raw] : raw.split(`--${boundary}`)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { readFile, rename, rm } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,6 +15,8 @@ import { waitUntil } from './wait.ts'
 
 /** A real Postgres server that only this test file uses. */
 export type TestPostgres = AsyncDisposable & {
+  /** The process id of the server, whose children serve the connections. */
+  readonly pid: () => number
   /** Makes a new empty database; returns its URL. */
   newDatabase(): Promise<Secret>
   /** Stops all its processes with SIGSTOP: connections stay open and answer nothing until `thaw`. */
@@ -58,6 +60,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     await server.stop()
   }
   return {
+    pid: () => postmasterOf(folder),
     async newDatabase() {
       const name = `test_${++databases}`
       await ask(`CREATE DATABASE ${name}`)
@@ -144,9 +147,13 @@ async function askServer(url: string, sql: string): Promise<Record<string, unkno
 
 /** The process ids of the server and its children, except the backend that runs this query. */
 async function processes(folder: string, ask: Ask): Promise<number[]> {
-  const [first] = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')
   const children = await ask('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()')
-  return [Number(first), ...children.map(({ pid }) => Number(pid))]
+  return [postmasterOf(folder), ...children.map(({ pid }) => Number(pid))]
+}
+
+/** The first line of the file is the process id (PostgreSQL, postmaster.pid). */
+function postmasterOf(folder: string): number {
+  return Number.parseInt(readFileSync(join(folder, 'postmaster.pid'), 'utf8'), 10)
 }
 
 function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {

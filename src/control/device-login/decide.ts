@@ -1,7 +1,7 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
@@ -32,7 +32,7 @@ type Change = {
  * the account that approves it first.
  */
 export async function decideOnce(
-  db: PrismaClient,
+  db: Statements,
   login: FoundLogin,
   now: Date,
   decision: Decision,
@@ -44,8 +44,8 @@ export async function decideOnce(
   const ofInvitation = login.unnamed ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
   // The lock waits for a withdrawal of the invitation, and then nothing is decided, so that no approval or session
   // outlives it. It is taken before the login's, as everywhere, so that two statements cannot wait for each other.
-  const count = await withRetry(
-    () => db.$executeRaw`
+  const count = await withRetry(() =>
+    db.execute(sql`
       WITH invited AS (
         SELECT id, account_id, team_id FROM invitations
         WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE
@@ -54,13 +54,13 @@ export async function decideOnce(
         WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
         RETURNING login.id, invited.account_id, invited.team_id
       )${beginSession(browser, { of: sql`decided`, now, ip })}
-      ${insertEvents({ kind, at: now, ip, details, subjects })}`,
+      ${insertEvents({ kind, at: now, ip, details, subjects })}`),
   )
   return count === 1
 }
 
 /** Denies a pending login; false when it is not pending any more. */
-export function denyOnce(db: PrismaClient, login: FoundLogin, now: Date, decision: Decision): Promise<boolean> {
+export function denyOnce(db: Statements, login: FoundLogin, now: Date, decision: Decision): Promise<boolean> {
   return decideOnce(db, login, now, decision, {
     kind: 'device_login.denied',
     where: sql`login.status = 'pending' AND login.expires_at > ${now}::timestamptz`,

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -12,7 +12,7 @@ import type { LoginSettings, StartLimits } from './start.ts'
 import { makeDeviceLoginStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly statements: Statements
   readonly findInvitation: FindInvitation
   /** Null when email is not configured. */
   readonly mailer: Mailer | null
@@ -35,10 +35,10 @@ type Needs = {
  * steps.
  */
 export function makeDeviceLoginFlow(needs: Needs) {
-  const { db, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
+  const { statements, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
   const { onUnknownCredential, secure, clock, log } = needs
   const { pollIntervalSeconds } = settings
-  const logins = makeDeviceLoginStore(db)
+  const logins = makeDeviceLoginStore(statements)
   const startLogin = makeStartLogin({ logins, findInvitation, mailer, settings, limits, baseUrl, clock, log })
   const pollLogin = makePollLogin({ logins, openSession, pollIntervalSeconds, onUnknownCredential, clock })
   return {

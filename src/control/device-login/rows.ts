@@ -1,5 +1,6 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
 import type { DeviceLogin } from './rules.ts'
@@ -50,11 +51,11 @@ export type LoginRow = OwnColumns & (PeopleColumns | { readonly [Column in keyof
  * which a login is read whose device named no account.
  */
 export async function findLoginRow(
-  db: PrismaClient,
+  db: Statements,
   where: Sql,
   callersInvitation: string | null = null,
 ): Promise<LoginRow | null> {
-  const [row] = await db.$queryRaw<LoginRow[]>`
+  const [row] = await db.query<LoginRow>(sql`
     SELECT login.id, login.device_id AS "deviceId", login.device_name AS "deviceName", login.client_id AS "clientId",
       login.user_code AS "userCode", login.mail_token_hash AS "mailTokenHash", login.status,
       login.created_at AS "createdAt", login.expires_at AS "expiresAt", login.mail_used_at AS "mailUsedAt",
@@ -69,7 +70,7 @@ export async function findLoginRow(
     LEFT JOIN teams team ON team.id = invitation.team_id
     LEFT JOIN organizations organization ON organization.id = team.organization_id
     LEFT JOIN device_sessions session ON session.login_id = login.id
-    WHERE ${where}`
+    WHERE ${where}`)
   return row ?? null
 }
 

@@ -1,6 +1,6 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import { addMs } from '../../kernel/clock.ts'
 import { newRowId } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
@@ -33,7 +33,7 @@ export type DeviceLoginStore = ReturnType<typeof makeDeviceLoginStore>
  * Logins, as their devices start and poll them. Magic links and the device page have stores of their own for deciding
  * them.
  */
-export function makeDeviceLoginStore(db: PrismaClient) {
+export function makeDeviceLoginStore(db: Statements) {
   return {
     /**
      * Saves a login and cancels the account's oldest beyond the limit. Null when another live login has the same user
@@ -49,10 +49,9 @@ export function makeDeviceLoginStore(db: PrismaClient) {
 
     /** Ends a login whose email was not accepted. */
     async cancel(id: string): Promise<void> {
-      await db.deviceLogin.updateMany({
-        where: { id, status: 'pending' },
-        data: { status: 'cancelled', userCode: null },
-      })
+      await db.execute(sql`
+        UPDATE device_logins SET status = 'cancelled', user_code = NULL
+        WHERE id = ${id}::uuid AND status = 'pending'`)
     },
 
     async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
@@ -66,24 +65,24 @@ export function makeDeviceLoginStore(db: PrismaClient) {
      */
     async savePoll(id: string, now: Date, intervalMs: number): Promise<boolean> {
       // A time in the future was saved before the clock was set back.
-      const count = await db.$executeRaw`
+      const count = await db.execute(sql`
         UPDATE device_logins SET last_polled_at = ${now}::timestamptz
         WHERE id = ${id}::uuid AND (
           last_polled_at IS NULL
           OR last_polled_at <= ${addMs(now, -intervalMs)}::timestamptz
           OR last_polled_at >= ${addMs(now, intervalMs)}::timestamptz
-        )`
+        )`)
       return count === 1
     },
   }
 }
 
 /** Inserts a login with its audit row; false when another live login has the same user code. */
-async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accountId: string | null): Promise<boolean> {
+async function insert(db: Statements, id: string, login: NewDeviceLogin, accountId: string | null): Promise<boolean> {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
   const subjects = sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM started`
   const event = { kind: 'device_login.started', at: createdAt, ip: startIp, details: { deviceId }, subjects }
-  const count = await db.$executeRaw`
+  const count = await db.execute(sql`
     WITH started AS (
       INSERT INTO device_logins (
         id, invitation_id, device_id, device_name, client_id, device_code_hash, user_code, mail_token_hash,
@@ -94,22 +93,25 @@ async function insert(db: PrismaClient, id: string, login: NewDeviceLogin, accou
         ${login.expiresAt}::timestamptz, ${startIp}, ${login.startUserAgent}
       ) ON CONFLICT (user_code) DO NOTHING RETURNING id
     )
-    ${insertEvents(event)}`
+    ${insertEvents(event)}`)
   return count === 1
 }
 
-async function cancelSurplus(db: PrismaClient, newId: string, accountId: string, now: Date): Promise<void> {
+async function cancelSurplus(db: Statements, newId: string, accountId: string, now: Date): Promise<void> {
   // By the account's invitations, so that no plan reads the logins of all accounts.
   const isPending = sql`
-    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = (SELECT id FROM account)))
+    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid))
     AND status = 'pending'`
-  // The lock comes before those of logins, as when the account signs out everywhere. Never the new login: the clock of
-  // another process may be ahead.
-  await db.$executeRaw`
-    WITH account AS (SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE)
-    UPDATE device_logins SET status = 'cancelled', user_code = NULL
-    WHERE ${isPending} AND id = ANY (ARRAY(
+  // Never the new login: the clock of another process may be ahead. The lock comes before those of logins, as when the
+  // account signs out everywhere. It is taken only where there is something to cancel, because it has to be written to
+  // the disk.
+  await db.execute(sql`
+    WITH surplus AS MATERIALIZED (
       SELECT id FROM device_logins WHERE ${isPending} AND id <> ${newId}::uuid AND expires_at > ${now}::timestamptz
       ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
-    ))`
+    ), account AS MATERIALIZED (
+      SELECT id FROM accounts WHERE id = ${accountId}::uuid AND EXISTS (SELECT FROM surplus) FOR NO KEY UPDATE
+    )
+    UPDATE device_logins SET status = 'cancelled', user_code = NULL
+    WHERE ${isPending} AND id = ANY (ARRAY(SELECT id FROM surplus)) AND EXISTS (SELECT FROM account)`)
 }

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
@@ -19,6 +20,7 @@ import { makeUserCodeStore } from './store.ts'
 
 type Needs = {
   readonly db: PrismaClient
+  readonly statements: Statements
   readonly findEmail: (accountId: string) => Promise<string>
   readonly passkeyChanges: PasskeyChanges
   readonly keys: ApiKeyStore
@@ -37,10 +39,10 @@ type Needs = {
 
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
-  const { db, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
+  const { db, statements, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
   const { limits, rpId, secure, onSessionEnd, clock, log } = needs
   const devices = makeDeviceStore(db)
-  const codes = makeUserCodes({ logins: makeUserCodeStore(db), limits, clock, log })
+  const codes = makeUserCodes({ logins: makeUserCodeStore(statements), limits, clock, log })
   const passkeys = makePasskeyStore(db)
   const { hasEmail } = signInLinks
   const renderDevicePage = makeDevicePageRenderer({

@@ -1,5 +1,5 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
 import { findLoginRow, toNamedLogin } from '../device-login/rows.ts'
@@ -8,7 +8,7 @@ import type { FoundLogin } from '../device-login/rows.ts'
 export type UserCodeStore = ReturnType<typeof makeUserCodeStore>
 
 /** Logins, as their user codes find and decide them. */
-export function makeUserCodeStore(db: PrismaClient) {
+export function makeUserCodeStore(db: Statements) {
   return {
     /**
      * The login of this account, or one that names no account, by its user code; null also when the code is another

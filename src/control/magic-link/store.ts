@@ -1,5 +1,5 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
@@ -14,7 +14,7 @@ export type LinkedLogin = FoundLogin & { readonly link: LinkKind; readonly usedA
 export type MagicLinkStore = ReturnType<typeof makeMagicLinkStore>
 
 /** Logins, as their links find and decide them. */
-export function makeMagicLinkStore(db: PrismaClient) {
+export function makeMagicLinkStore(db: Statements) {
   return {
     async findByLink(hash: SecretHash): Promise<LinkedLogin | null> {
       // A login that names no account has links, but they are never sent. Each hash has an index; with OR, the plan for

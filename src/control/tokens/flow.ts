@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindPublicKey, SigningKey } from '../../access/access-token.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
@@ -14,7 +14,7 @@ import { makeSignOut } from './sign-out.ts'
 import { makeDeviceSessionStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly keys: {
     signingKey(): SigningKey
     refreshKey(): RefreshKey
@@ -39,7 +39,7 @@ type Needs = {
  * with it.
  */
 export function makeTokenFlow({
-  db,
+  database,
   keys,
   issuer,
   lifetimes,
@@ -50,7 +50,7 @@ export function makeTokenFlow({
   clock,
   log,
 }: Needs) {
-  const sessions = makeDeviceSessionStore(db)
+  const sessions = makeDeviceSessionStore(database)
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
   const refreshSession = makeRefreshSession({
@@ -65,7 +65,7 @@ export function makeTokenFlow({
   const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
   const signOut = makeSignOut({
     sessions,
-    browserSessions: makeBrowserSessionStore(db),
+    browserSessions: makeBrowserSessionStore(database.prisma),
     findPresentedToken,
     findPublicKey: keys.findPublicKey,
     issuer,

@@ -17,10 +17,11 @@ export type SignIn = SignedInDevice & {
 }
 
 /**
- * Signs a device in and returns its session. A session of the same account and device id is replaced. A login has one
- * session, however often it is opened. The account is told by email, once per session and in the background; when the
- * process that made the session stopped before the notice was taken, the next poll sends it. Throws `not_invited` when
- * the invitation was withdrawn, and `expired` when the login was cancelled.
+ * Signs a device in and returns its session. Before that, a session of the same account and device id ends, and where
+ * there are more than `MAX_DEVICES` the one that was seen longest ago. A login has one session, however often it is
+ * opened. The account is told by email, once per session and in the background. When the process that made the session
+ * stopped before the rest was done, the next poll does it. Throws `not_invited` when the invitation was withdrawn, and
+ * `expired` when the login was cancelled.
  */
 export type OpenSession = (signIn: SignIn, ip: string, now: Date) => Promise<DeviceSession>
 
@@ -45,14 +46,14 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
       idleExpiresAt: idleEnd(now, lifetimes, absoluteExpiresAt),
       absoluteExpiresAt,
     }
-    const opened = await sessions.open(row, approvedVia, browser ?? null)
-    if (typeof opened === 'string') throw new ApiError(opened)
-    opened.replaced.forEach(onSessionEnd)
-    const { session, isNew, tookNotice } = opened
-    // The notice is taken after the session is committed: a process that stops in between leaves it to the next poll.
-    // It is taken before the answer: when a device gets its tokens, a process is about to email the owner.
-    if (tookNotice || (isNew && (await sessions.takeNotice(session.id, now))))
-      notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
+    const session = await sessions.open(row, approvedVia, browser ?? null)
+    if (typeof session === 'string') throw new ApiError(session)
+    if (session.isComplete) return session
+    // After the session is committed: a process that stops in between leaves this to the next poll. Before the answer:
+    // when a device gets its tokens, the sessions that it replaces have ended, and the owner is about to get an email.
+    const { tookNotice, replaced } = await sessions.complete(session.id, now, ip)
+    replaced.forEach(onSessionEnd)
+    if (tookNotice) notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session
   }
 }

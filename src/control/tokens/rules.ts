@@ -86,27 +86,3 @@ export function idleEnd(now: Date, { refreshIdleDays }: RefreshLifetimes, absolu
 export function absoluteEnd(now: Date, { refreshAbsoluteDays }: RefreshLifetimes): Date {
   return addSeconds(now, refreshAbsoluteDays * DAY_SECONDS)
 }
-
-/** How many devices of one account stay signed in. The one that was seen longest ago makes room. */
-export const MAX_DEVICES = 50
-
-/** A session that is alive, besides a new one of the same account. */
-type OtherSession = { readonly id: string; readonly deviceId: string; readonly lastSeenAt: Date }
-
-/**
- * Picks the sessions that a new session of this device ends: `replaced` are those of the same device, `surplus` those
- * of other devices beyond `MAX_DEVICES`. Returns their ids.
- */
-export function pickReplaced(
-  others: readonly OtherSession[],
-  deviceId: string,
-): { readonly replaced: readonly string[]; readonly surplus: readonly string[] } {
-  const idsOf = (sessions: readonly OtherSession[]) => sessions.map(({ id }) => id)
-  const lastSeenFirst = others
-    .filter((session) => session.deviceId !== deviceId)
-    .toSorted((a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime() || (a.id < b.id ? 1 : -1))
-  return {
-    replaced: idsOf(others.filter((session) => session.deviceId === deviceId)),
-    surplus: idsOf(lastSeenFirst.slice(MAX_DEVICES - 1)),
-  }
-}

@@ -1,6 +1,6 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import type { Statements } from '../../database/statements.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
@@ -20,22 +20,17 @@ export type NewDeviceSession = SignedInDevice & {
   readonly absoluteExpiresAt: Date
 }
 
-/** A session as it is saved, with the account's other sessions. */
-export type SavedRow = SessionRow & {
-  readonly others: readonly { readonly id: string; readonly deviceId: string; readonly lastSeenAt: string }[]
-}
-
 /**
  * Saves the session of a login or passkey with its audit row and its browser session, and returns it; or returns the
- * session that the login has already. Null when the login is not approved any more. The user code of the login becomes
- * free for other logins.
+ * session that the login has already. Null when the invitation was withdrawn or the login is not approved any more, and
+ * when a concurrent call has just saved the session. The user code of the login becomes free for other logins.
  */
 export async function saveSession(
-  tx: Prisma.TransactionClient,
+  db: Statements,
   session: NewDeviceSession,
   approvedVia: ApprovedVia,
   browser: SignedInBrowser | null,
-): Promise<SavedRow | null> {
+): Promise<SessionRow | null> {
   const { id, loginId, deviceId, createdAt, lastIp: ip } = session
   const event = {
     kind: 'device_session.opened',
@@ -45,15 +40,24 @@ export async function saveSession(
     subjects: sql`SELECT id, account_id, team_id FROM opened`,
   }
   const ofDevice = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
-  const [row] = await tx.$queryRaw<SavedRow[]>`
-    WITH redeemed AS (
-      UPDATE device_logins SET user_code = NULL WHERE id = ${loginId}::uuid AND status = 'approved' RETURNING id
+  // The locks wait for a withdrawal and for signing out everywhere. Then the invitation is not found or the login is
+  // not approved any more, so that no session outlives them. They come before the login's, as everywhere. FOR UPDATE
+  // would also wait for an approval, because its new browser session references the invitation; the approval may wait
+  // for this login's row, which would be a deadlock.
+  const [row] = await db.query<SessionRow>(sql`
+    WITH invited AS (
+      SELECT invitation.id, account_id, team_id
+      FROM invitations invitation JOIN accounts account ON account.id = account_id
+      WHERE invitation.id = ${session.invitationId}::uuid AND revoked_at IS NULL FOR NO KEY UPDATE
+    ), redeemed AS (
+      UPDATE device_logins login SET user_code = NULL FROM invited
+      WHERE login.id = ${loginId}::uuid AND login.status = 'approved' RETURNING login.id
     ), made AS (
       ${insertSession(session)}
-      WHERE ${loginId}::uuid IS NULL OR EXISTS (SELECT FROM redeemed)
+      FROM invited WHERE ${loginId}::uuid IS NULL OR EXISTS (SELECT FROM redeemed)
       ON CONFLICT (login_id) DO NOTHING RETURNING *
     ), opened AS (
-      SELECT made.id, account_id, team_id FROM made JOIN invitations invitation ON invitation.id = made.invitation_id
+      SELECT made.id, account_id, team_id FROM made CROSS JOIN invited
     ), event AS (
       ${insertEvents(event)}
     )${beginSession(ofDevice, { of: sql`opened`, now: createdAt, ip })}, found AS (
@@ -61,11 +65,11 @@ export async function saveSession(
       UNION ALL
       SELECT existing.* FROM device_sessions existing JOIN redeemed ON redeemed.id = existing.login_id
     )
-    SELECT ${SESSION_COLUMNS}, ${OTHERS} AS others FROM ${withPeople(sql`found`)}`
+    SELECT ${SESSION_COLUMNS} FROM ${withPeople(sql`found`)}`)
   return row ?? null
 }
 
-/** The beginning of a statement that inserts a session; a condition may follow. */
+/** The beginning of a statement that inserts a session; a source and a condition follow. */
 function insertSession(session: NewDeviceSession): Sql {
   return sql`
     INSERT INTO device_sessions (
@@ -77,15 +81,3 @@ function insertSession(session: NewDeviceSession): Sql {
       ${session.createdAt}::timestamptz, ${session.lastSeenAt}::timestamptz, ${session.lastIp},
       ${session.idleExpiresAt}::timestamptz, ${session.absoluteExpiresAt}::timestamptz`
 }
-
-/**
- * The account's other live sessions, of the same device or not idle for too long. `OFFSET 0` keeps the plan from
- * reading the live sessions of all accounts.
- */
-const OTHERS = sql`(
-  SELECT coalesce(json_agg(json_build_object(
-    'id', other.id, 'deviceId', other.device_id, 'lastSeenAt', other.last_seen_at)), '[]')
-  FROM invitations membership,
-    LATERAL (SELECT * FROM device_sessions WHERE invitation_id = membership.id OFFSET 0) other
-  WHERE membership.account_id = account.id AND other.id <> session.id AND other.revoked_at IS NULL
-    AND (other.device_id = session.device_id OR other.idle_expires_at > session.created_at))`

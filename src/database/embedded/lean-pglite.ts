@@ -20,13 +20,17 @@ class LeanPGlite extends PGlite {
 /**
  * Lets V8 compile the parser so that it is never optimized. The parser is one function of 105 KB, which takes 600 MB
  * for a moment and about a second of CPU time to optimize, and statements are parsed once. V8 compiles a function of
- * WebAssembly when it is called first, and decides then whether it may be optimized later.
+ * WebAssembly when it is called first, and decides then whether it may be optimized later. So a message that needs no
+ * parser comes first: what begins and ends a transaction and sends answers runs with every statement.
  */
 function compileParser(pglite: PGlite): void {
+  const { describe, sync, query } = protocol.serialize
+  // No such statement, which is an error within a transaction.
+  pglite.execProtocolRawSync(Buffer.concat([describe({ type: 'S', name: 'none' }), sync()]))
   setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`)
   try {
     // A syntax error, so that functions behind the parser are not called.
-    pglite.execProtocolRawSync(protocol.serialize.query('SYNTAX ERROR'))
+    pglite.execProtocolRawSync(query('SYNTAX ERROR'))
   } finally {
     setFlagsFromString(`--wasm-tier-up-filter=${ALL_FUNCTIONS}`)
   }

@@ -1,7 +1,8 @@
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { PrismaClient } from '../../../generated/prisma/client.ts'
-import { makeExecute, makePing, once } from '../client.ts'
+import { makePing, once } from '../client.ts'
 import type { Database, Listening, OnNotice } from '../client.ts'
+import { makeStatements } from '../statements.ts'
 
 /** An open PGlite with a current schema. */
 export type OpenPGlite = Pick<Database, 'copyFiles' | 'crashed'> & {
@@ -24,7 +25,7 @@ export function toDatabase({ adapter, ping, listen, copyFiles, crashed, close }:
   const listenings: Listening[] = []
   return {
     prisma,
-    execute: makeExecute(adapter),
+    ...makeStatements(adapter),
     ping: makePing(ping),
     listen(channel, onNotice) {
       const listening = startListening(listen, channel, onNotice)

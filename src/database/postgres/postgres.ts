@@ -5,12 +5,13 @@ import pg from 'pg'
 import { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
-import { DatabaseOpenError, makeExecute, makePing, once } from '../client.ts'
+import { DatabaseOpenError, makePing, once } from '../client.ts'
 import type { Database, Listening } from '../client.ts'
 import { isDatabaseUnavailable } from '../errors.ts'
 import { migrate, readMigrations } from '../migrations.ts'
 import type { MigrationConnection } from '../migrations.ts'
 import { PLANNED_FOR_VALUES } from '../planned-for-values.ts'
+import { makeStatements } from '../statements.ts'
 import { CONNECT_TIMEOUT_MS, openConnections } from './connections.ts'
 import type { Connections } from './connections.ts'
 import { listenOnPostgres } from './listening.ts'
@@ -29,7 +30,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
   const listenings: Listening[] = []
   return {
     prisma,
-    execute: makeExecute(adapter),
+    ...makeStatements(adapter),
     copyFiles: null,
     // The server is a process of its own, and connections to it are opened again.
     crashed: new Promise(() => undefined),

@@ -8,6 +8,7 @@ import { invitationEvent, withdrawInvitations } from '../invitations.ts'
 import type { Inviter } from '../invitations.ts'
 import type { Directory } from '../rules.ts'
 import { batchesOf } from './compare.ts'
+import { withoutReferenceChecks } from './unchecked-references.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -108,11 +109,13 @@ export async function saveMemberChanges(
   teamIds: ReadonlyMap<string, string>,
   now: Date,
 ): Promise<void> {
-  for (const batch of batchesOf(invited)) {
-    await invite(tx, batch, teamIds, now)
-    // Other work of this process runs between two batches.
-    await setImmediate()
-  }
+  await withoutReferenceChecks(tx, invited.length, async () => {
+    for (const batch of batchesOf(invited)) {
+      await invite(tx, batch, teamIds, now)
+      // Other work of this process runs between two batches.
+      await setImmediate()
+    }
+  })
   for (const role of ['member', 'admin'] as const) {
     const rows = changed.filter((change) => change.role === role).map(({ row }) => row)
     for (const batch of batchesOf(rows)) await changeInvitations(tx, batch, role, now)
