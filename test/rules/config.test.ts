@@ -413,7 +413,10 @@ describe('the standard variables of traces', () => {
     ['OTEL_TRACES_SAMPLER', 'some'],
     ['OTEL_TRACES_SAMPLER_ARG', '2'],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', 'long'],
+    ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', '0'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '2147483648'],
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
+    ['OTEL_BSP_SCHEDULE_DELAY', '1e12'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
   ])('are refused with a mistake in %s, together with other settings', (name, value) => {
     const mistakes = mistakesOf({ ...endpoint, [name]: value, SVC_PORT: 'x' })

@@ -5,6 +5,7 @@ import type { Json } from '../json/read-json.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { describeToolChange, readToolChange } from './tool-changes.ts'
 
 /** Reads content, which in this dialect is a text or a list of blocks, as a list of blocks. */
 export function readBlocks(content: unknown, path: string): readonly Json[] {
@@ -37,9 +38,15 @@ type Found = PartContent & { readonly path?: string }
 type ReadBlock = (block: Json, path: string, hub: Hub) => readonly Found[]
 
 const READERS: Readonly<Record<Turn['role'], ReadBlock>> = {
-  system: (block, path) => (block.type === 'text' ? readShown(block, path) : refuseBlock(block, path)),
+  system: readSystemBlock,
   assistant: readAssistantBlock,
   user: readUserBlock,
+}
+
+function readSystemBlock(block: Json, path: string): readonly Found[] {
+  const change = readToolChange(block, path)
+  if (change) return [{ type: 'text', text: describeToolChange(change) }]
+  return block.type === 'text' ? readShown(block, path) : refuseBlock(block, path)
 }
 
 function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly Found[] {
@@ -58,6 +65,9 @@ function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly
       return [{ type: 'reasoning', text: '', seal: seals?.read(readText(block.data), '') ?? null }]
     case 'text':
       return readShown(block, path)
+    // Says that another model of the vendor has continued the answer. It has no content.
+    case 'fallback':
+      return []
     // A search that a backend ran is useless without its results, which only its vendor can read.
     case 'server_tool_use':
     case 'web_search_tool_result':

@@ -6,6 +6,7 @@ import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Tur
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
+import { listTools } from './tool-changes.ts'
 import { makeMessagesWriter } from './write-answer.ts'
 
 /**
@@ -17,8 +18,8 @@ import { makeMessagesWriter } from './write-answer.ts'
  */
 export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
   for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
-  const listed = readList(body.tools)
-  const tools = listed.map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`, listed.length === 1))
+  const listed = listTools(body)
+  const tools = listed.map(({ tool, path }) => readTool(tool, path, listed.length === 1))
   const stop = readTexts(body.stop_sequences)
   const request: NeutralRequest = {
     stream: body.stream === true,
@@ -132,9 +133,12 @@ function readSystemText(block: Json, path: string): string {
 
 function readTurns(messages: unknown, hub: Hub): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
-  return readList(messages).map((message, at) => {
+  const listed = readList(messages).map(readObject)
+  const lastUserAt = listed.findLastIndex(({ role }) => role === 'user')
+  return listed.flatMap(({ role, content, clear_at: clearAt }, at) => {
     const path = `messages.${String(at)}`
-    const { role, content } = readObject(message)
+    // The vendor shows such a system message only until the user's next one.
+    if (role === 'system' && clearAt === 'next_user_message' && at < lastUserAt) return []
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       refuse(`${path}.role`, 'role must be user, assistant or system.')
     }
