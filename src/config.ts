@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * `ConfigError` with all mistakes. The mistakes never repeat a value, because it may be a secret.
  */
 export function readConfig(env: Environment = process.env, defaults: Environment = {}): Config {
-  const { values, mistakes: unread } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
+  const { values, mistakes: ofFiles } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
   const given = Object.fromEntries(
     Object.entries(values).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
   )
@@ -33,11 +33,12 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const read = SETTINGS.safeParse(given)
   const { tracing, mistakes: ofTracing } = readTracing(env)
   const surroundings = { readSecret: makeSecretReader(env), tracing }
-  const elsewhere = [...unread, ...ofTracing]
-  if (!read.success) throw new ConfigError([...elsewhere, ...mistakesIn(given, read.error, isProduction, surroundings)])
+  const otherMistakes = [...ofFiles, ...ofTracing]
+  if (!read.success)
+    throw new ConfigError([...otherMistakes, ...mistakesIn(given, read.error, isProduction, surroundings)])
 
   const config = toConfig(read.data, surroundings)
-  const mistakes = [...elsewhere, ...findContradictions(config, read.data, isProduction)]
+  const mistakes = [...otherMistakes, ...findContradictions(config, read.data, isProduction)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
 }

@@ -125,7 +125,8 @@ function openLater<Transport extends { close(): void }>(make: (nodemailer: typeo
   let opening: Promise<Transport> | null = null
   return {
     open: () => (opening ??= import('nodemailer').then(make)),
-    close: () => void opening?.then((transport) => transport.close()),
+    // A transport that could not be opened has nothing to close.
+    close: () => void opening?.then((transport) => transport.close()).catch(() => undefined),
   }
 }
 

@@ -7,6 +7,8 @@ export type SvcClient = Client<paths, 'application/json'>;
 export type SvcClientOptions = Omit<ClientOptions, 'baseUrl' | 'fetch'> & {
     /** The base URL of the deployment. */
     readonly baseUrl: string;
+    /** Where the tokens are refreshed, when `baseUrl` is a gateway with an address of its own. Default: `baseUrl`. */
+    readonly controlPlaneUrl?: string | undefined;
     /**
      * The store with the tokens of this device, which `deviceLogin` fills. The client refreshes the tokens when they have
      * expired.
@@ -28,7 +30,7 @@ export type SvcClientOptions = Omit<ClientOptions, 'baseUrl' | 'fetch'> & {
  * Creates a typed client of a deployment. A call returns `{ data }` or `{ error }` with the bodies of the contract;
  * `unwrap` throws the error.
  */
-export declare function createClient({ baseUrl, tokens, accessToken, retries, longestWaitSeconds, fetch: send, ...options }: SvcClientOptions): SvcClient;
+export declare function createClient({ baseUrl, controlPlaneUrl, tokens, accessToken, retries, longestWaitSeconds, fetch: send, ...options }: SvcClientOptions): SvcClient;
 type Result<Data> = {
     readonly data?: Data;
     readonly error?: unknown;

@@ -6,11 +6,11 @@ import { openSession } from "./session.js";
  * Creates a typed client of a deployment. A call returns `{ data }` or `{ error }` with the bodies of the contract;
  * `unwrap` throws the error.
  */
-export function createClient({ baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
+export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
     const retrying = withRetries(send, { retries, longestWaitSeconds });
     const authenticated = () => {
         if (tokens)
-            return withSession(retrying, openSession({ baseUrl, tokens, fetch: retrying }));
+            return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }));
         return accessToken === undefined ? retrying : withToken(retrying, accessToken);
     };
     return createFetchClient({ ...options, baseUrl, fetch: authenticated() });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { toStoredTokens } from "./session.js";
 /** A lock file that its holder has not touched for this long belongs to a process that died. */
 const STALE_MS = 10_000;
 const HEARTBEAT_MS = 2_000;
@@ -43,10 +44,7 @@ async function load(file) {
 }
 function parsed(text) {
     try {
-        // The file can contain anything, so the fields that are used are checked.
-        const tokens = JSON.parse(text);
-        const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string');
-        return isWhole ? tokens : null;
+        return toStoredTokens(JSON.parse(text));
     }
     catch {
         return null;

@@ -2,6 +2,8 @@ import type { Send } from './send.ts';
 import type { RefreshedTokens } from './openapi.js';
 /** The tokens of a signed-in device in a store. */
 export type StoredTokens = RefreshedTokens;
+/** The tokens that a JSON value contains; null when it is something else. */
+export declare function toStoredTokens(value: unknown): StoredTokens | null;
 /** Stores the tokens of one device. */
 export type TokenStore = {
     /** Returns the tokens. Null: the device is not signed in. */

@@ -1,4 +1,11 @@
-import { errorOf } from "./errors.js";
+import { errorOf, requestIdOf, SvcError } from "./errors.js";
+/** The tokens that a JSON value contains; null when it is something else. */
+export function toStoredTokens(value) {
+    // Cast: the fields that are used are checked.
+    const tokens = value;
+    const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string');
+    return isWhole ? tokens : null;
+}
 /** Stores the tokens in memory, until the program ends. */
 export function memoryTokenStore(tokens = null) {
     let held = tokens;
@@ -38,21 +45,40 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
 }
 /** Exchanges the refresh token. Null when the service says that the session is over. */
 async function refresh(url, { account, refreshToken }, send) {
-    const ask = () => send(new Request(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ account, refreshToken }),
-        signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
-    }));
-    // When the answer is lost, the same client may repeat the request within a short time (see the operation
-    // `refreshTokens`).
-    const response = await ask().catch(ask);
-    const body = await response.json().catch(() => null);
-    // The contract says that this status has this body.
+    const ask = async () => {
+        const response = await send(new Request(url, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ account, refreshToken }),
+            signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
+        }));
+        return { response, body: parseJson(await response.text()) };
+    };
+    // When the answer or a part of it is lost, the same client may repeat the request within a short time (see the
+    // operation `refreshTokens`).
+    const { response, body } = await ask().catch(ask);
     if (response.ok)
-        return body;
+        return toStoredTokens(body) ?? refuseAnswer(response, body);
     const error = errorOf(response, body);
     if (error.code === 'unauthorized' || error.code === 'expired')
         return null;
     throw error;
+}
+/** A proxy or the sign-in page of a network can answer with a status of success. The stored tokens are still good. */
+function refuseAnswer(response, body) {
+    throw new SvcError('The answer to the token refresh has no tokens. Check the URL of the service and your proxy.', {
+        code: 'unexpected_answer',
+        status: response.status,
+        requestId: requestIdOf(response),
+        retryAfterSeconds: null,
+        body,
+    });
+}
+function parseJson(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        return null;
+    }
 }

@@ -1,3 +1,5 @@
+/** Timers fire at once for a longer time. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 export const wait = (seconds, signal) => new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const stop = () => {
@@ -5,9 +7,10 @@ export const wait = (seconds, signal) => new Promise((resolve, reject) => {
         // The reason may be any value of the caller; it is passed on as it is.
         reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const end = () => {
         signal?.removeEventListener('abort', stop);
         resolve();
-    }, seconds * 1000);
+    };
+    const timer = setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS));
     signal?.addEventListener('abort', stop, { once: true });
 });

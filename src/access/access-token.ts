@@ -91,7 +91,11 @@ export async function verifyAccessToken(
 }
 
 /** Verifies a token and ignores its expiry: signing out with an expired token still ends that token's session. */
-export function verifyEndedToken(token: Secret, issuer: string, findKey: FindPublicKey): Promise<VerifiedToken | null> {
+export function verifyIgnoringExpiry(
+  token: Secret,
+  issuer: string,
+  findKey: FindPublicKey,
+): Promise<VerifiedToken | null> {
   return verifyAccessToken(token, issuer, findKey, new Date(0))
 }
 

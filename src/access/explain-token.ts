@@ -1,6 +1,6 @@
 import type { ExplainToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { verifyEndedToken } from './access-token.ts'
+import { verifyIgnoringExpiry } from './access-token.ts'
 import type { FindPublicKey } from './access-token.ts'
 
 type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
@@ -11,7 +11,7 @@ type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; r
  */
 export function makeExplainToken({ issuer, findPublicKey, clock }: Needs): ExplainToken {
   return async (token) => {
-    const genuine = await verifyEndedToken(token, issuer, findPublicKey)
+    const genuine = await verifyIgnoringExpiry(token, issuer, findPublicKey)
     if (!genuine) return 'unknown'
     return genuine.expiresAtMs <= clock.now().getTime() ? 'expired' : 'revoked'
   }

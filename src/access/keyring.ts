@@ -19,7 +19,8 @@ export type Keyring = {
   refreshKey(): RefreshKey
   findRefreshKey(keyNumber: number): RefreshKey | undefined
   /**
-   * Finds the key that verifies tokens of this `kid`. For an unknown `kid` it queries the database, at most every 5 s.
+   * Finds the key that verifies tokens of this `kid`. For an unknown `kid` it queries the database, at most every 5 s,
+   * and rejects when the database does not answer.
    */
   findPublicKey(kid: string): Promise<CryptoKey | undefined>
   /** The published keys: those that sign, that will sign, and that signed tokens which have not expired. */
@@ -59,11 +60,18 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
   await makeMissingKeys(store, clock.now())
   let keys = await loadKeys(store, clock.now())
   let loadedAt = performance.now()
+  let reloading: Promise<void> | null = null
 
+  /** Callers that find the same key missing wait for one query. After a failed one, the next caller queries again. */
   async function reload(): Promise<void> {
     if (performance.now() - loadedAt < MIN_MS_BETWEEN_RELOADS) return
-    loadedAt = performance.now()
+    reloading ??= reloadOnce().finally(() => (reloading = null))
+    await reloading
+  }
+
+  async function reloadOnce(): Promise<void> {
     keys = await loadKeys(store, clock.now())
+    loadedAt = performance.now()
   }
 
   const accepted = () => keys.access.filter(({ retiresAt }) => retiresAt === null || clock.now() < retiresAt)

@@ -77,10 +77,11 @@ export function makeIdentifyKey({ findKey, states, unknownKeys, clock }: Needs):
   return (key, ip) => {
     if (!isApiKey(key)) return null
     const hash = hashSecret(key)
-    const one = known.get(hash)
-    if (!one) return lookUpOnce(hash, ip)
-    const caller = callerOf(hash, one)
-    if (caller instanceof Promise) return caller.then((found) => accept(known.get(hash) ?? one, found))
-    return accept(one, caller)
+    const knownKey = known.get(hash)
+    if (!knownKey) return lookUpOnce(hash, ip)
+    const caller = callerOf(hash, knownKey)
+    // The query may have brought a new time of expiry.
+    if (caller instanceof Promise) return caller.then((found) => accept(known.get(hash) ?? knownKey, found))
+    return accept(knownKey, caller)
   }
 }

@@ -12,8 +12,8 @@ type Needs = {
   /** The control plane's address, without a slash at the end. */
   readonly controlPlaneUrl: string
   /**
-   * Keeps the keys for starts without the control plane. They are public, but a writer of the file can sign in as
-   * anyone.
+   * Keeps the keys for starts without the control plane. The keys are public. But only this user may write the file:
+   * others could add a key of their own, and sign in as anyone.
    */
   readonly file: string
   readonly log: Logger
@@ -26,7 +26,8 @@ export type PublishedKeys = {
    */
   readonly findPublicKey: FindPublicKey
   /**
-   * Whether the control plane does not answer. Does not wait while that is known, but asks again in the background.
+   * Whether the control plane does not answer. After a failed request it says so at once, and asks again in the
+   * background.
    */
   isControlPlaneAway(): boolean | Promise<boolean>
   /** Waits for a running request. */
@@ -43,7 +44,7 @@ const MIN_MS_BETWEEN_LOADS = 5000
 /** The pause after a failed request. */
 const MIN_MS_AFTER_FAILURE = 1000
 const ANSWER_TIMEOUT_MS = 3000
-/** The first use of `fetch` loads modules for 40 ms, which a start does not wait for. A call that needs a key does. */
+/** The first use of `fetch` loads modules for 40 ms. A start does not wait for that; a call that needs a key does. */
 const FIRST_LOAD_AFTER_MS = 100
 const DEFAULT_MAX_AGE_SECONDS = 300
 const MAX_MAX_AGE_SECONDS = DAY_SECONDS
@@ -118,7 +119,10 @@ export async function openPublishedKeys({ controlPlaneUrl, file, log }: Needs): 
 
 async function fetchKeys(url: string): Promise<Loaded> {
   const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
-  if (!answer.ok) throw new Error(`The control plane answered a request for its keys with status ${answer.status}.`)
+  if (!answer.ok) {
+    await answer.body?.cancel()
+    throw new Error(`The control plane answered a request for its keys with status ${answer.status}.`)
+  }
   const set: unknown = await answer.json()
   const keys = isObject(set) ? toPublishedKeys(set['keys']) : []
   if (keys.length === 0) throw new Error('The control plane publishes no key that can verify access tokens.')

@@ -3,7 +3,7 @@ import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
-import { verifyEndedToken } from './access-token.ts'
+import { verifyIgnoringExpiry } from './access-token.ts'
 import type { AccessClaims, FindPublicKey } from './access-token.ts'
 import { makeExplainToken } from './explain-token.ts'
 
@@ -31,7 +31,7 @@ export function makeTokenCallers({ issuer, findPublicKey, graceMs, isControlPlan
 
   async function verify(token: Secret, key: string): Promise<Caller | null> {
     // The expiry is judged here, because a verified token is judged again at each call.
-    const found = await verifyEndedToken(token, issuer, findPublicKey)
+    const found = await verifyIgnoringExpiry(token, issuer, findPublicKey)
     if (!found) return null
     const known = { caller: toCaller(found.claims), expiresAtMs: found.expiresAtMs }
     if (msSinceExpiry(known) < graceMs) putNewest(verified, key, known, MAX_TOKENS)
@@ -41,10 +41,11 @@ export function makeTokenCallers({ issuer, findPublicKey, graceMs, isControlPlan
   function judge(known: Verified): Promise<Caller | null> | Caller | null {
     const lateMs = msSinceExpiry(known)
     if (lateMs < 0) return known.caller
-    return lateMs < graceMs ? graced(known.caller) : null
+    return lateMs < graceMs ? acceptWhileOffline(known.caller) : null
   }
 
-  async function graced(caller: Caller): Promise<Caller | null> {
+  /** Accepts an expired token only while it cannot be renewed. */
+  async function acceptWhileOffline(caller: Caller): Promise<Caller | null> {
     return (await isControlPlaneAway()) ? { ...caller, isOffline: true } : null
   }
 

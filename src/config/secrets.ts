@@ -17,19 +17,26 @@ export function readSettingFiles(env: Environment): { values: Environment; mista
     const file = env[`${name}_FILE`]
     if (!file) continue
     if (env[name]) mistakes.push(`${name}_FILE: must not be set together with ${name}`)
-    const read = readValue(file)
-    if (read === null) mistakes.push(`${name}_FILE: the file ${file} cannot be read`)
-    else if (read === '') mistakes.push(`${name}_FILE: the file ${file} is empty`)
-    else values[name] = read
+    const read = readTextFile(file)
+    if ('problem' in read) {
+      mistakes.push(`${name}_FILE: the file ${file} ${read.problem}`)
+      continue
+    }
+    const value = read.text.replace(/\r?\n$/, '')
+    if (value === '') mistakes.push(`${name}_FILE: the file ${file} is empty`)
+    else values[name] = value
   }
   return { values, mistakes }
 }
 
-function readValue(file: string): string | null {
+/** `problem`: why the file cannot be read, to follow its name. */
+function readTextFile(file: string): { readonly text: string } | { readonly problem: string } {
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-  } catch {
-    return null
+    return { text: readFileSync(file, 'utf8') }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : null
+    if (code === 'EACCES') return { problem: 'cannot be read by the user of this process' }
+    return { problem: code === 'ENOENT' ? 'cannot be read: it does not exist' : 'cannot be read' }
   }
 }
 
@@ -49,12 +56,10 @@ function readVariable(env: Environment, name: string): ReturnType<ReadSecret> {
 }
 
 function readSecretFile(file: string): ReturnType<ReadSecret> {
-  try {
-    const value = readFileSync(file, 'utf8').trim()
-    return value === '' ? { mistake: `names the file ${file}, which is empty` } : toSecret(value)
-  } catch {
-    return { mistake: `names the file ${file}, which cannot be read` }
-  }
+  const read = readTextFile(file)
+  if ('problem' in read) return { mistake: `names the file ${file}, which ${read.problem}` }
+  const value = read.text.trim()
+  return value === '' ? { mistake: `names the file ${file}, which is empty` } : toSecret(value)
 }
 
 /** A secret that cannot be the value of a header would fail each call. */

@@ -1,5 +1,8 @@
 /** The standard variables of OpenTelemetry that switch traces on and shape them. The exporter reads the others. */
 
+/** The longest time of a timer. Node's timers fire at once for a longer one. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 /** Where and how much is traced. */
 export type TracingConfig = {
   readonly sampler: Sampler
@@ -38,7 +41,8 @@ export function readTracing(env: Environment): {
   const sampler = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on'
   const known = SAMPLERS.find((one) => one === sampler)
   const ratio = toNumber(env['OTEL_TRACES_SAMPLER_ARG'], 1)
-  const timeoutMs = toNumber(env['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT'] || env['OTEL_EXPORTER_OTLP_TIMEOUT'], 3000)
+  const timeoutName = TIMEOUTS.find((name) => env[name]) ?? 'OTEL_EXPORTER_OTLP_TIMEOUT'
+  const timeoutMs = toNumber(env[timeoutName], 3000)
   const delayMs = toNumber(env['OTEL_BSP_SCHEDULE_DELAY'], 5000)
   const maxWaiting = toNumber(env['OTEL_BSP_MAX_QUEUE_SIZE'], 2048)
   const mistakes = [
@@ -46,14 +50,16 @@ export function readTracing(env: Environment): {
     ...PROTOCOLS.map((name) => !isProtocol(env[name]) && `${name}: must be http/protobuf`),
     !known && `OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`,
     !(ratio >= 0 && ratio <= 1) && 'OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1',
-    !(timeoutMs >= 1) && 'OTEL_EXPORTER_OTLP_TIMEOUT: must be a number of milliseconds',
-    !(delayMs >= 0) && 'OTEL_BSP_SCHEDULE_DELAY: must be a number of milliseconds',
+    !(timeoutMs >= 1 && timeoutMs <= MAX_TIMER_MS) && `${timeoutName}: must be milliseconds from 1 to ${MAX_TIMER_MS}`,
+    !(delayMs >= 0 && delayMs <= MAX_TIMER_MS) &&
+      `OTEL_BSP_SCHEDULE_DELAY: must be milliseconds from 0 to ${MAX_TIMER_MS}`,
     !(maxWaiting >= 1) && 'OTEL_BSP_MAX_QUEUE_SIZE: must be a number of at least 1',
   ].filter((mistake) => mistake !== false)
   return { tracing: { sampler: known ?? 'always_off', ratio, timeoutMs, delayMs, maxWaiting }, mistakes }
 }
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const
+const TIMEOUTS = ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'] as const
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const
 
 function isOn(env: Environment): boolean {

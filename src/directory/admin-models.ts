@@ -1,7 +1,8 @@
 /**
- * Models that the admins of a team add. Such a model has backends that serve the team's models of the directory file,
- * under the same names there, so at the operator's backends an admin can reach nothing new. At the backends that admins
- * of the same team have added (admin-backends.ts) it may have any name.
+ * Models that the admins of a team add. At the operator's backends, such a model can have only the names that models of
+ * the directory file give the team there, so an admin reaches nothing new. At the backends that admins of the same
+ * team have added (admin-backends.ts) it can have any name.
+ *
  * Only the team sees its names. Where the file has the same name, the file wins. All of this is decided when the
  * directory is loaded, so that a change of the file takes effect on these models too.
  */
@@ -145,7 +146,7 @@ export function serveEntriesOf(model: DatedModel): readonly ServeEntry[] {
   const { id, serve, backendModel, upstreamModel } = model
   if (serve.length > 0) return serve
   const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]
-  // As the gateway plans it: an upstream that does not know the model by name gets it only where the worker does not.
+  // As in the gateway's plans: without a name at the upstream, a model of the worker is not sent there.
   const atUpstreams = upstreamModel === null && backendModel !== null ? [] : UPSTREAM_NAMES
   return [...onWorker, ...atUpstreams.map((name) => toEntry(name, upstreamModel ?? id))]
 }

@@ -13,13 +13,13 @@ export type NamedModel = { readonly id: string; readonly aliases: readonly strin
 export type NameTable = {
   /** Ids and whole aliases. */
   readonly ids: ReadonlyMap<string, string>
-  /** Descending, so of two that fit a name the longer one comes first. */
+  /** In descending order: of two prefixes of a name, the longer one comes first. */
   readonly prefixes: readonly { readonly prefix: string; readonly id: string }[]
   /** Names that count only where none of these fits: those of the models that the admins of a team have added. */
   readonly next?: NameTable
 }
 
-/** The table of the ids and aliases of models. An alias that ends in `*` is a beginning of names. */
+/** The table of the ids and aliases of models. An alias that ends in `*` is a prefix of names. */
 export function makeNameTable(models: readonly NamedModel[]): NameTable {
   const names = models.flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ name, id })))
   const prefixes = names

@@ -20,7 +20,7 @@ const outlineSchema = z
 type Outline = z.infer<typeof outline>
 type Served = z.infer<typeof served>
 
-/** `readSecret`: null where the credentials belong to other processes. */
+/** Finds the contradictions. `readSecret`: null in a process that sends no credentials, so that none is checked. */
 export function judgeBackends(content: unknown, readSecret: ReadSecret | null): Mistake[] {
   const { backends, models } = outlineSchema.parse(content)
   const names = backends.map(({ name }) => name ?? '')
@@ -68,7 +68,7 @@ function judgeServe(serve: readonly (Served | readonly Served[])[], i: number, k
       ? []
       : [{ path: [...path, 'backend'], message: `names a backend "${backend}" that does not exist` }],
   )
-  // With no backend before it, it would serve the model at no time.
+  // No backend comes before it whose failure would let it serve the model.
   const [first] = entries
   return first?.when === 'offline'
     ? [...unknown, { path: [...first.path, 'when'], message: 'must not be offline for the first backend' }]

@@ -41,7 +41,7 @@ export function findRefusal({ members, withdrawn, revision, lastRevision }: Dire
   if (isNewer || withdrawn < MIN_WITHDRAWALS || withdrawn <= members * MAX_SHARE) return null
   return (
     `It would withdraw ${withdrawn} of ${members} members and end their sessions. ` +
-    'If that is intended, raise its "revision" or start with --force.'
+    'If that is intended, raise its "revision", or use --force (svc reload --force, svc serve --force).'
   )
 }
 

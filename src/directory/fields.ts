@@ -30,11 +30,11 @@ export const modelId = z
   .max(128, 'must have at most 128 characters')
   .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
 
-/** A further name of a model, or the beginning of such names. */
+/** A further name of a model, or a prefix of such names followed by `*`. */
 export const alias = z
   .string(must('text'))
   .max(128, 'must have at most 128 characters')
-  .regex(/^[A-Za-z0-9][\w.:/@+-]*\*?$/, 'must be a name, or the beginning of names followed by "*"')
+  .regex(/^[A-Za-z0-9][\w.:/@+-]*\*?$/, 'must be a name, or a prefix of names followed by "*"')
 
 /** The zone in which the periods of spending limits begin. */
 export const timeZone = z

@@ -27,12 +27,13 @@ export function hasChanges({ teams, models, backends, members }: DirectoryPlan):
 /** Counts what a plan changes. */
 export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevision: number | null): DirectoryChanges {
   const { before, invited, changed, withdrawn } = plan.members
-  // An invitation that is active and the file's already gets another role. Every other one becomes the file's.
-  const isRole = ({ row }: MemberRowChanges['changed'][number]) => row.source === 'directory' && row.revokedAt === null
+  // Only the role of an active invitation of the file can change. Any other changed invitation becomes the file's.
+  const changesRole = ({ row }: MemberRowChanges['changed'][number]) =>
+    row.source === 'directory' && row.revokedAt === null
   return {
     members: before,
-    invited: invited.length + changed.filter((change) => !isRole(change)).length,
-    roles: changed.filter(isRole).length,
+    invited: invited.length + changed.filter((change) => !changesRole(change)).length,
+    roles: changed.filter(changesRole).length,
     withdrawn: withdrawn.filter(({ source }) => source === 'directory').length,
     teams: countRows(plan.teams.teams),
     models: countRows(plan.models),

@@ -53,7 +53,7 @@ export type DirectoryModel = {
   readonly id: string
   readonly displayName: string
   readonly owner: string
-  /** Further names, and beginnings of names that end in `*`. */
+  /** Further names. One that ends in `*` is a prefix of names. */
   readonly aliases: readonly string[]
   /** Its name at the local worker; null when the worker does not serve it. */
   readonly backendModel: string | null

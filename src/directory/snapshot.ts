@@ -136,6 +136,8 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure, an
      * rejects when there is none.
      */
     async reload(): Promise<void> {
+      // A load that is already running may have read the rows before the change.
+      await loading?.catch(() => undefined)
       await reload().catch((error: unknown) => {
         if (!kept) throw error
       })

@@ -78,7 +78,8 @@ function post(url: string, body: string, ...options: readonly string[]): string 
 }
 
 /** The same with the SDK, as a whole program. */
-export function sdkExample({ baseUrl }: Addresses): string {
+export function sdkExample({ baseUrl, gatewayUrl }: Addresses): string {
+  const addresses = gatewayUrl === baseUrl ? 'baseUrl' : `baseUrl: '${gatewayUrl}', controlPlaneUrl: baseUrl`
   return `import { createClient, deviceLogin, streamChatCompletion } from '@svc/client'
 import { fileTokenStore } from '@svc/client/node'
 
@@ -88,7 +89,7 @@ if (!(await tokens.load())) {
   const onCode = ({ userCode }: { userCode: string }) => console.log(\`Open the link in the email: \${userCode}\`)
   await deviceLogin({ baseUrl, email: 'ada@example.com', deviceId: 'laptop-1', onCode, tokens })
 }
-const client = createClient({ baseUrl, tokens })
+const client = createClient({ ${addresses}, tokens })
 for await (const chunk of streamChatCompletion(client, { messages: [{ role: 'user', content: 'Hello' }] })) {
   process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 }`

@@ -13,6 +13,8 @@ export type SvcClient = Client<paths, 'application/json'>
 export type SvcClientOptions = Omit<ClientOptions, 'baseUrl' | 'fetch'> & {
   /** The base URL of the deployment. */
   readonly baseUrl: string
+  /** Where the tokens are refreshed, when `baseUrl` is a gateway with an address of its own. Default: `baseUrl`. */
+  readonly controlPlaneUrl?: string | undefined
   /**
    * The store with the tokens of this device, which `deviceLogin` fills. The client refreshes the tokens when they have
    * expired.
@@ -37,6 +39,7 @@ export type SvcClientOptions = Omit<ClientOptions, 'baseUrl' | 'fetch'> & {
  */
 export function createClient({
   baseUrl,
+  controlPlaneUrl = baseUrl,
   tokens,
   accessToken,
   retries = 2,
@@ -46,7 +49,7 @@ export function createClient({
 }: SvcClientOptions): SvcClient {
   const retrying = withRetries(send, { retries, longestWaitSeconds })
   const authenticated = () => {
-    if (tokens) return withSession(retrying, openSession({ baseUrl, tokens, fetch: retrying }))
+    if (tokens) return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }))
     return accessToken === undefined ? retrying : withToken(retrying, accessToken)
   }
   return createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { toStoredTokens } from './session.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
 
 /** A lock file that its holder has not touched for this long belongs to a process that died. */
@@ -46,10 +47,7 @@ async function load(file: string): Promise<StoredTokens | null> {
 
 function parsed(text: string): StoredTokens | null {
   try {
-    // The file can contain anything, so the fields that are used are checked.
-    const tokens = JSON.parse(text) as Partial<StoredTokens> | null
-    const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
-    return isWhole ? (tokens as StoredTokens) : null
+    return toStoredTokens(JSON.parse(text))
   } catch {
     return null
   }

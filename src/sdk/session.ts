@@ -1,9 +1,17 @@
-import { errorOf } from './errors.ts'
+import { errorOf, requestIdOf, SvcError } from './errors.ts'
 import type { Send } from './send.ts'
 import type { RefreshedTokens } from '#openapi'
 
 /** The tokens of a signed-in device in a store. */
 export type StoredTokens = RefreshedTokens
+
+/** The tokens that a JSON value contains; null when it is something else. */
+export function toStoredTokens(value: unknown): StoredTokens | null {
+  // Cast: the fields that are used are checked.
+  const tokens = value as Partial<StoredTokens> | null
+  const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
+  return isWhole ? (tokens as StoredTokens) : null
+}
 
 /** Stores the tokens of one device. */
 export type TokenStore = {
@@ -75,8 +83,8 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
 
 /** Exchanges the refresh token. Null when the service says that the session is over. */
 async function refresh(url: string, { account, refreshToken }: StoredTokens, send: Send): Promise<StoredTokens | null> {
-  const ask = () =>
-    send(
+  const ask = async () => {
+    const response = await send(
       new Request(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -84,13 +92,32 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
         signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
       }),
     )
-  // When the answer is lost, the same client may repeat the request within a short time (see the operation
-  // `refreshTokens`).
-  const response = await ask().catch(ask)
-  const body: unknown = await response.json().catch(() => null)
-  // The contract says that this status has this body.
-  if (response.ok) return body as StoredTokens
+    return { response, body: parseJson(await response.text()) }
+  }
+  // When the answer or a part of it is lost, the same client may repeat the request within a short time (see the
+  // operation `refreshTokens`).
+  const { response, body } = await ask().catch(ask)
+  if (response.ok) return toStoredTokens(body) ?? refuseAnswer(response, body)
   const error = errorOf(response, body)
   if (error.code === 'unauthorized' || error.code === 'expired') return null
   throw error
+}
+
+/** A proxy or the sign-in page of a network can answer with a status of success. The stored tokens are still good. */
+function refuseAnswer(response: Response, body: unknown): never {
+  throw new SvcError('The answer to the token refresh has no tokens. Check the URL of the service and your proxy.', {
+    code: 'unexpected_answer',
+    status: response.status,
+    requestId: requestIdOf(response),
+    retryAfterSeconds: null,
+    body,
+  })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }

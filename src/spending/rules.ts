@@ -45,7 +45,7 @@ export const NOTHING_SPENT: Spent = { nanoUsd: 0, unknownCalls: 0, unpricedCalls
 /** A limit in its current period. */
 export type CountedLimit = SpendingLimit & {
   readonly span: CalendarSpan
-  /** What was spent in the period, by counter. */
+  /** What was spent in the period by those for whom the limit holds, by counter. */
   readonly spent: ReadonlyMap<string, Spent>
 }
 
@@ -67,6 +67,7 @@ export type LimitIndex<Limit> = {
 
 /** Makes the index of the limits of a team. */
 export function indexLimits<Limit extends SpendingLimit>(limits: readonly Limit[]): LimitIndex<Limit> {
+  // Limits without a subject are under the empty text.
   const bySubject = new Map<string, Limit[]>()
   for (const limit of limits) {
     const ids = limit.keyIds.length > 0 ? limit.keyIds : [limit.subjectId ?? '']
@@ -96,11 +97,18 @@ export function addSpent(counters: Map<string, Spent>, counter: string, added: S
   })
 }
 
-/** The limits that hold for a caller, of those that count its calls. */
-export function chooseLimits<Limit extends SpendingLimit>(counting: readonly Limit[], caller: Caller): Limit[] {
-  const isPerson = (caller.key?.serviceAccount ?? null) === null
+/**
+ * The limits that hold for a spender, of those that count its calls. A limit of each member does not hold for service
+ * accounts, nor for a member with a limit of their own for the same period.
+ */
+export function chooseLimits<Limit extends SpendingLimit>(counting: readonly Limit[], isPerson: boolean): Limit[] {
   const own = new Set(counting.filter(({ subject }) => subject === 'member').map(({ period }) => period))
   return counting.filter(({ subject, period }) => subject !== 'members' || (isPerson && !own.has(period)))
+}
+
+/** Whether a person calls, and not a service account. */
+export function isPerson({ key }: Caller): boolean {
+  return (key?.serviceAccount ?? null) === null
 }
 
 /** Who spends with the calls of a caller. */

@@ -3,7 +3,7 @@ import { sql } from '../database/sql.ts'
 import { NIL_UUID } from '../kernel/identifier.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
-import { addSpent, counterOf, findCounting, indexLimits } from './rules.ts'
+import { addSpent, chooseLimits, counterOf, findCounting, indexLimits } from './rules.ts'
 import type { CountedLimit, LimitIndex, SpendingLimit, Spent, Subject } from './rules.ts'
 
 /** The limits with what was spent, and which of the asked batches these sums include. */
@@ -18,10 +18,12 @@ type LimitRow = Omit<SpendingLimit, 'amountNanoUsd' | 'period' | 'subject'> & {
 type SumRow = {
   /** The index of the span among those that were asked; null for a row that names a saved batch. */
   readonly at: number | null
-  /** Of a saved batch: its id. */
+  /** The account; in a row that names a saved batch, the id of the batch. */
   readonly accountId: string
   /** Null for calls without an API key. */
   readonly keyId: string | null
+  /** False for a service account. */
+  readonly isPerson: boolean
   readonly nanoUsd: bigint
   readonly unknownCalls: bigint
   readonly unpricedCalls: bigint
@@ -61,21 +63,25 @@ export function makeSpendingStore(db: PrismaClient) {
     return rows.map(({ amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd: Number(amountNanoUsd) }))
   }
 
-  /** What was spent by account and key, and the saved ones of these batches. One statement, so they belong together. */
+  /**
+   * What was spent by account and key, and the saved ones of these batches. One statement, so both are of one time.
+   */
   function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
     const column = (of: (group: LimitGroup) => string) => groups.map(of)
     return db.$queryRaw<SumRow[]>`
       SELECT s.at::int - 1 AS at, d.account_id::text AS "accountId",
-        nullif(d.key_id::text, ${NO_KEY}) AS "keyId", sum(d.spent_nano_usd)::bigint AS "nanoUsd",
-        sum(d.unknown_calls)::bigint AS "unknownCalls", sum(d.unpriced_calls)::bigint AS "unpricedCalls"
+        nullif(d.key_id::text, ${NO_KEY}) AS "keyId", a.id IS NOT NULL AS "isPerson",
+        sum(d.spent_nano_usd)::bigint AS "nanoUsd", sum(d.unknown_calls)::bigint AS "unknownCalls",
+        sum(d.unpriced_calls)::bigint AS "unpricedCalls"
       FROM unnest(
         ${column(({ team }) => team)}::text[], ${column(({ span }) => span.from)}::date[],
         ${column(({ span }) => span.until)}::date[]
       ) WITH ORDINALITY AS s (team, first_day, next_day, at)
       JOIN spending_days d ON d.team = s.team AND d.day >= s.first_day AND d.day < s.next_day
-      GROUP BY s.at, d.account_id, d.key_id
+      LEFT JOIN accounts a ON a.id = d.account_id
+      GROUP BY s.at, d.account_id, d.key_id, a.id
       UNION ALL
-      SELECT NULL, id, NULL, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`
+      SELECT NULL, id, NULL, false, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`
   }
 
   return {
@@ -94,9 +100,10 @@ export function makeSpendingStore(db: PrismaClient) {
       const byPeriod = Map.groupBy(limits, ({ team, period }) => `${team} ${period}`)
       const groups = [...byPeriod.values()].flatMap(toGroup)
       const rows = await findSums(groups, batches)
-      for (const { at, accountId, keyId, ...sums } of rows) {
+      for (const { at, accountId, keyId, isPerson, ...sums } of rows) {
+        if (at === null) continue
         const spender = { accountId, keyId }
-        for (const limit of at === null ? [] : findCounting(groups[at]?.index, spender)) {
+        for (const limit of chooseLimits(findCounting(groups[at]?.index, spender), isPerson)) {
           addSpent(limit.spent, counterOf(limit, spender), toSpent(sums))
         }
       }
@@ -123,6 +130,10 @@ function toGroup(limits: readonly FoundLimit[]): LimitGroup[] {
 }
 
 /** Sums stay far below 2^53, which is 9 million USD. */
-function toSpent({ nanoUsd, unknownCalls, unpricedCalls }: Omit<SumRow, 'at' | 'accountId' | 'keyId'>): Spent {
+function toSpent({
+  nanoUsd,
+  unknownCalls,
+  unpricedCalls,
+}: Pick<SumRow, 'nanoUsd' | 'unknownCalls' | 'unpricedCalls'>): Spent {
   return { nanoUsd: Number(nanoUsd), unknownCalls: Number(unknownCalls), unpricedCalls: Number(unpricedCalls) }
 }

@@ -153,3 +153,15 @@ describe('listOwnLimits', () => {
     expect(await outcomeOf(await send('GET', '/v1/limits', {}))).toBe('401 unauthorized')
   })
 })
+
+describe('a limit of each member', () => {
+  it('shows the most that a member has spent for whom it holds, not a service account or a member with a limit', async () => {
+    const made = send('POST', '/v1/teams/%40acme%2Fcore/service-accounts', keys.ada, { name: 'runner' })
+    const runner = await expectJson<{ id: string }>('The service account', made)
+    await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
+    await spend(keys.service, 900_000, { accountId: runner.id })
+    await spend(keys.service, 500_000, { accountId: await accountOf('ada@example.com') })
+    const ofMembers = (await list()).find(({ subject, period }) => subject === 'members' && period === 'day')
+    expect(ofMembers?.spentNanoUsd).toBe(7_000)
+  })
+})

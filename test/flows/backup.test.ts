@@ -105,10 +105,12 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     renameSync(whole, backup)
   })
 
-  it.runIf(process.getuid?.() === 0)('is not restored into the directory of another user, which needs root', () => {
+  it.runIf(process.getuid?.() === 0)('is neither made nor restored by another user, which needs root', () => {
     const directory = path.join(folder.path, 'db')
     chownSync(directory, 65_534, 65_534)
-    expect(() => runBlock('restore')).toThrow('belongs to the user with the id 65534')
+    for (const block of ['backup', 'restore']) {
+      expect(() => runBlock(block)).toThrow('belongs to the user with the id 65534')
+    }
     chownSync(directory, 0, 0)
   })
 

@@ -46,9 +46,20 @@ describe('the snapshot cache of the directory', () => {
 
     pass(1)
     expect(ask()).toMatchObject({ defaultModel: 'first' })
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    await cache.reload()
     expect(state.loads).toBe(2)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    expect(state.loads).toBe(2)
+    await cache.reload()
+    expect(ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
+  it('loads again after a change that was made while it was loading', async () => {
+    const { state, cache, ask, pass } = cached()
+    await ask()
+    pass(MAX_AGE_MS / 2)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    state.name = 'second'
+    await cache.reload()
     expect(ask()).toMatchObject({ defaultModel: 'second' })
   })
 
@@ -77,7 +88,7 @@ describe('the snapshot cache of the directory', () => {
     pass(3_600_000)
     expect(ask()).toMatchObject({ defaultModel: 'first' })
     await cache.reload()
-    expect(state.failures).toBe(2)
+    expect(state.failures).toBe(3)
 
     state.fail = false
     state.name = 'second'

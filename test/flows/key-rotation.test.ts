@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { openKeyring } from '../../src/access/keyring.ts'
 import type { Keyring } from '../../src/access/keyring.ts'
 import { makeAccessStore } from '../../src/access/store.ts'
@@ -67,6 +67,29 @@ describe('rotation of the signing key', () => {
     await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
     const behind = await openKeyring(store, testClock(new Date('2026-11-21T10:00:00Z')), ACCESS_TOKEN_SECONDS)
     expect(behind.signingKey().kid).toBe('access-1')
+  })
+
+  it('loads the keys once for all callers that find a key missing, and again after a failure', async () => {
+    await using keyrings = await openTwoKeyrings()
+    const { clock, one, database } = keyrings
+    const store = makeAccessStore(database.prisma)
+    let isAway = false
+    let loads = 0
+    const findKeys = (now: Date) => {
+      loads++
+      return isAway ? Promise.reject(new Error('away')) : store.findKeys(now)
+    }
+    const other = await openKeyring({ ...store, findKeys }, clock, ACCESS_TOKEN_SECONDS)
+    clock.advance({ days: 30 })
+    await one.rotate()
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5001)
+    isAway = true
+    await expect(other.findPublicKey('access-2')).rejects.toThrow('away')
+    isAway = false
+    loads = 0
+    const found = await Promise.all([1, 2, 3].map(() => other.findPublicKey('access-2')))
+    vi.restoreAllMocks()
+    expect([found.every((key) => key !== undefined), loads]).toEqual([true, 1])
   })
 
   it('makes one next key when both processes rotate at once', async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { signAccessToken, verifyAccessToken, verifyEndedToken } from '../../src/access/access-token.ts'
+import { signAccessToken, verifyAccessToken, verifyIgnoringExpiry } from '../../src/access/access-token.ts'
 import type { AccessClaims } from '../../src/access/access-token.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
@@ -105,12 +105,12 @@ describe('verifyAccessToken', () => {
   })
 })
 
-describe('verifyEndedToken', () => {
+describe('verifyIgnoringExpiry', () => {
   it('takes a token that has ended, and no forged one', async () => {
     const ended = await variant({}, { exp: later(-90_000).getTime() / 1000 })
     const forged = await variant({}, { exp: later(-90_000).getTime() / 1000 }, theirs)
-    expect((await verifyEndedToken(new Secret(ended), ISSUER, findKey))?.claims.sessionId).toBe('session-1')
-    expect(await verifyEndedToken(new Secret(forged), ISSUER, findKey)).toBeNull()
+    expect((await verifyIgnoringExpiry(new Secret(ended), ISSUER, findKey))?.claims.sessionId).toBe('session-1')
+    expect(await verifyIgnoringExpiry(new Secret(forged), ISSUER, findKey)).toBeNull()
   })
 })
 

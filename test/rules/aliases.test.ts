@@ -69,7 +69,7 @@ describe('the aliases of a directory file', () => {
       given,
       `[${given}]`,
       '[]',
-      'line 3, models[0].aliases[0]: must be a name, or the beginning of names followed by "*"',
+      'line 3, models[0].aliases[0]: must be a name, or a prefix of names followed by "*"',
     ]),
     ['a number', '[7]', '[]', 'line 3, models[0].aliases[0]: must be text'],
     ['one text', 'x', '[]', 'line 3, models[0].aliases: must be a list'],

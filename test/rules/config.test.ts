@@ -305,7 +305,8 @@ describe('a setting that is given as a file', () => {
       () => ({ SVC_MAIL_URL: 'smtp://mail', SVC_MAIL_URL_FILE: write('smtp://m') }),
       'together',
     ],
-    ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'cannot be read'],
+    ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'it does not exist'],
+    ['a file that is a directory', () => ({ SVC_MAIL_URL_FILE: folder }), 'cannot be read'],
     ['an empty file', () => ({ SVC_MAIL_URL_FILE: write('\n') }), 'is empty'],
   ])('refuses %s, together with all other mistakes', (_, env, words) => {
     const mistakes = mistakesOf({ SVC_PORT: 'x', ...env() })
@@ -412,7 +413,10 @@ describe('the standard variables of traces', () => {
     ['OTEL_TRACES_SAMPLER', 'some'],
     ['OTEL_TRACES_SAMPLER_ARG', '2'],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', 'long'],
+    ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', '0'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', '2147483648'],
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
+    ['OTEL_BSP_SCHEDULE_DELAY', '1e12'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
   ])('are refused with a mistake in %s, together with other settings', (name, value) => {
     const mistakes = mistakesOf({ ...endpoint, [name]: value, SVC_PORT: 'x' })

@@ -52,9 +52,24 @@ describe('the state of the worker', () => {
   })
 
   it('is not_configured without a worker, and so is the state of its models', () => {
-    expect(toShownWorker(null, [{ id: 'svc/a', backendModel: 'a' }])).toMatchObject({
+    expect(toShownWorker(null, [{ id: 'svc/a', backendModel: 'a', serve: [] }])).toMatchObject({
       state: 'not_configured',
       models: [{ id: 'svc/a', state: 'not_configured' }],
+    })
+  })
+
+  it('counts the models that the directory gives the worker in `serve`', () => {
+    const serve = [
+      { backend: 'vendora', model: 'a-large' },
+      { backend: 'local-engine', model: 'a' },
+    ]
+    const models = [
+      { id: 'svc/a', backendModel: null, serve },
+      { id: 'svc/b', backendModel: 'b', serve: [{ backend: 'vendora', model: 'b' }] },
+    ]
+    expect(toShownWorker(listed(), models)).toMatchObject({
+      state: 'model_missing',
+      models: [{ id: 'svc/a', backendModel: 'a', state: 'model_missing' }],
     })
   })
 

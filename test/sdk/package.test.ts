@@ -183,7 +183,10 @@ describe('the example program', () => {
       env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
     })
     await rm(path.join(project, '.svc-tokens.json'), { force: true })
-    await writeFile(path.join(project, 'example.ts'), sdkExample({ baseUrl: service.origin, gatewayUrl: '' }))
+    await writeFile(
+      path.join(project, 'example.ts'),
+      sdkExample({ baseUrl: service.origin, gatewayUrl: service.origin }),
+    )
     expect(await runExample(service)).toMatch(/Open the link in the email: [A-Z]{4}-[A-Z]{4}\nHello!$/)
   })
 

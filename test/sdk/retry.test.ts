@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createClient } from '../../generated/sdk/index.js'
 import { withRetries } from '../../src/sdk/fetch.ts'
+import { wait } from '../../src/sdk/wait.ts'
 
 type Refusal = { status: number; headers?: Record<string, string> }
 
@@ -67,5 +68,17 @@ describe('a request that gets 429 or 503', () => {
       },
     })
     await expect(client.GET('/v1/models', { signal: cancel.signal })).rejects.toThrow('cancelled by the test')
+  })
+})
+
+describe('the wait of a client', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  it('does not end at once when it is longer than a timer can be', async () => {
+    vi.useFakeTimers()
+    let hasEnded = false
+    void wait(3_000_000).then(() => (hasEnded = true))
+    await vi.advanceTimersByTimeAsync(3_600_000)
+    expect(hasEnded).toBe(false)
   })
 })

@@ -33,6 +33,16 @@ async function signedIn() {
   return memoryTokenStore(tokens)
 }
 
+/** Tokens of no service. */
+const KEPT = {
+  account: 'a@example.com',
+  team: '@a/b',
+  deviceId: 'd',
+  accessToken: 'old',
+  refreshToken: 'r',
+  expiresAt: '2026-11-21T09:15:00Z',
+}
+
 const clientOf = (tokens: ReturnType<typeof memoryTokenStore>) =>
   createClient({
     baseUrl: service.origin,
@@ -81,8 +91,7 @@ describe('a client with a token store', () => {
   })
 
   it('keeps the tokens when the refresh is answered with 503', async () => {
-    const kept = { account: 'a@example.com', team: '@a/b', deviceId: 'd', accessToken: 'old', refreshToken: 'r' }
-    const tokens = memoryTokenStore({ ...kept, expiresAt: '2026-11-21T09:15:00Z' })
+    const tokens = memoryTokenStore(KEPT)
     const client = createClient({
       baseUrl: 'http://svc.test',
       tokens,
@@ -92,7 +101,7 @@ describe('a client with a token store', () => {
           : Response.json({}, { status: 401 }),
     })
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'service_unavailable' })
-    expect(await tokens.load()).toMatchObject(kept)
+    expect(await tokens.load()).toEqual(KEPT)
   })
 
   it('repeats a refresh whose answer was lost', async () => {
@@ -110,6 +119,55 @@ describe('a client with a token store', () => {
     service.clock.advance({ seconds: 901 })
     expect((await unwrap(client.GET('/v1/models'))).object).toBe('list')
     expect(lost).toBe(2)
+  })
+
+  it('repeats a refresh whose answer broke off', async () => {
+    const tokens = await signedIn()
+    let refreshed = 0
+    const client = createClient({
+      baseUrl: service.origin,
+      tokens,
+      async fetch(request) {
+        const response = await fetch(request)
+        if (!request.url.endsWith('/refresh') || refreshed++) return response
+        await response.body?.cancel()
+        const broken = new ReadableStream({ start: (controller) => controller.error(new TypeError('terminated')) })
+        return new Response(broken, { status: 200 })
+      },
+    })
+    service.clock.advance({ seconds: 901 })
+    expect((await unwrap(client.GET('/v1/models'))).object).toBe('list')
+    expect(refreshed).toBe(2)
+  })
+
+  it('keeps the tokens when a proxy answers the refresh with a page', async () => {
+    const tokens = memoryTokenStore(KEPT)
+    const client = createClient({
+      baseUrl: 'http://svc.test',
+      tokens,
+      fetch: async ({ url }) =>
+        url.endsWith('/refresh') ? new Response('<p>Sign in to this network</p>') : Response.json({}, { status: 401 }),
+    })
+    await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'unexpected_answer', status: 200 })
+    expect(await tokens.load()).toEqual(KEPT)
+  })
+
+  it('refreshes at the control plane when the gateway has an address of its own', async () => {
+    const asked: string[] = []
+    const client = createClient({
+      baseUrl: 'http://gateway.test',
+      controlPlaneUrl: 'http://svc.test',
+      tokens: memoryTokenStore(KEPT),
+      async fetch({ url }) {
+        asked.push(url)
+        if (url.endsWith('/refresh')) return Response.json({ ...KEPT, accessToken: 'new' })
+        return asked.length === 1 ? Response.json({}, { status: 401 }) : Response.json({ object: 'list', data: [] })
+      },
+    })
+    await unwrap(client.GET('/v1/models'))
+    const [first, refresh, again] = asked
+    expect([first, again]).toEqual(['http://gateway.test/v1/models', 'http://gateway.test/v1/models'])
+    expect(refresh).toBe('http://svc.test/v1/auth/token/refresh')
   })
 
   it('does not refresh after a 401 about a code in the body', async () => {

@@ -10,7 +10,7 @@ import {
   prepareBackup,
   restoreBackup,
 } from '../../database/embedded/backup.ts'
-import { DirectoryInUseError } from '../../database/embedded/lock.ts'
+import { DirectoryInUseError, requireOwner } from '../../database/embedded/lock.ts'
 import { askService } from '../../server/management.ts'
 import { requireSocket } from './reload.ts'
 
@@ -20,6 +20,7 @@ export async function backUp(target: string): Promise<void> {
   if (!existsSync(dataOf(directory))) {
     throw new BackupError(`There is no database in ${directory}. Run this with the settings of the service.`)
   }
+  requireOwner(directory)
   const backup = resolve(target)
   await prepareBackup(backup)
   await backUpStopped(directory, backup).catch(async (error: unknown) => {

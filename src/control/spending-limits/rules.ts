@@ -22,15 +22,8 @@ export function findReached(limits: readonly CountedLimit[]): ReachedLimit[] {
     [...limit.spent].flatMap(([counter, { nanoUsd: spentNanoUsd }]) => {
       const percent = NOTICE_PERCENTAGES.findLast((share) => spentNanoUsd * 100 >= limit.amountNanoUsd * share)
       const accountId = counter === limit.id ? null : counter.slice(limit.id.length + 1)
-      if (percent === undefined || (accountId !== null && hasOwnLimit(limits, limit, accountId))) return []
+      if (percent === undefined) return []
       return [{ limit, accountId, percent, spentNanoUsd }]
     }),
-  )
-}
-
-/** A limit of one member replaces the one of each member. */
-function hasOwnLimit(limits: readonly CountedLimit[], { team, period }: CountedLimit, accountId: string): boolean {
-  return limits.some(
-    (own) => own.subject === 'member' && own.subjectId === accountId && own.team === team && own.period === period,
   )
 }

@@ -141,7 +141,7 @@ export function makeNoticeStore(db: PrismaClient) {
       const ids = own.map(({ accountId }) => accountId).filter((id) => id !== null)
       const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } })
       const emails = new Map(accounts.map(({ id, email }) => [id, email]))
-      // A limit of each member counts service accounts too but does not apply to them, so they have no notice.
+      // An account may have been deleted since the limits were read.
       return own
         .filter(({ accountId }) => accountId === null || emails.has(accountId))
         .map((one) => ({

@@ -3,7 +3,7 @@ import { bearerOf } from '../../http/authenticate.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ipOf } from '../../http/request.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
-import { verifyEndedToken } from '../../access/access-token.ts'
+import { verifyIgnoringExpiry } from '../../access/access-token.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
 import type { FindPresentedToken } from './refresh.ts'
@@ -41,7 +41,8 @@ export function makeSignOut(needs: Needs): SignOut {
   const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
   const { onSessionEnd, onUnknownCredential } = needs
 
-  const findByAccess = async (token: Secret) => (await verifyEndedToken(token, issuer, findPublicKey))?.claims.sessionId
+  const findByAccess = async (token: Secret) =>
+    (await verifyIgnoringExpiry(token, issuer, findPublicKey))?.claims.sessionId
   const findByRefresh = async (token: Secret, ip: string) => (await findPresentedToken(token, ip))?.session.id
 
   async function endDevice(sessionId: string, ip: string, now: Date): Promise<void> {

@@ -56,7 +56,9 @@ export async function prepareBackup(backup: string): Promise<void> {
  * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup is damaged or cannot be opened.
  */
 export async function restoreBackup(path: string, backup: string): Promise<string | null> {
-  if (!existsSync(dataOf(backup))) throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
+  if (!(await namesIn(backup)).includes('data')) {
+    throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
+  }
   const directory = resolve(path)
   requireOwner(directory)
   await makePrivateDirectory(directory)
@@ -71,6 +73,16 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
     return former
   } finally {
     unlock()
+  }
+}
+
+/** The names in a directory; none when it does not exist. Rejects when this user may not read it. */
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
   }
 }
 

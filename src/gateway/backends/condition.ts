@@ -17,7 +17,7 @@ export type Condition = {
   /** A call has ended. */
   noteEnd(outcome: Outcome): void
   show(): ShownCondition
-  /** Stops the probes. */
+  /** Stops the probes for good. */
   close(): void
 }
 
@@ -45,18 +45,22 @@ const PROBE_EVERY_MS = 15_000
 export function openCondition({ canConnect, random, clock }: Needs): Condition {
   let breaker = CLOSED
   let isReachable = true
+  /** The next probe, or the one that runs now. */
   let timer: NodeJS.Timeout | null = null
+  let isClosed = false
   let lastError: ShownCondition['lastError'] = null
 
   function noteUnreachable(): void {
-    if (!canConnect) return
+    if (!canConnect || isClosed) return
     isReachable = false
     timer ??= setTimeout(() => void probe(canConnect), PROBE_EVERY_MS).unref()
   }
 
   async function probe(connect: () => Promise<boolean>): Promise<void> {
+    const own = timer
     const works = await connect()
-    if (timer === null) return
+    // Meanwhile a call has reached the backend, or the backend was closed.
+    if (timer !== own) return
     timer = null
     if (works) isReachable = true
     else noteUnreachable()
@@ -85,6 +89,8 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
     },
     show: () => ({ breaker: breaker.kind, lastError }),
     close() {
+      // Running calls may still fail after this.
+      isClosed = true
       if (timer) clearTimeout(timer)
       timer = null
     },

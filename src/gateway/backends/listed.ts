@@ -40,7 +40,7 @@ type Credentials = { readonly secret: Secret | null } | { readonly report: () =>
 
 /** Opens each backend once, until its row or its credential changes. */
 export function openListedBackends({ readSecret, adminBackends, log, ...needs }: Needs): ListedBackends {
-  let known: readonly Listed[] = []
+  let known: ReadonlyMap<string, Listed> = new Map()
   const retiring = new Set<Backend>()
   const lookup = adminBackends && makeCheckedLookup(adminBackends.hosts.allowsAddress)
 
@@ -48,8 +48,8 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
     const secret = 'secret' in read ? read.secret : null
     const value = secret?.reveal() ?? null
-    const kept = known.find((one) => isDeepStrictEqual(one.row, row) && one.secret === value)
-    if (kept) return kept
+    const kept = known.get(row.name)
+    if (kept && kept.secret === value && isDeepStrictEqual(kept.row, row)) return kept
     if ('report' in read) read.report()
     return { row, secret: value, backend: 'report' in read ? null : open(row, secret) }
   }
@@ -83,14 +83,18 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
 
   return {
     apply(rows) {
-      const next = rows.filter(({ url }) => url !== null).map(list)
-      for (const { backend } of known) if (backend && !next.some((one) => one.backend === backend)) retire(backend)
+      const next = new Map(rows.filter(({ url }) => url !== null).map((row) => [row.name, list(row)]))
+      for (const [name, { backend }] of known) if (backend && next.get(name)?.backend !== backend) retire(backend)
       known = next
-      return next.flatMap(({ backend }) => backend ?? [])
+      return openOf(next)
     },
-    listUnusable: () => known.flatMap(({ row, backend }) => (backend ? [] : row)),
+    listUnusable: () => [...known.values()].flatMap(({ row, backend }) => (backend ? [] : row)),
     async close() {
-      await Promise.all([...retiring, ...known.flatMap(({ backend }) => backend ?? [])].map(closeBackend))
+      await Promise.all([...retiring, ...openOf(known)].map(closeBackend))
     },
   }
+}
+
+function openOf(listed: ReadonlyMap<string, Listed>): Backend[] {
+  return [...listed.values()].flatMap(({ backend }) => backend ?? [])
 }

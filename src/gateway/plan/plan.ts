@@ -40,7 +40,7 @@ type Configured = {
 export function listPlacements(model: ModelNames, { worker, upstream }: Configured): readonly Placement[] {
   const { id, backendModel, upstreamModel } = model
   const onWorker = worker !== null && backendModel !== null ? [toPlacement(worker, backendModel)] : []
-  // An upstream that does not know the model by name gets it only where the worker does not have it.
+  // Without a name at the upstream, a model of the worker is not sent there.
   const isElsewhere = upstreamModel !== null || onWorker.length === 0
   const atUpstream = upstream !== null && isElsewhere ? [toPlacement(upstream, upstreamModel ?? id)] : []
   return [...onWorker, ...atUpstream]

@@ -2,7 +2,15 @@ import type { AnswerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { spanAt } from '../../spending/periods.ts'
-import { chooseLimits, counterOf, findCounting, indexLimits, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import {
+  chooseLimits,
+  counterOf,
+  findCounting,
+  indexLimits,
+  isPerson,
+  NOTHING_SPENT,
+  spenderOf,
+} from '../../spending/rules.ts'
 import type { CountedLimit, LimitIndex, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
 import type { CallEvent, EventBatch } from '../usage/events.ts'
@@ -158,7 +166,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   function limitsOf(caller: Caller): CountedLimit[] {
     const team = teams.get(caller.team)
-    return team ? chooseLimits(findCounting(team, spenderOf(caller)), caller) : []
+    return team ? chooseLimits(findCounting(team, spenderOf(caller)), isPerson(caller)) : []
   }
 
   function toStanding(limit: CountedLimit, spender: Spender): Standing {

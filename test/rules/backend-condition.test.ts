@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openCondition } from '../../src/gateway/backends/condition.ts'
+import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
+import { testClock } from '../support/clock.ts'
+
+const UNREACHABLE: Outcome = {
+  kind: 'unreachable',
+  answered: false,
+  status: null,
+  firstByteMs: null,
+  bytes: 0,
+  reason: 'ECONNREFUSED',
+  refusal: null,
+  kept: null,
+}
+const PROBE_EVERY_MS = 15_000
+
+describe('a backend that cannot be reached', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  /** A condition whose probes take `probeMs` and fail. */
+  function opened(probeMs = 0) {
+    const canConnect = vi.fn(() => new Promise<boolean>((resolve) => setTimeout(() => resolve(false), probeMs)))
+    const condition = openCondition({ canConnect, random: () => 0.5, clock: testClock() })
+    return { condition, canConnect }
+  }
+
+  it('is probed every 15 seconds', async () => {
+    const { condition, canConnect } = opened()
+    condition.noteEnd(UNREACHABLE)
+    await vi.advanceTimersByTimeAsync(2 * PROBE_EVERY_MS + 1000)
+    expect([condition.isReachable(), canConnect.mock.calls.length]).toEqual([false, 2])
+  })
+
+  it('is not probed after it was closed, also when a running call fails then', async () => {
+    const { condition, canConnect } = opened()
+    condition.noteEnd(UNREACHABLE)
+    condition.close()
+    condition.noteEnd(UNREACHABLE)
+    await vi.advanceTimersByTimeAsync(10 * PROBE_EVERY_MS)
+    expect(canConnect).not.toHaveBeenCalled()
+  })
+
+  it('has one series of probes, also when a call reached it during a probe', async () => {
+    const { condition, canConnect } = opened(10_000)
+    condition.noteEnd(UNREACHABLE)
+    await vi.advanceTimersByTimeAsync(PROBE_EVERY_MS)
+    condition.noteAnswer()
+    condition.noteEnd(UNREACHABLE)
+    await vi.advanceTimersByTimeAsync(3 * (PROBE_EVERY_MS + 10_000))
+    expect(canConnect).toHaveBeenCalledTimes(1 + 3)
+  })
+})
