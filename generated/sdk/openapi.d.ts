@@ -4334,7 +4334,7 @@ export interface components {
             displayName: string;
             /** @description The backends that serve it, in order. Each is a backend, or a list of neighbours. */
             serve: (components["schemas"]["ServeEntry"] | components["schemas"]["ServeNeighbours"])[];
-            /** @description Further names, and beginnings of names that end in `*`. Only the team of the model sees them. */
+            /** @description Further names, and prefixes of names that end in `*`. Only the team of the model sees them. */
             aliases?: string[];
             /** @description In tokens. Default: that of the model of the file that its first backend serves. */
             contextWindow?: number | null;
@@ -5115,7 +5115,7 @@ export interface components {
             /** @description The name for people. */
             displayName: string;
             source: components["schemas"]["Source"];
-            /** @description Further names, and beginnings of names that end in `*`. */
+            /** @description Further names, and prefixes of names that end in `*`. */
             aliases: string[];
             /** @description In order. For a model of the file without a list of backends: what can serve it, depending on the route. */
             serve: components["schemas"]["ServingBackend"][];
