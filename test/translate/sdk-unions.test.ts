@@ -160,7 +160,7 @@ describe('requests of the messages dialect', () => {
     compaction: NEITHER,
     tool_addition: NEITHER,
     tool_removal: NEITHER,
-    fallback: NEITHER,
+    fallback: { user: 'refused', assistant: 'dropped' },
   }
   const members = {
     text: 'a',
