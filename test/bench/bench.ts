@@ -26,6 +26,7 @@ import type { LoginCosts } from './logins.ts'
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
 import type { Processes, Server } from './processes.ts'
+import { measureInRounds } from './rounds.ts'
 import { canCompareProcesses, compareProcesses } from './scaling.ts'
 import type { Scaling } from './scaling.ts'
 import { SERIES, UPSTREAM_PORT } from './series.ts'
@@ -131,7 +132,7 @@ async function compareReferences(series: readonly Series[], processes: Processes
   printHead(servers.map(({ name }) => name))
   for (const one of series) {
     const measured = one.needsDatabase ? [service] : servers
-    const costs = await measureInRounds(one, measured)
+    const costs = await measureSeries(one, measured)
     const cells = costs.map((ofServer) => median(ofServer).toFixed(one.digits ?? 0))
     printRow(
       one.title,
@@ -155,7 +156,7 @@ async function compareTrees(series: readonly Series[], processes: Processes, aga
   printHead(['before', 'after', ...RATIO])
   for (const one of series) {
     for (const pair of one.needsDatabase ? pairs.slice(0, 1) : pairs) {
-      const [old = [], young = []] = await measureInRounds(one, pair)
+      const [old = [], young = []] = await measureSeries(one, pair)
       printRow(`${one.title} (${pair[0].name})`, [
         median(old).toFixed(one.digits ?? 1),
         median(young).toFixed(one.digits ?? 1),
@@ -173,23 +174,14 @@ function ratios(old: readonly number[], young: readonly number[]): readonly stri
   return [median(ofRounds).toFixed(3), `${smallest.toFixed(3)} to ${largest.toFixed(3)}`]
 }
 
-/**
- * The cost of each server in each round. Every second round goes through the servers backwards, so that none is always
- * the first.
- */
-async function measureInRounds(series: Series, servers: readonly Server[]): Promise<number[][]> {
+/** The cost of each server in each round of a series. */
+async function measureSeries(series: Series, servers: readonly Server[]): Promise<number[][]> {
   const { measure, warmUp, once } = series
   for (const server of servers) for (let time = 0; time < series.warmUps; time += 1) await (warmUp ?? measure)(server)
-  const costs = servers.map((): number[] => [])
-  for (let round = 0; round < (once ? 1 : rounds * (series.measuresPerRound ?? 1)); round += 1) {
-    const order = [...servers.entries()]
-    if (round % 2 === 1) order.reverse()
-    for (const [index, server] of order) {
-      if (!once && !warmUp) await measure(server)
-      costs[index]?.push(await measure(server))
-    }
-  }
-  return costs
+  return measureInRounds(servers, once ? 1 : rounds * (series.measuresPerRound ?? 1), async (server) => {
+    if (!once && !warmUp) await measure(server)
+    return measure(server)
+  })
 }
 
 function chosenSeries(names: string | undefined): readonly Series[] {

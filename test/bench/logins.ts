@@ -2,6 +2,7 @@
 import { startPostgres } from '../support/postgres.ts'
 import { cpuMicros, makeLogin, runAll } from './measures.ts'
 import type { Processes, Server } from './processes.ts'
+import { measureInRounds } from './rounds.ts'
 import { UPSTREAM_PORT } from './series.ts'
 
 const LOGINS_A_ROUND = 1_000
@@ -27,19 +28,15 @@ type Given = {
 /** Measures services with databases of one Postgres server in alternating rounds. */
 export async function compareLogins({ processes, services, rounds }: Given): Promise<readonly LoginCosts[][]> {
   await using postgres = await startPostgres()
-  const compared: { server: Server; callers: number; measured: LoginCosts[] }[] = []
+  const compared: Compared[] = []
   for (const [index, { tree, count }] of services.entries()) {
     const database = await postgres.newDatabase()
     const more = { SVC_DATABASE_URL: database.reveal(), SVC_PROCESSES: String(count) }
     const server = await processes.startService(18_702 + index, UPSTREAM_PORT, tree, more)
-    compared.push({ server, callers: count * CALLERS_A_PROCESS, measured: [] })
+    compared.push({ server, callers: count * CALLERS_A_PROCESS })
   }
   for (const one of compared) for (let time = 0; time < WARM_UPS; time += 1) await signIn(one)
-  for (let round = 0; round < rounds; round += 1) {
-    const order = round % 2 === 0 ? compared : compared.toReversed()
-    for (const one of order) one.measured.push(await measure(one, postgres.pid()))
-  }
-  return compared.map(({ measured }) => measured)
+  return await measureInRounds(compared, rounds, (one) => measure(one, postgres.pid()))
 }
 
 type Compared = { readonly server: Server; readonly callers: number }

@@ -10,6 +10,7 @@ import { bodyOf, cpuMicros, headersOf, PATH } from './measures.ts'
 import { childrenOf } from './processes.ts'
 import type { Processes, Server } from './processes.ts'
 import { countCalls, makeRequest, serveRaw } from './raw-calls.ts'
+import { measureInRounds } from './rounds.ts'
 
 /** V8 compiles for tens of thousands of calls, in each process on its own. */
 const WARM_UPS = 8
@@ -46,20 +47,12 @@ export async function compareProcesses({ processes, count, rounds }: Given): Pro
   serveRaw(UPSTREAM_PORT)
   const service = await processes.startService(18_702, UPSTREAM_PORT)
   const compared = [
-    { count: 1, gateway: await processes.startGateway(18_703, UPSTREAM_PORT, service), measured: [] as Scaling[] },
-    {
-      count,
-      gateway: await processes.startGateway(18_704, UPSTREAM_PORT, service, { count }),
-      measured: [] as Scaling[],
-    },
+    { count: 1, gateway: await processes.startGateway(18_703, UPSTREAM_PORT, service) },
+    { count, gateway: await processes.startGateway(18_704, UPSTREAM_PORT, service, { count }) },
   ]
   // In parts, because a process that starts later gets none of the connections that are open.
   for (const one of compared) for (let time = 0; time < WARM_UPS; time += 1) await call(one)
-  for (let round = 0; round < rounds; round += 1) {
-    const order = round % 2 === 0 ? compared : compared.toReversed()
-    for (const one of order) one.measured.push(await measure(one))
-  }
-  return compared.map(({ measured }) => measured)
+  return measureInRounds(compared, rounds, measure)
 }
 
 type Compared = { readonly gateway: Server; readonly count: number }
