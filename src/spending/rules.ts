@@ -106,9 +106,10 @@ export function chooseLimits<Limit extends SpendingLimit>(counting: readonly Lim
   return counting.filter(({ subject, period }) => subject !== 'members' || (isPerson && !own.has(period)))
 }
 
-/** Whether a person calls, and not a service account. */
-export function isPerson({ key }: Caller): boolean {
-  return (key?.serviceAccount ?? null) === null
+/** The limits of a team that hold for a caller. */
+export function limitsOf<Limit extends SpendingLimit>(index: LimitIndex<Limit>, caller: Caller): Limit[] {
+  const isPerson = (caller.key?.serviceAccount ?? null) === null
+  return chooseLimits(findCounting(index, spenderOf(caller)), isPerson)
 }
 
 /** Who spends with the calls of a caller. */

@@ -7,7 +7,7 @@ import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rul
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/formats/usd.ts'
-import { chooseLimits, findCounting, indexLimits, isPerson, spenderOf } from '../../src/spending/rules.ts'
+import { indexLimits, limitsOf } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
@@ -41,8 +41,7 @@ describe('the limits of a caller', () => {
       ['team', 'builds'],
     ],
   ])('%s', (_, caller, expected) => {
-    const counting = findCounting(indexLimits(LIMITS), spenderOf(caller))
-    expect(chooseLimits(counting, isPerson(caller)).map(({ id }) => id)).toEqual(expected)
+    expect(limitsOf(indexLimits(LIMITS), caller).map(({ id }) => id)).toEqual(expected)
   })
 })
 

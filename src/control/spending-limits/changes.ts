@@ -6,15 +6,7 @@ import type { Logger } from '../../log.ts'
 import { toLimitAnswer, mostSpent } from '../../spending/answers.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
 import type { Period } from '../../spending/periods.ts'
-import {
-  chooseLimits,
-  counterOf,
-  findCounting,
-  indexLimits,
-  isPerson,
-  NOTHING_SPENT,
-  spenderOf,
-} from '../../spending/rules.ts'
+import { counterOf, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { Subject } from '../../spending/rules.ts'
 import type { SpendingStore } from '../../spending/store.ts'
 import type { LimitStore } from './store.ts'
@@ -108,8 +100,7 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
       if (!membership) return []
       const found = await spending.findSpending(clock.now(), { teamId: membership.teamId })
       const spender = spenderOf(caller)
-      const counting = findCounting(indexLimits(found.limits), spender)
-      return chooseLimits(counting, isPerson(caller)).map((limit) =>
+      return limitsOf(indexLimits(found.limits), caller).map((limit) =>
         toLimitAnswer(limit, limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT),
       )
     },

@@ -2,15 +2,7 @@ import type { AnswerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { spanAt } from '../../spending/periods.ts'
-import {
-  chooseLimits,
-  counterOf,
-  findCounting,
-  indexLimits,
-  isPerson,
-  NOTHING_SPENT,
-  spenderOf,
-} from '../../spending/rules.ts'
+import { counterOf, findCounting, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { CountedLimit, LimitIndex, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
 import type { CallEvent, EventBatch } from '../usage/events.ts'
@@ -164,9 +156,9 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     return null
   }
 
-  function limitsOf(caller: Caller): CountedLimit[] {
+  function findLimits(caller: Caller): CountedLimit[] {
     const team = teams.get(caller.team)
-    return team ? chooseLimits(findCounting(team, spenderOf(caller)), isPerson(caller)) : []
+    return team ? limitsOf(team, caller) : []
   }
 
   function toStanding(limit: CountedLimit, spender: Spender): Standing {
@@ -182,7 +174,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   }
 
   function start(caller: Caller, estimate: () => number): SpendingHold | Refused | null {
-    const limits = limitsOf(caller)
+    const limits = findLimits(caller)
     const nanoUsd = limits.length === 0 ? 0 : estimate()
     if (nanoUsd === 0) return null
     const spender = spenderOf(caller)
@@ -210,7 +202,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     async findStates(caller) {
       await refresh()
       const spender = spenderOf(caller)
-      return limitsOf(caller).map((limit) => {
+      return findLimits(caller).map((limit) => {
         const saved = limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT
         return { limit, spent: { ...saved, nanoUsd: toStanding(limit, spender).spentNanoUsd } }
       })
