@@ -5,7 +5,7 @@ import { readableSource, toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
 import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { announceTools, toCallId } from '../tools/tool-names.ts'
+import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
@@ -124,7 +124,7 @@ class History {
       case 'refusal':
         return part.text === '' ? [] : [{ type: 'text', text: part.text, ...mark }]
       case 'toolsAdded':
-        return announceTools(part.names).map((text) => ({ type: 'text', text, ...mark }))
+        return part.names.map((name) => ({ type: 'text', text: announceTool(name), ...mark }))
       case 'image': {
         if (!caps.images) refuse(part.path, NO_IMAGES)
         const detail = part.detail === null || part.detail === 'auto' ? {} : { detail: part.detail }

@@ -5,6 +5,7 @@
 import { readList, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { refuse } from '../refusal.ts'
+import { announceTool } from '../tools/tool-names.ts'
 
 /** A block of a system message that changes a tool. `definition`: the tool is new, and this is its definition. */
 export type ToolChange = {
@@ -27,7 +28,7 @@ export function readToolChange({ type, tool }: Json, path: string): ToolChange |
 
 /** Says a change to a model that gets only the list of the tools. */
 export function describeToolChange({ kind, name }: ToolChange): string {
-  return `The tool ${name} is ${kind === 'added' ? 'available' : 'no longer available'}.`
+  return kind === 'added' ? announceTool(name) : `The tool ${name} is no longer available.`
 }
 
 /** A tool of a request, and the path of its definition. */

@@ -16,7 +16,7 @@ import type {
   Turn,
 } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { announceTools, toCallId } from '../tools/tool-names.ts'
+import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 type Needs = {
@@ -181,7 +181,7 @@ class History {
       case 'refusal':
         return writeText(part)
       case 'toolsAdded':
-        return announceTools(part.names).map((text) => ({ type: 'text', text }))
+        return part.names.map((name) => ({ type: 'text', text: announceTool(name) }))
       case 'image':
         if (!caps.images) refuse(part.path, NO_IMAGES)
         return [{ type: 'image', source: writeSource(part.source, part.path), ...mark }]

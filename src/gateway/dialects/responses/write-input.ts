@@ -15,7 +15,7 @@ import type {
   Turn,
 } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { announceTools, toCallId } from '../tools/tool-names.ts'
+import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 type Needs = {
@@ -127,7 +127,7 @@ class Items {
       case 'refusal':
         return textOf(part).map(toInputText)
       case 'toolsAdded':
-        return announceTools(part.names).map((text) => ({ type: 'input_text', text }))
+        return part.names.map((name) => ({ type: 'input_text', text: announceTool(name) }))
       case 'image':
         if (!caps.images) refuse(part.path, NO_IMAGES)
         return [

@@ -75,7 +75,7 @@ function toRef({ kind, name, namespace }: ToolRef): ToolRef {
   return { kind, name, namespace }
 }
 
-/** Tells the model of tools that the client has added during the conversation: one sentence for each. */
-export function announceTools(names: readonly string[]): string[] {
-  return names.map((name) => `The tool ${name} is available.`)
+/** Tells the model of a tool that the client has added during the conversation. */
+export function announceTool(name: string): string {
+  return `The tool ${name} is available.`
 }
