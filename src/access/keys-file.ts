@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { unlessMissing } from '../kernel/error-code.ts'
 import { isObject } from '../kernel/json.ts'
 import { makePrivateFile, replaceFile } from '../private-files.ts'
 import { toJwks, toPublishedKeys } from './key-set.ts'
@@ -12,10 +13,7 @@ export type SavedKeys = { readonly source: string; readonly keys: readonly Publi
  * change it, which would let them sign in as anyone, it is made private first and `onMadePrivate` is called.
  */
 export async function readKeysFile(file: string, onMadePrivate: () => void): Promise<SavedKeys | null> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw error
-  })
+  const text = await unlessMissing(readFile(file, 'utf8'), null)
   if (text !== null && (await makePrivateFile(file))) onMadePrivate()
   const saved: unknown = text === null ? null : JSON.parse(text)
   if (!isObject(saved)) return null

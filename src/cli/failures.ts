@@ -1,3 +1,4 @@
+import { codeOf } from '../kernel/error-code.ts'
 import { SvcError } from '../sdk/errors.ts'
 import { TokenFileError } from '../sdk/node.ts'
 
@@ -70,5 +71,5 @@ export function toCommandError(error: unknown): CommandError | null {
 
 /** Why a file cannot be read or written, in words; null for other errors. */
 export function findFileProblem(error: unknown): string | null {
-  return error instanceof Error && 'code' in error ? (FILE_PROBLEMS[String(error.code)] ?? null) : null
+  return FILE_PROBLEMS[codeOf(error) ?? ''] ?? null
 }

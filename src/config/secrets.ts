@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
+import { hasCode } from '../kernel/error-code.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isHeaderValue } from './fields.ts'
 import { SECRET_SETTING_NAMES } from './settings.ts'
@@ -34,9 +35,8 @@ function readTextFile(file: string): { readonly text: string } | { readonly prob
   try {
     return { text: readFileSync(file, 'utf8') }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : null
-    if (code === 'EACCES') return { problem: 'cannot be read by the user of this process' }
-    return { problem: code === 'ENOENT' ? 'cannot be read: it does not exist' : 'cannot be read' }
+    if (hasCode(error, 'EACCES')) return { problem: 'cannot be read by the user of this process' }
+    return { problem: hasCode(error, 'ENOENT') ? 'cannot be read: it does not exist' : 'cannot be read' }
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { hasCode } from '../kernel/error-code.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 
 /** A connection that is used for migrating only, so that a lock taken on it is held until `migrate` returns. */
@@ -60,16 +61,15 @@ async function lock(connection: MigrationConnection): Promise<void> {
   try {
     await connection.query('SELECT 1 FROM pg_advisory_lock($1)', [prismaLock])
   } catch (error) {
-    if (!isLockTimeout(error)) throw error
+    if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error
     throw new MigrationError('Another process has been migrating this database for a minute. Check that process.')
   } finally {
     await connection.script('SET lock_timeout = DEFAULT').catch(() => undefined)
   }
 }
 
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '55P03'
-}
+/** What Postgres answers after its `lock_timeout` (PostgreSQL, appendix A). */
+const LOCK_NOT_AVAILABLE = '55P03'
 
 const bookKeepingTable = `
 CREATE TABLE IF NOT EXISTS "_prisma_migrations" (

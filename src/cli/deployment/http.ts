@@ -1,3 +1,4 @@
+import { codeOf } from '../../kernel/error-code.ts'
 import type { Send } from '../../sdk/index.ts'
 import { UnreachableError } from '../failures.ts'
 
@@ -117,8 +118,4 @@ function causesOf(error: unknown): unknown[] {
   if (!(error instanceof Error)) return []
   const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
   return [error, ...inner.flatMap(causesOf), ...causesOf(error.cause)]
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }

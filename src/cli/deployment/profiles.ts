@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
+import { unlessMissing } from '../../kernel/error-code.ts'
 import { replaceFile } from '../../private-files.ts'
 import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
@@ -109,10 +110,7 @@ function parseUrl(text: string): URL | null {
 }
 
 async function readText(file: string): Promise<string | null> {
-  return readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw error
-  })
+  return unlessMissing(readFile(file, 'utf8'), null)
 }
 
 /** Reads a JSON file that this module has written; null when there is none. */

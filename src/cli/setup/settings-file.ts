@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { unlessMissing } from '../../kernel/error-code.ts'
 import { replaceFile } from '../../private-files.ts'
 import { CommandError } from '../failures.ts'
 import { unsetMembers } from './json-text.ts'
@@ -105,10 +106,7 @@ async function readRecord(file: string): Promise<Written | null> {
 }
 
 async function readBytes(file: string): Promise<string | null> {
-  return readFile(file, 'latin1').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    throw error
-  })
+  return unlessMissing(readFile(file, 'latin1'), null)
 }
 
 /** Replaces the file atomically and keeps its mode. For a link, replaces the file that it points to. */

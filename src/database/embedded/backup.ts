@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { unlessMissing } from '../../kernel/error-code.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { makePrivateDirectory } from '../../private-files.ts'
 import { findDamagedFile, SUMS_FILE, writeSums } from './backup-sums.ts'
@@ -56,7 +57,8 @@ export async function prepareBackup(backup: string): Promise<void> {
  * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup is damaged or cannot be opened.
  */
 export async function restoreBackup(path: string, backup: string): Promise<string | null> {
-  if (!(await namesIn(backup)).includes('data')) {
+  const names: readonly string[] = await unlessMissing(readdir(backup), [])
+  if (!names.includes('data')) {
     throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
   }
   const directory = resolve(path)
@@ -73,16 +75,6 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
     return former
   } finally {
     unlock()
-  }
-}
-
-/** The names in a directory; none when it does not exist. Rejects when this user may not read it. */
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory)
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
-    throw error
   }
 }
 

@@ -3,6 +3,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { IsolationLevel, SqlDriverAdapterFactory, SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { PrismaClient } from '../../../generated/prisma/client.ts'
+import { codeOf } from '../../kernel/error-code.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { DatabaseOpenError, makePing, once } from '../client.ts'
@@ -136,8 +137,7 @@ async function connectWithRetries(url: Secret): Promise<pg.Client> {
 
 /** Whether the server may only be starting. A wrong password (28) or database name (3D) stays wrong. */
 function mayStartSoon(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return isDatabaseUnavailable(error) && !/^(28|3D)/.test(code)
+  return isDatabaseUnavailable(error) && !/^(28|3D)/.test(codeOf(error) ?? '')
 }
 
 function cannotOpen(url: Secret, cause: unknown): DatabaseOpenError {

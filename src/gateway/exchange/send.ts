@@ -1,4 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
+import { codeOf } from '../../kernel/error-code.ts'
 import type { HeaderList } from './headers.ts'
 
 /** A request to a backend with its whole body. */
@@ -84,7 +85,7 @@ export function sendAndWait(
 
 /** Classifies an error of the HTTP client. */
 function toNoAnswer(error: Error): NoAnswer {
-  const code = codeOf(error)
+  const code = codeOf(error) ?? ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
 }
@@ -118,7 +119,3 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ])
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : ''
-}

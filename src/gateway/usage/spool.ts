@@ -5,6 +5,7 @@
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
+import { hasCode, unlessMissing } from '../../kernel/error-code.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import { makePrivateDirectory, replaceFile } from '../../private-files.ts'
@@ -118,17 +119,6 @@ async function sizeOf(directory: string): Promise<number> {
     bytes += found?.size ?? 0
   }
   return bytes
-}
-
-async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
-  return work.catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return otherwise
-    throw error
-  })
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
 /** Throws when the text is not what `store` writes. */

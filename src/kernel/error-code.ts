@@ -1,0 +1,18 @@
+/** The code of an error of Node.js or of a library, such as `ENOENT`; null without one. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
+}
+
+/** Whether an error has one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  const code = codeOf(error)
+  return code !== null && codes.includes(code)
+}
+
+/** The result of work on a file or directory, or `otherwise` when that does not exist. */
+export async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+  return work.catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return otherwise
+    throw error
+  })
+}
