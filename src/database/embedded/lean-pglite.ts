@@ -20,12 +20,13 @@ class LeanPGlite extends PGlite {
 /**
  * Lets V8 compile the parser so that it is never optimized. The parser is one function of 105 KB, which takes 600 MB
  * for a moment and about a second of CPU time to optimize, and statements are parsed once. V8 compiles a function of
- * WebAssembly when it is called first, and decides then whether it may be optimized later. So a message that needs no
- * parser comes first: what begins and ends a transaction and sends answers runs with every statement.
+ * WebAssembly when it is called first, and decides then whether it may be optimized later. So a message that Postgres
+ * answers without its parser is sent first. It calls the functions that run around every statement, and V8 may optimize
+ * them as usual.
  */
 function compileParser(pglite: PGlite): void {
   const { describe, sync, query } = protocol.serialize
-  // No such statement, which is an error within a transaction.
+  // There is no statement of this name. The answer is an error, as it would be to a statement that fails.
   pglite.execProtocolRawSync(Buffer.concat([describe({ type: 'S', name: 'none' }), sync()]))
   setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`)
   try {
