@@ -62,14 +62,13 @@ function isUnknownAttempt({ usage, outcome: { kind, status } }: Attempt): boolea
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
-  const facts = { requestId, model: model.id, servedBy: backend }
-  const { kept, ...ending } = outcome
-  if (isFailure(outcome)) log.warn({ ...facts, ...ending }, 'call.upstream_failed')
-  if (outcome.refusal?.code === 'upstream_refused_credential') {
-    log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
-  } else if (kept && OPERATORS_FAULT.has(kept.answer.status)) {
-    log.warn({ ...facts, status: outcome.status }, 'call.backend_refused')
+  const { kind, answered, status, firstByteMs, bytes, reason, refusal, kept } = outcome
+  const facts = { requestId, model: model.id, servedBy: backend, status }
+  if (isFailure(outcome)) {
+    log.warn({ ...facts, kind, answered, firstByteMs, bytes, reason }, 'call.upstream_failed')
   }
+  if (refusal?.code === 'upstream_refused_credential') log.warn(facts, 'call.credential_refused')
+  else if (kept && OPERATORS_FAULT.has(kept.answer.status)) log.warn(facts, 'call.backend_refused')
 }
 
 /** The backend refuses the service's account, or does not know the model. */

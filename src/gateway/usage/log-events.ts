@@ -6,12 +6,34 @@ import type { CallEvent } from './events.ts'
 export function makeEventLog(log: Logger): (event: CallEvent) => void {
   return ({ kind, call, result }) => {
     if (!result) return
-    const { caller, ...facts } = call
-    // Every caller has a device session, because API keys need a database.
-    const { accountId, team, sessionId: deviceSessionId } = caller
-    // Without a database there are no spending limits.
-    const { usage, attempts: tried, spent: _spent, ...ending } = result
-    const attempts = writeAttempts(tried)
-    log.info({ ...facts, accountId, team, deviceSessionId, attempts, ...ending, ...usage }, `call.${kind}`)
+    const { requestId, caller, sessionId, dialect, model, servedBy } = call
+    const { outcome, status, firstByteMs, durationMs, usage, isEstimated, costNanoUsd } = result
+    const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens, reasoningTokens } =
+      usage
+    const fields = {
+      requestId,
+      sessionId,
+      dialect,
+      model,
+      servedBy,
+      accountId: caller.accountId,
+      team: caller.team,
+      // Every caller has a device session, because API keys need a database.
+      deviceSessionId: caller.sessionId,
+      attempts: writeAttempts(result.attempts),
+      outcome,
+      status,
+      firstByteMs,
+      durationMs,
+      isEstimated,
+      costNanoUsd,
+      inputTokens,
+      cacheReadTokens,
+      cacheWriteTokens,
+      cacheWriteLongTokens,
+      outputTokens,
+      reasoningTokens,
+    }
+    log.info(fields, `call.${kind}`)
   }
 }

@@ -27,11 +27,12 @@ export function logRequests(log: Logger, onRequest?: OnRequest): RequestHandler 
         ms: Math.round(performance.now() - startedAt),
       }
       onRequest?.(ended, req)
+      // Fields that are undefined are not written.
       const fields = {
-        requestId: req.id,
         ...ended,
-        ...(req.caller && { accountId: req.caller.accountId }),
-        ...(!res.writableFinished && { cut: true }),
+        requestId: req.id,
+        accountId: req.caller?.accountId,
+        cut: res.writableFinished ? undefined : true,
       }
       log.info(fields, 'http.request')
     })
