@@ -3528,14 +3528,6 @@ export interface components {
          * @enum {string}
          */
         KeyDays: "7" | "30" | "90" | "365";
-        /** @description How long a key works. */
-        KeyLifetime: {
-            /**
-             * Format: int32
-             * @description After how many days the key stops working. Default: 90.
-             */
-            expiresInDays?: number;
-        };
         /** @description A name for people, 1 to 64 visible characters, such as the program that uses the key. */
         KeyName: string;
         /**
@@ -3878,13 +3870,6 @@ export interface components {
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
             [key: string]: unknown;
-        };
-        /** @description The token limits of a model in the format of vendor B, as the directory has them. Null: not known. */
-        ModelTokenLimits: {
-            /** @description The context window. */
-            max_input_tokens: number | null;
-            /** @description The largest `max_tokens` of a call. */
-            max_tokens: number | null;
         };
         /** @description The caller may call this model, but no backend serves it now. */
         ModelUnavailable: {
@@ -5777,7 +5762,6 @@ export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
 export type KeyDays = components['schemas']['KeyDays'];
-export type KeyLifetime = components['schemas']['KeyLifetime'];
 export type KeyName = components['schemas']['KeyName'];
 export type KeyOverlap = components['schemas']['KeyOverlap'];
 export type KeySet = components['schemas']['KeySet'];
@@ -5806,7 +5790,6 @@ export type ModelName = components['schemas']['ModelName'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
 export type ModelPicker = components['schemas']['ModelPicker'];
 export type ModelResponse = components['schemas']['ModelResponse'];
-export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NewApiKey = components['schemas']['NewApiKey'];
 export type NewBackendCredential = components['schemas']['NewBackendCredential'];
