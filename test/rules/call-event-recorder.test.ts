@@ -14,9 +14,9 @@ function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spo
   const lost: [number, string][] = []
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
-  const database: { fault: Error | null; refused: string | null; beforeSave: () => void } = {
+  const database: { fault: Error | null; refuses: (requestId: string) => boolean; beforeSave: () => void } = {
     fault: null,
-    refused: null,
+    refuses: () => false,
     beforeSave: () => undefined,
   }
   const recorder = openRecorder(
@@ -29,7 +29,7 @@ function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spo
         database.beforeSave()
         if (database.fault) throw database.fault
         const ids = events.map(({ call }) => call.requestId)
-        if (ids.some((each) => each === database.refused)) throw REFUSED
+        if (ids.some(database.refuses)) throw REFUSED
         saved.push(ids)
       },
       isDatabaseUnavailable: (error) => error === UNREACHABLE,
@@ -132,12 +132,12 @@ describe('the recorder of call events', () => {
 
   it('loses only the event that the database refuses, and says which one', async () => {
     const { saved, tried, cut, lost, lines, database, record } = setUp()
-    database.refused = 'req_3'
+    database.refuses = (id) => id === 'req_3'
     record(1, 7)
     await vi.advanceTimersByTimeAsync(1000)
     expect(saved.flat()).toEqual(['req_1', 'req_2', 'req_4', 'req_5', 'req_6', 'req_7'])
     expect(lines).toEqual([
-      { fields: { err: REFUSED, requestId: 'req_3', kind: 'finished' }, event: 'call_events.refused' },
+      { fields: { err: REFUSED, events: 1, requestIds: ['req_3'] }, event: 'call_events.refused' },
     ])
     expect(lost).toEqual([[1, 'refused']])
     expect(cut).toEqual(tried)
@@ -147,9 +147,39 @@ describe('the recorder of call events', () => {
     expect(saved.at(-1)).toEqual(['req_8'])
   })
 
+  it('gives up a batch in few statements and one line when the database refuses every event', async () => {
+    const { saved, tried, lost, lines, database, record } = setUp()
+    database.fault = REFUSED
+    record(1, 500)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(tried.length).toBeLessThan(100)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.fields).toMatchObject({ err: REFUSED, events: 500 })
+    expect(lost).toEqual([[500, 'refused']])
+
+    database.fault = null
+    record(501, 1)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(saved).toEqual([['req_501']])
+  })
+
+  it('loses at most 16 events for each refused one behind the eighth', async () => {
+    const { saved, lost, database, record } = setUp()
+    const isRefused = (id: string) => Number(id.slice(4)) % 50 === 0
+    database.refuses = isRefused
+    record(1, 500)
+    await vi.advanceTimersByTimeAsync(1000)
+    const kept = new Set(saved.flat())
+    expect([...kept].filter(isRefused)).toEqual([])
+    // The first eight are found alone.
+    expect(kept.size).toBeGreaterThanOrEqual(500 - 8 - 2 * 16)
+    expect([...kept].filter((id) => Number(id.slice(4)) < 400)).toHaveLength(399 - 7)
+    expect(lost).toEqual([[500 - kept.size, 'refused']])
+  })
+
   it('keeps the rest of a refused batch when the database goes away, and then saves each event once', async () => {
     const { saved, tried, lines, database, record } = setUp()
-    database.refused = 'req_5'
+    database.refuses = (id) => id === 'req_5'
     database.beforeSave = () => void (database.fault = tried.length > 2 ? UNREACHABLE : null)
     record(1, 6)
     await vi.advanceTimersByTimeAsync(2000)

@@ -1,5 +1,5 @@
 import type { Logger } from '../../log.ts'
-import type { EventBatch } from './events.ts'
+import type { CallEvent, EventBatch } from './events.ts'
 
 /** Why events are lost: too many waited while the database was away, or the database refused them. */
 export type Loss = 'dropped' | 'refused'
@@ -20,40 +20,63 @@ export type SaveNeeds = {
 /** Saves a batch. Resolves with what is left because the database cannot be reached, in batches; else with none. */
 type SaveBatch = (batch: EventBatch) => Promise<readonly EventBatch[]>
 
+/** The events of a batch that are lost, and the last error of the database. */
+type Refused = { readonly events: CallEvent[]; err: unknown }
+
+/**
+ * When so many events of a batch are lost, the database probably refuses every event. Parts of `MAX_LOST_PART` events
+ * are then not divided any more, so a batch of 500 takes at most 79 statements, and not 999.
+ */
+const MAX_FOUND_ALONE = 8
+const MAX_LOST_PART = 16
+
 /**
  * Makes the function that saves a batch. When the database refuses a batch, its halves are saved instead, and so on, so
- * that an event that the database refuses is the only one that is lost.
+ * that few events beside those that the database refuses are lost.
  */
 export function makeSaveBatch(needs: SaveNeeds): SaveBatch {
   const { save, onBatch, onRefused, onLost, isDatabaseUnavailable, log } = needs
 
-  async function saveBatch(batch: EventBatch): Promise<readonly EventBatch[]> {
+  async function saveOrDivide(batch: EventBatch, refused: Refused): Promise<readonly EventBatch[]> {
     try {
       await save(batch)
       return []
     } catch (err) {
       if (isDatabaseUnavailable(err)) return [batch]
       onRefused(batch)
-      if (batch.events.length > 1) return saveHalves(batch)
-      for (const { kind, call } of batch.events) {
-        log.error({ err, requestId: call.requestId, kind }, 'call_events.refused')
-        onLost(1, 'refused')
-      }
+      if (batch.events.length > maxLost(refused)) return saveHalves(batch, refused)
+      refused.events.push(...batch.events)
+      refused.err = err
       return []
     }
   }
 
-  async function saveHalves(batch: EventBatch): Promise<readonly EventBatch[]> {
+  async function saveHalves(batch: EventBatch, refused: Refused): Promise<readonly EventBatch[]> {
     const left: EventBatch[] = []
     for (const half of halve(batch)) {
       onBatch(half)
       if (left.length > 0) left.push(half)
-      else left.push(...(await saveBatch(half)))
+      else left.push(...(await saveOrDivide(half, refused)))
     }
     return left
   }
 
-  return saveBatch
+  return async (batch) => {
+    const refused: Refused = { events: [], err: null }
+    const left = await saveOrDivide(batch, refused)
+    const { events, err } = refused
+    if (events.length > 0) {
+      const requestIds = events.slice(0, MAX_FOUND_ALONE).map(({ call }) => call.requestId)
+      log.error({ err, events: events.length, requestIds }, 'call_events.refused')
+      onLost(events.length, 'refused')
+    }
+    return left
+  }
+}
+
+/** The size of a refused part that is lost as a whole. */
+function maxLost({ events }: Refused): number {
+  return events.length < MAX_FOUND_ALONE ? 1 : MAX_LOST_PART
 }
 
 /** The same batch always has the same halves with the same ids, so a half that is saved again changes nothing. */
