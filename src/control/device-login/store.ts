@@ -1,5 +1,6 @@
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
 import { addMs } from '../../kernel/clock.ts'
 import { newRowId } from '../../kernel/identifier.ts'
@@ -37,14 +38,12 @@ export function makeDeviceLoginStore(db: Statements) {
   return {
     /**
      * Saves a login and cancels the account's oldest beyond the limit. Null when another live login has the same user
-     * code.
+     * code. Starts at the same time do not see each other's logins, so the next start may be the one that cancels them.
      */
     async create(login: NewDeviceLogin, accountId: string | null): Promise<string | null> {
       const id = newRowId(login.createdAt)
-      if (!(await insert(db, id, login, accountId))) return null
-      // After the login is committed: of concurrent starts, the last one to come here sees the logins of all.
-      if (accountId) await withRetry(() => cancelSurplus(db, id, accountId, login.createdAt))
-      return id
+      const count = await withRetry(() => db.execute(startLogin(id, login, accountId)))
+      return count === 1 ? id : null
     },
 
     /** Ends a login whose email was not accepted. */
@@ -77,12 +76,18 @@ export function makeDeviceLoginStore(db: Statements) {
   }
 }
 
-/** Inserts a login with its audit row; false when another live login has the same user code. */
-async function insert(db: Statements, id: string, login: NewDeviceLogin, accountId: string | null): Promise<boolean> {
+/** Inserts a login with its audit row, and cancels the surplus. Nothing when another live login has the same code. */
+function startLogin(id: string, login: NewDeviceLogin, accountId: string | null): Sql {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
   const subjects = sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM started`
   const event = { kind: 'device_login.started', at: createdAt, ip: startIp, details: { deviceId }, subjects }
-  const count = await db.execute(sql`
+  // By the account's invitations, so that no plan reads the logins of all accounts.
+  const isPending = sql`
+    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid))
+    AND status = 'pending'`
+  // The lock comes before those of logins, as when the account signs out everywhere. It is taken only where there is
+  // something to cancel, because it has to be written to the disk.
+  return sql`
     WITH started AS (
       INSERT INTO device_logins (
         id, invitation_id, device_id, device_name, client_id, device_code_hash, user_code, mail_token_hash,
@@ -92,26 +97,15 @@ async function insert(db: Statements, id: string, login: NewDeviceLogin, account
         ${login.userCode}, ${login.mailTokenHash}, ${login.handleTokenHash}, ${createdAt}::timestamptz,
         ${login.expiresAt}::timestamptz, ${startIp}, ${login.startUserAgent}
       ) ON CONFLICT (user_code) DO NOTHING RETURNING id
-    )
-    ${insertEvents(event)}`)
-  return count === 1
-}
-
-async function cancelSurplus(db: Statements, newId: string, accountId: string, now: Date): Promise<void> {
-  // By the account's invitations, so that no plan reads the logins of all accounts.
-  const isPending = sql`
-    invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid))
-    AND status = 'pending'`
-  // Never the new login: the clock of another process may be ahead. The lock comes before those of logins, as when the
-  // account signs out everywhere. It is taken only where there is something to cancel, because it has to be written to
-  // the disk.
-  await db.execute(sql`
-    WITH surplus AS MATERIALIZED (
-      SELECT id FROM device_logins WHERE ${isPending} AND id <> ${newId}::uuid AND expires_at > ${now}::timestamptz
+    ), surplus AS MATERIALIZED (
+      SELECT id FROM device_logins WHERE ${isPending} AND expires_at > ${createdAt}::timestamptz
       ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
     ), account AS MATERIALIZED (
-      SELECT id FROM accounts WHERE id = ${accountId}::uuid AND EXISTS (SELECT FROM surplus) FOR NO KEY UPDATE
+      SELECT id FROM accounts WHERE id = ${accountId}::uuid
+        AND EXISTS (SELECT FROM surplus) AND EXISTS (SELECT FROM started) FOR NO KEY UPDATE
+    ), cancelled AS (
+      UPDATE device_logins SET status = 'cancelled', user_code = NULL
+      WHERE ${isPending} AND id = ANY (ARRAY(SELECT id FROM surplus)) AND EXISTS (SELECT FROM account)
     )
-    UPDATE device_logins SET status = 'cancelled', user_code = NULL
-    WHERE ${isPending} AND id = ANY (ARRAY(SELECT id FROM surplus)) AND EXISTS (SELECT FROM account)`)
+    ${insertEvents(event)}`
 }
