@@ -94,7 +94,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
   })
   const { hasEmail } = signInLinks.signInLinks
   const team = makeTeamFlows({
-    db,
+    database,
     members,
     notify,
     hasEmail,

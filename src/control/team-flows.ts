@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { MemberStore } from '../directory/members.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,7 +12,7 @@ import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
   readonly notify: Notify
   /** Whether the service can send email. */
@@ -31,13 +31,13 @@ type Needs = {
 
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
-  const { db, members, notify, hasEmail, mails, adminBackends, gatewayUrl } = needs
+  const { database, members, notify, hasEmail, mails, adminBackends, gatewayUrl } = needs
   const { onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = members
   const findAdminTeam = makeFindAdminTeam(findMembership)
-  const limits = makeSpendingLimitsFlow({ db, findAdminTeam, findMembership, onLimitsChanged, clock, log })
+  const limits = makeSpendingLimitsFlow({ database, findAdminTeam, findMembership, onLimitsChanged, clock, log })
   const admin = makeTeamAdminFlows({
-    db,
+    db: database.prisma,
     findAdminTeam,
     findEmail,
     notify,
@@ -52,7 +52,7 @@ export function makeTeamFlows(needs: Needs) {
     ...admin.handlers,
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
-    ...makeUsageHandlers({ db, findMembership, clock }),
+    ...makeUsageHandlers({ db: database.prisma, findMembership, clock }),
   }
   return { ...admin, teamLimits: limits.teamLimits, handlers }
 }

@@ -48,9 +48,9 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     answerOrLastKnown,
   })
   const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, clock, log })
-  const spendingStore = makeSpendingStore(database.prisma)
+  const spendingStore = makeSpendingStore(database)
   const spending = openLedger({
-    load: (batches) => spendingStore.findSpending(clock.now(), { batches }),
+    load: (names, batches) => spendingStore.findSpending({ names }, clock.now(), batches),
     clock,
     onFailure: (err) => log.warn({ err }, 'spending.load_failed'),
     answerOrLastKnown,

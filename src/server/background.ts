@@ -37,7 +37,7 @@ export type BackgroundWork = {
 export function startBackgroundWork(needs: Needs): BackgroundWork {
   const { database, access, rotateKeys, notify, auditDays, clock, log } = needs
   const store = makeHousekeepingStore(database.prisma, { auditDays })
-  const announceLimits = notify && makeAnnounceLimits({ db: database.prisma, notify, clock, log })
+  const announceLimits = notify && makeAnnounceLimits({ database, notify, clock, log })
   const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
   const devices = openLastSeen({ save: access.saveUses, clock, log })
   const keys = openLastSeen({ save: makeKeyStore(database.prisma).saveKeyUses, clock, log })

@@ -1,5 +1,6 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import { sql } from '../database/sql.ts'
+import type { Sql } from '../database/sql.ts'
 import { NIL_UUID } from '../kernel/identifier.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
@@ -34,17 +35,19 @@ type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly
 
 type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
 
+/** Whose limits are meant. Names are `@organization/name`. */
+export type LimitedTeams = 'all' | { readonly teamId: string } | { readonly names: readonly string[] }
+
 /** The key of calls without an API key. */
 const NO_KEY = NIL_UUID
 
 export type SpendingStore = ReturnType<typeof makeSpendingStore>
 
 /** Reads spending limits, and what was spent of each. */
-export function makeSpendingStore(db: PrismaClient) {
-  /** The limits of a team, or of all teams. */
-  async function findLimits(teamId: string | null): Promise<SpendingLimit[]> {
+export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
+  async function findLimits(of: LimitedTeams): Promise<SpendingLimit[]> {
     // A rotated key counts with the keys that it has replaced.
-    const rows = await db.$queryRaw<LimitRow[]>`
+    const rows = await query<LimitRow>(sql`
       SELECT l.id::text, '@' || o.name || '/' || t.name AS team, t.time_zone AS "timeZone", l.subject::text,
         coalesce(l.account_id, l.key_id, l.service_account_id)::text AS "subjectId",
         coalesce(a.email, k.name, s.name) AS "subjectName",
@@ -58,8 +61,8 @@ export function makeSpendingStore(db: PrismaClient) {
       JOIN teams t ON t.id = l.team_id JOIN organizations o ON o.id = t.organization_id
       LEFT JOIN accounts a ON a.id = l.account_id LEFT JOIN api_keys k ON k.id = l.key_id
       LEFT JOIN service_accounts s ON s.id = l.service_account_id
-      WHERE ${teamId === null ? sql`true` : sql`l.team_id = ${teamId}::uuid`}
-      ORDER BY l.subject, "subjectName", l.period`
+      WHERE ${isOf(of)}
+      ORDER BY l.subject, "subjectName", l.period`)
     return rows.map(({ amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd: Number(amountNanoUsd) }))
   }
 
@@ -68,7 +71,7 @@ export function makeSpendingStore(db: PrismaClient) {
    */
   function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
     const column = (of: (group: LimitGroup) => string) => groups.map(of)
-    return db.$queryRaw<SumRow[]>`
+    return query<SumRow>(sql`
       SELECT s.at::int - 1 AS at, d.account_id::text AS "accountId",
         nullif(d.key_id::text, ${NO_KEY}) AS "keyId", a.id IS NOT NULL AS "isPerson",
         sum(d.spent_nano_usd)::bigint AS "nanoUsd", sum(d.unknown_calls)::bigint AS "unknownCalls",
@@ -81,19 +84,16 @@ export function makeSpendingStore(db: PrismaClient) {
       LEFT JOIN accounts a ON a.id = d.account_id
       GROUP BY s.at, d.account_id, d.key_id, a.id
       UNION ALL
-      SELECT NULL, id, NULL, false, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`
+      SELECT NULL, id, NULL, false, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`)
   }
 
   return {
     /**
-     * The limits of a team, or of all teams, with what was spent in their periods at this time. `batches`: batches of
-     * call events, of which the answer names those that it includes.
+     * The limits of teams, with what was spent in their periods at this time. `batches`: batches of call events, of
+     * which the answer names those that it includes.
      */
-    async findSpending(
-      now: Date,
-      { teamId = null, batches = [] }: { readonly teamId?: string | null; readonly batches?: readonly string[] } = {},
-    ): Promise<FoundSpending> {
-      const found = await findLimits(teamId)
+    async findSpending(of: LimitedTeams, now: Date, batches: readonly string[] = []): Promise<FoundSpending> {
+      const found = await findLimits(of)
       if (found.length === 0) return { limits: [], savedBatches: new Set(batches) }
       const spans = makeSpans(now)
       const limits = found.map((limit) => ({ ...limit, span: spans(limit), spent: new Map<string, Spent>() }))
@@ -111,6 +111,12 @@ export function makeSpendingStore(db: PrismaClient) {
       return { limits, savedBatches: new Set(saved) }
     },
   }
+}
+
+function isOf(of: LimitedTeams): Sql {
+  if (of === 'all') return sql`true`
+  if ('teamId' in of) return sql`l.team_id = ${of.teamId}::uuid`
+  return sql`'@' || o.name || '/' || t.name = ANY (${[...of.names]}::text[])`
 }
 
 /** Makes a function for the span of a limit. Limits of the same zone and period share one. */

@@ -152,7 +152,7 @@ it('admins get one email for a limit that is used up, whatever the number of pro
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   const notify = makeNotifier({ mailer, baseUrl: 'http://localhost:8787', log })
   const announcers = [first, second, first, second].map(({ database }) =>
-    makeAnnounceLimits({ db: database.prisma, notify, clock, log }),
+    makeAnnounceLimits({ database, notify, clock, log }),
   )
   await Promise.all(announcers.map((announce) => announce()))
   await announcers[0]?.()

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import { openLedger } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
@@ -11,20 +11,24 @@ const NEEDS = { onFailure: () => undefined, answerOrLastKnown: makeAnswerOrLastK
 const { caller } = endedCall().call
 const costs = (usd: number) => endedCall({ usage: { inputTokens: 1 }, result: { costNanoUsd: usd * USD } })
 
+afterEach(() => void vi.useRealTimers())
+
 /** A ledger with a limit of 10 USD, whose database has what the test says. */
 function setUp() {
   const saved = { usd: 0, batches: new Set<string>(), fails: false }
   const time = { now: NOW }
   const asked: (readonly string[])[] = []
-  const load = async (batches: readonly string[]): Promise<FoundSpending> => {
+  const askedTeams: (readonly string[])[] = []
+  const load = async (teams: readonly string[], batches: readonly string[]): Promise<FoundSpending> => {
     asked.push(batches)
+    askedTeams.push(teams)
     if (saved.fails) throw new Error('away')
     const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
     return { limits: [limitOf({ spent })], savedBatches: saved.batches }
   }
   const ledger = openLedger({ load, clock: { now: () => time.now }, ...NEEDS })
   const spentUsd = async () => ((await ledger.findStates(caller))[0]?.spent.nanoUsd ?? 0) / USD
-  return { ledger, saved, time, asked, spentUsd }
+  return { ledger, saved, time, asked, askedTeams, spentUsd }
 }
 
 it('counts each call once, before its batch is saved, meanwhile and after', async () => {
@@ -101,6 +105,22 @@ it('returns what a call has reserved, and asks for no estimate where no limit ap
   const other = { ...caller, team: '@acme/other' }
   const estimate = () => expect.unreachable('No limit applies.')
   expect(await ledger.hold(other, estimate)).toBeNull()
+})
+
+it('loads the limits of teams with calls in the last minute only, and those of a new team at once', async () => {
+  vi.useFakeTimers()
+  const { ledger, askedTeams, spentUsd } = setUp()
+  const other = { ...caller, team: '@acme/other' }
+  await spentUsd()
+  await ledger.findStates(other)
+  await spentUsd()
+  vi.advanceTimersByTime(50_000)
+  await ledger.findStates(other)
+  vi.advanceTimersByTime(50_000)
+  await ledger.findStates(other)
+  await spentUsd()
+  const [core, both] = [['@acme/core'], ['@acme/core', '@acme/other']]
+  expect(askedTeams.map((teams) => teams.toSorted())).toEqual([core, both, both, ['@acme/other'], both])
 })
 
 it('knows a limit at the next call that was made while the sums were read', async () => {

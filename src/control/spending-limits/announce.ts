@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeSpendingStore } from '../../spending/store.ts'
@@ -7,7 +7,7 @@ import { makeNoticeStore } from './store.ts'
 import { findReached } from './rules.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly notify: Notify
   readonly clock: Clock
   readonly log: Logger
@@ -17,12 +17,12 @@ type Needs = {
  * Returns a function that tells the admins of a team by email that a spending limit has reached 80 % or 100 %. Any
  * number of processes may run it: each notice is claimed before it is sent.
  */
-export function makeAnnounceLimits({ db, notify, clock, log }: Needs): () => Promise<void> {
-  const spending = makeSpendingStore(db)
-  const notices = makeNoticeStore(db)
+export function makeAnnounceLimits({ database, notify, clock, log }: Needs): () => Promise<void> {
+  const spending = makeSpendingStore(database)
+  const notices = makeNoticeStore(database.prisma)
   return async () => {
     const now = clock.now()
-    const { limits } = await spending.findSpending(now)
+    const { limits } = await spending.findSpending('all', now)
     const reached = findReached(limits)
     if (reached.length === 0) return
     for (const { limit, percent, spentNanoUsd, admins, member } of await notices.claim(reached, now)) {

@@ -55,7 +55,7 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
   const { limits, spending, findMembership, onLimitsChanged, clock, log } = needs
 
   async function list(teamId: string): Promise<LimitAnswer[]> {
-    const found = await spending.findSpending(clock.now(), { teamId })
+    const found = await spending.findSpending({ teamId }, clock.now())
     return found.limits.map((limit) => toLimitAnswer(limit, mostSpent(limit)))
   }
 
@@ -98,7 +98,7 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
       const team = parseTeamName(caller.team)
       const membership = team && (await findMembership(team, caller.accountId))
       if (!membership) return []
-      const found = await spending.findSpending(clock.now(), { teamId: membership.teamId })
+      const found = await spending.findSpending({ teamId: membership.teamId }, clock.now())
       const spender = spenderOf(caller)
       return limitsOf(indexLimits(found.limits), caller).map((limit) =>
         toLimitAnswer(limit, limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT),

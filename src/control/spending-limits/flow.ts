@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindMembership } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -9,7 +9,7 @@ import { makeSpendingLimitHandlers } from './routes.ts'
 import { makeLimitStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly findAdminTeam: FindAdminTeam
   readonly findMembership: FindMembership
   /** Tells the gateway of this process that limits have changed. */
@@ -19,8 +19,9 @@ type Needs = {
 }
 
 /** The spending limits of a team. Pages read and change them with `teamLimits`. */
-export function makeSpendingLimitsFlow({ db, findAdminTeam, findMembership, onLimitsChanged, clock, log }: Needs) {
-  const [limits, spending] = [makeLimitStore(db), makeSpendingStore(db)]
+export function makeSpendingLimitsFlow(needs: Needs) {
+  const { database, findAdminTeam, findMembership, onLimitsChanged, clock, log } = needs
+  const [limits, spending] = [makeLimitStore(database.prisma), makeSpendingStore(database)]
   const teamLimits = makeTeamLimits({ limits, spending, findMembership, onLimitsChanged, clock, log })
   return { teamLimits, handlers: makeSpendingLimitHandlers({ limits: teamLimits, findAdminTeam }) }
 }

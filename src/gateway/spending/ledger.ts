@@ -49,8 +49,8 @@ export type OpenLedger = SpendingLedger & {
 }
 
 type Needs = {
-  /** Loads the limits with the saved sums, and names those of the batches that the sums include. */
-  readonly load: (batches: readonly string[]) => Promise<FoundSpending>
+  /** Loads the limits of teams with the saved sums, and names those of the batches that the sums include. */
+  readonly load: (teams: readonly string[], batches: readonly string[]) => Promise<FoundSpending>
   readonly clock: Clock
   readonly onFailure: (error: unknown) => void
   readonly answerOrLastKnown: AnswerOrLastKnown
@@ -60,19 +60,28 @@ type Needs = {
 const FRESH_MS = 1000
 /** Sums that are older are used only when the database does not answer in time. */
 const STALE_MS = 2000
+/** The sums of teams without a call for this long are not loaded any more. */
+const IDLE_MS = 60_000
+
+/** The sums that are being loaded, and of which teams. */
+type Loading = { readonly teams: ReadonlySet<string>; readonly done: Promise<void> }
 
 /**
  * Counts in memory (stale-while-revalidate): the sums of the database, what this process has recorded and these sums do
- * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
+ * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up. Only the sums of
+ * teams whose calls come here are loaded, all of them together, because those of thousands of members take the database
+ * and this process too long to read them every second.
  */
 export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs): OpenLedger {
-  let known: readonly CountedLimit[] = []
-  let teams: ReadonlyMap<string, LimitIndex<CountedLimit>> = new Map()
-  let checkedAt = -Infinity
+  const teams = new Map<string, LimitIndex<CountedLimit>>()
+  const known = new Map<string, readonly CountedLimit[]>()
+  /** When the limits of a team were loaded. A team is here as soon as its limits are known. */
+  const checkedAt = new Map<string, number>()
+  /** The last call of each team. */
+  const usedAt = new Map<string, number>()
   let expirations = 0
   let isFailing = false
-  let isLoaded = false
-  let loading: Promise<void> | null = null
+  let loading: Loading | null = null
   /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
@@ -82,49 +91,70 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let unsaved = new Map<string, number>()
   let held = new Map<string, number>()
 
-  /** Rejects when the sums cannot be loaded. */
-  function reload(): Promise<void> {
-    loading ??= reloadOnce().finally(() => (loading = null))
-    return loading
+  /** Loads the sums of the teams in use, of which this is one. Rejects when they cannot be loaded. */
+  function reload(team: string): Promise<void> {
+    if (loading && !loading.teams.has(team)) return loading.done.catch(() => undefined).then(() => reload(team))
+    loading ??= beginLoading()
+    return loading.done
   }
 
-  async function reloadOnce(): Promise<void> {
+  function beginLoading(): Loading {
+    const now = performance.now()
+    for (const [team, lastUse] of usedAt) if (now - lastUse > IDLE_MS) usedAt.delete(team)
+    const used = new Set(usedAt.keys())
+    return { teams: used, done: loadOnce(used).finally(() => (loading = null)) }
+  }
+
+  async function loadOnce(used: ReadonlySet<string>): Promise<void> {
     const [startedAt, expiredBefore] = [performance.now(), expirations]
     try {
-      replace(await load([...batches.keys()]))
+      replace(used, await load([...used], [...batches.keys()]))
       // The sums are as old as the question. Limits that have changed since then may be missing.
-      checkedAt = expirations === expiredBefore ? startedAt : -Infinity
+      for (const team of used) checkedAt.set(team, expirations === expiredBefore ? startedAt : -Infinity)
     } catch (error) {
       isFailing = true
-      checkedAt = performance.now()
+      for (const team of used) if (checkedAt.has(team)) checkedAt.set(team, performance.now())
       onFailure(error)
-      if (isLoaded) beginPeriods()
+      beginPeriods()
       throw error
     }
   }
 
-  function replace({ limits, savedBatches }: FoundSpending): void {
+  function replace(used: ReadonlySet<string>, { limits, savedBatches }: FoundSpending): void {
     isFailing = false
-    isLoaded = true
+    // The next sums of a team that was idle include these batches too.
     for (const id of savedBatches) batches.delete(id)
-    use(limits)
+    const byTeam = Map.groupBy(limits, ({ team }) => team)
+    for (const team of used) use(team, byTeam.get(team) ?? [])
+    countOwn()
   }
 
   /** Begins the periods that start while the database is away. The calls of this process count in them. */
   function beginPeriods(): void {
     const now = clock.now()
     const isOver = ({ span }: CountedLimit) => now >= span.resetsAt
-    if (!known.some(isOver)) return
-    use(
-      known.map((limit) =>
-        isOver(limit) ? { ...limit, span: spanAt(limit.period, limit.timeZone, now), spent: new Map() } : limit,
-      ),
-    )
+    for (const [team, limits] of known) {
+      if (!limits.some(isOver)) continue
+      const begin = (limit: CountedLimit) => ({
+        ...limit,
+        span: spanAt(limit.period, limit.timeZone, now),
+        spent: new Map(),
+      })
+      use(
+        team,
+        limits.map((limit) => (isOver(limit) ? begin(limit) : limit)),
+      )
+    }
+    countOwn()
   }
 
-  function use(limits: readonly CountedLimit[]): void {
-    known = limits
-    teams = toTeams(limits)
+  function use(team: string, limits: readonly CountedLimit[]): void {
+    known.set(team, limits)
+    teams.set(team, indexLimits(limits))
+  }
+
+  /** Counts what the sums do not include, and what is reserved. */
+  function countOwn(): void {
     unsaved = new Map()
     held = new Map()
     for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
@@ -145,12 +175,15 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     }
   }
 
-  /** Resolves when the sums are fresh enough, or cannot be fresher. */
-  function refresh(): Promise<void> | null {
-    const ageMs = performance.now() - checkedAt
+  /** Resolves when the sums of a team are fresh enough, or cannot be fresher. */
+  function refresh(team: string): Promise<void> | null {
+    const now = performance.now()
+    usedAt.set(team, now)
+    const lastCheck = checkedAt.get(team)
+    if (lastCheck === undefined) return reload(team)
+    const ageMs = now - lastCheck
     if (ageMs < FRESH_MS) return null
-    const reloading = reload()
-    if (!isLoaded) return reloading
+    const reloading = reload(team)
     if (!isFailing && ageMs >= STALE_MS) return answerOrLastKnown(reloading, () => undefined)
     reloading.catch(() => undefined)
     return null
@@ -196,11 +229,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   return {
     hold(caller, estimate) {
-      const refreshing = refresh()
+      const refreshing = refresh(caller.team)
       return refreshing ? refreshing.then(() => start(caller, estimate)) : start(caller, estimate)
     },
     async findStates(caller) {
-      await refresh()
+      await refresh(caller.team)
       const spender = spenderOf(caller)
       return findLimits(caller).map((limit) => {
         const saved = limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT
@@ -225,7 +258,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     },
     expire() {
       expirations += 1
-      checkedAt = -Infinity
+      for (const team of checkedAt.keys()) checkedAt.set(team, -Infinity)
     },
   }
 }
@@ -236,9 +269,4 @@ export const NO_LEDGER: SpendingLedger = { hold: () => null, findStates: async (
 /** Sums the events of calls that cost something. */
 function sumCosts(events: readonly CallEvent[]): readonly SpendingSum[] {
   return sumSpending(events).filter(({ nanoUsd }) => nanoUsd !== 0)
-}
-
-function toTeams(limits: readonly CountedLimit[]): Map<string, LimitIndex<CountedLimit>> {
-  const byTeam = Map.groupBy(limits, ({ team }) => team)
-  return new Map([...byTeam].map(([team, all]) => [team, indexLimits(all)]))
 }
