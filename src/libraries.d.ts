@@ -1,6 +1,6 @@
 /**
  * The types of files that are imported by their path, because loading the whole library would make each start longer
- * (docs/decisions.md, "Speed and storage").
+ * (docs/decisions.md, "Start and processes").
  */
 
 declare module 'undici/lib/core/connect.js' {
