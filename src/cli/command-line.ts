@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import type { HelpConfiguration } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
@@ -25,12 +26,12 @@ export type MakeCommand = (cli: Cli) => Command
 /** The commands by name. Each is loaded when it is needed, so that `svc token` starts as fast as it can. */
 export type CommandTable = Readonly<Record<string, () => Promise<MakeCommand>>>
 
-/** Shows the commands of a table below a heading of the help. */
-export function inGroup(heading: string, table: CommandTable): CommandTable {
+/** Shows the commands of a table below a heading of the help. `help`: what differs in the help of each command. */
+export function inGroup(heading: string, table: CommandTable, help: HelpConfiguration = {}): CommandTable {
   const grouped = Object.entries(table).map(([name, load]) => {
     const loadGrouped = async (): Promise<MakeCommand> => {
       const make = await load()
-      return (cli) => make(cli).helpGroup(heading)
+      return (cli) => make(cli).helpGroup(heading).configureHelp(help)
     }
     return [name, loadGrouped] as const
   })
@@ -54,7 +55,8 @@ export async function runProcess(table: CommandTable): Promise<void> {
  * signed in.
  */
 export async function runCommandLine(table: CommandTable, invocation: Invocation): Promise<number> {
-  const { args, environment, stdin } = invocation
+  const { environment, stdin } = invocation
+  const args = withHelpOption(table, invocation.args)
   const output = makeOutput(environment, invocation)
   let status = 0
   const cli: Cli = { environment, output, input: stdin, setExitStatus: (given) => void (status = given) }
@@ -98,6 +100,13 @@ function toSentence(message: string): string {
     .replace(/^Command-argument value '(.*)' is invalid for argument '(.*?)'\./, "'$1' is not a valid $2.")
 }
 
+/** `help keys create` as `keys create --help`. The help command of commander does not know subcommands. */
+function withHelpOption(table: CommandTable, args: readonly string[]): readonly string[] {
+  const [first, name, ...names] = args
+  if (first !== 'help' || name === undefined) return args
+  return Object.hasOwn(table, name) ? [name, ...names, '--help'] : [name]
+}
+
 /** Loads only the command that the arguments name; all commands for the help and for a name that does not exist. */
 async function loadCommands(table: CommandTable, args: readonly string[]): Promise<MakeCommand[]> {
   const named = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--url') ?? ''
@@ -107,7 +116,8 @@ async function loadCommands(table: CommandTable, args: readonly string[]): Promi
 
 /** Gives a command and its subcommands the settings of the program, which `addCommand` does not do. */
 function inherit(command: Command, parent: Command): Command {
-  command.copyInheritedSettings(parent)
+  const help = { ...parent.configureHelp(), ...command.configureHelp() }
+  command.copyInheritedSettings(parent).configureHelp(help)
   for (const child of command.commands) inherit(child, command)
   return command
 }

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { chmod } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
@@ -47,8 +49,10 @@ describe('the exit status', () => {
     [['version'], 0],
     [['--help'], 0],
     [['run', '--help'], 0],
+    [['help', 'run'], 0],
     [[], 2],
     [['unknown'], 2],
+    [['help', 'unknown'], 2],
     [['--unknown'], 2],
     [['token', 'too', 'many'], 2],
     [['run'], 2],
@@ -101,6 +105,24 @@ describe('the exit status', () => {
       expect([ran.status, ran.stdout, ran.stderr]).toEqual([3, '', 'You are not signed in. Run: svc login URL\n'])
     },
   )
+})
+
+describe('the help', () => {
+  it('of a subcommand has its arguments and the options of the commands above it', async () => {
+    const asked = await machine.svc(['help', 'keys', 'create'])
+    expect(asked).toEqual(await machine.svc(['keys', 'create', '--help']))
+    expect(asked.stdout).toMatch(/^Usage: svc keys create \[options\] <name>\n/)
+    expect(asked.stdout).toContain('--service <name>')
+  })
+
+  it.each([
+    [['token', '--help'], true],
+    [['serve', '--help'], false],
+    [['prices', 'update', '--help'], false],
+  ])('of svc %j names the option of the deployment: %s', async (args, has) => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['src/start.js', ...args])
+    expect(stdout.includes('--url')).toBe(has)
+  })
 })
 
 describe('the process of a command', () => {
@@ -239,7 +261,7 @@ describe('svc limits', () => {
   })
 
   it.each([
-    [['limits', 'set', '0', '--per', 'day'], 2, "'0' is not a valid usd. Give an amount in USD above 0"],
+    [['limits', 'set', '0', '--per', 'day'], 2, "'0' is not a valid amount. Give an amount in USD above 0"],
     [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
     [['limits', 'set', '1'], 2, "Required option '--per <period>' not specified"],
     [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],

@@ -22,7 +22,7 @@ const MAX_PAGE = 500
 export const makeAudit: MakeCommand = (cli) =>
   withTeamOptions(new Command('audit'))
     .description('Show who changed what in a team, newest first.')
-    .option('--by <who>', 'only changes by this email address, or by the directory file: file', toActor)
+    .option('--by <who>', 'only changes by this person (email address), or by the directory file (file)', toActor)
     .option(
       '--action <action>',
       'only this action, such as invitation.created, or all of one kind: invitation',

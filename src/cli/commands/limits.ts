@@ -25,7 +25,7 @@ type SetOptions = Options & {
   readonly service?: string
 }
 
-const TEAM = 'of a team, for its admins: @organization/name, or your own team'
+const TEAM = 'of a team, for its admins: @organization/name (without a name: your own team)'
 
 export const makeLimits: MakeCommand = (cli) =>
   new Command('limits')
@@ -35,9 +35,15 @@ export const makeLimits: MakeCommand = (cli) =>
     .action((_options: object, command: Command) => listLimits(cli, command.optsWithGlobals<Options>()))
     .addCommand(
       new Command('set')
-        .description('Set what a team may spend, or each member, or one of them. For admins of the team.')
-        .argument('<usd>', 'the amount in USD, such as 50 or 2.50', toNanoUsd)
-        .addOption(new Option('--per <period>', 'the period').choices(PERIODS).makeOptionMandatory())
+        .description(
+          'Set what a team may spend, or with an option, one of its members, keys or service accounts. For admins.',
+        )
+        .argument('<amount>', 'in USD, such as 50 or 2.50', toNanoUsd)
+        .addOption(
+          new Option('--per <period>', 'the period after which it starts anew; required')
+            .choices(PERIODS)
+            .makeOptionMandatory(),
+        )
         .addOption(new Option('--members', 'for each member by itself').conflicts(['member', 'key', 'service']))
         .addOption(new Option('--member <email>', 'for one member').conflicts(['key', 'service']))
         .addOption(new Option('--key <id>', 'for one API key').conflicts(['service']))

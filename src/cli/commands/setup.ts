@@ -29,7 +29,7 @@ export const makeSetup: MakeCommand = (cli) =>
   new Command('setup')
     .description('Show the settings of a tool for this deployment, write them into its settings file, or remove them.')
     .addArgument(
-      new Argument('<tool>', 'openai: every tool or SDK that takes a base URL and a key').choices([
+      new Argument('<tool>', 'the tool; openai stands for every tool or SDK that takes a base URL and a key').choices([
         ...AGENT_NAMES,
         ...PRINTED_NAMES,
       ]),

@@ -25,12 +25,12 @@ type Options = GlobalOptions & {
 export const makeUsage: MakeCommand = (cli) =>
   new Command('usage')
     .description('Show what your model calls used and cost, by default in this month.')
-    .addOption(new Option('--by <what>', 'what each row adds up').choices(GROUPINGS).default('day'))
+    .addOption(new Option('--by <what>', 'what each row is about').choices(GROUPINGS).default('day'))
     .option('--from <day>', 'the first day (UTC), such as 2026-11-01', toDay)
     .option('--to <day>', 'the last day (UTC)', toDay)
     .option(
       '--team [team]',
-      'the calls of the whole team, for its admins: @organization/name, or your own team',
+      'the calls of a whole team, for its admins: @organization/name (without a name: your own team)',
       toTeam,
     )
     .addOption(new Option('--csv', 'print a table for spreadsheets').conflicts('json'))

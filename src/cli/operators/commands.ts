@@ -8,17 +8,21 @@ import { inGroup } from '../command-line.ts'
 import type { MakeCommand } from '../command-line.ts'
 import { toCommandError } from '../failures.ts'
 
+type Force = { readonly force?: boolean }
+
+const FORCE = 'apply the directory file even when it withdraws most of the members'
+
 const makeServe: MakeCommand = () =>
   new Command('serve')
     .description('Start the service, with the roles of SVC_ROLE. It serves until it is interrupted.')
-    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
-    .action((options: { force: boolean }) => run(async () => (await import('./serve.ts')).runService(options)))
+    .option('--force', FORCE)
+    .action((options: Force) => run(async () => (await import('./serve.ts')).runService(options)))
 
 const makeDemo: MakeCommand = () =>
   new Command('demo')
     .description('Start the service with an echo engine, show a login and calls step by step, and keep serving.')
-    .option('--once', 'end after these steps', false)
-    .action(({ once }: { once: boolean }) =>
+    .option('--once', 'end after these steps')
+    .action(({ once = false }: { once?: boolean }) =>
       run(async () => {
         const [{ runDemo }, { interrupted }] = await Promise.all([import('../demo/demo.ts'), import('./interrupt.ts')])
         await runDemo({ once, print, interrupted })
@@ -43,8 +47,8 @@ const makeReload: MakeCommand = () =>
     .description(
       'Make the running service apply its directory file and its price file again, and say what has changed.',
     )
-    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
-    .action((options: { force: boolean }) => run(async () => (await import('./reload.ts')).reloadService(options)))
+    .option('--force', FORCE)
+    .action((options: Force) => run(async () => (await import('./reload.ts')).reloadService(options)))
 
 const makeBackup: MakeCommand = () =>
   new Command('backup')
@@ -58,16 +62,20 @@ const makeRestore: MakeCommand = () =>
     .argument('<dir>', 'the directory of the backup')
     .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 
-/** The commands of operators, in the order of the help. */
-export const operatorCommands = inGroup('For operators:', {
-  serve: async () => makeServe,
-  demo: async () => makeDemo,
-  reload: async () => makeReload,
-  backup: async () => makeBackup,
-  restore: async () => makeRestore,
-  migrate: async () => makeMigrate,
-  prices: async () => makePrices,
-})
+/** The commands of operators, in the order of the help. They ask no deployment, so `--url` is not in their help. */
+export const operatorCommands = inGroup(
+  'For operators:',
+  {
+    serve: async () => makeServe,
+    demo: async () => makeDemo,
+    reload: async () => makeReload,
+    backup: async () => makeBackup,
+    restore: async () => makeRestore,
+    migrate: async () => makeMigrate,
+    prices: async () => makePrices,
+  },
+  { showGlobalOptions: false },
+)
 
 function print(text: string): void {
   process.stdout.write(text)

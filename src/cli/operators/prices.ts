@@ -4,7 +4,7 @@ import { replacePricesFile } from '../../server/files/prices-file.ts'
 /** `svc prices update FILE`: checks a price list and replaces SVC_PRICES_FILE by it. */
 export async function updatePrices(source: string): Promise<void> {
   const { pricesFile } = readConfig()
-  if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: names no file to update'])
+  if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: is not set, so there is no file to update'])
   const { models, changed } = await replacePricesFile(source, pricesFile)
   process.stdout.write(`${pricesFile} has prices of ${models} models, ${changed} of them new or changed.\n`)
   process.stdout.write('Send SIGHUP to running services, or run svc reload, to apply them.\n')

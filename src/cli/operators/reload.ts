@@ -3,11 +3,11 @@ import { askService, ManagementError } from '../../server/management.ts'
 
 type Options = {
   /** Apply the directory file even when it withdraws most of the members. */
-  readonly force: boolean
+  readonly force?: boolean
 }
 
 /** `svc reload`: the running service applies its directory and price files again. Prints what has changed. */
-export async function reloadService({ force }: Options): Promise<void> {
+export async function reloadService({ force = false }: Options): Promise<void> {
   const answer = await askService(requireSocket(), 'reload', force ? { force: '1' } : {})
   process.stdout.write(`${answer}\n`)
 }

@@ -13,7 +13,7 @@ import { interrupted } from './interrupt.ts'
  * embedded database crashes, it stops as after a signal and rejects with a `DatabaseCrashError`, so that a supervisor
  * starts the service again.
  */
-export async function runService({ force }: { readonly force: boolean }): Promise<void> {
+export async function runService({ force = false }: { readonly force?: boolean }): Promise<void> {
   const config = readConfig()
   const log = await openLog(config.logLevel, cluster.isWorker ? process.pid : null)
   // The service is loaded after the settings are read, so that a mistake in them shows at once.
