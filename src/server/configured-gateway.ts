@@ -8,18 +8,5 @@ type Needs = Omit<GatewayNeeds, 'settings' | 'openRateLimit' | 'keepAliveMs'>
 /** Opens the gateway; null where this process does not serve that role. */
 export function openConfiguredGateway(config: Config, needs: Needs): Gateway | null {
   if (config.role === 'control-plane') return null
-  const { contract, deployment, adminBackends, costOf, redis, metrics, tracer, clock, log } = needs
-  return openGateway({
-    settings: config,
-    contract,
-    deployment,
-    adminBackends,
-    costOf,
-    openRateLimit: openRateLimits(redis),
-    redis,
-    metrics,
-    tracer,
-    clock,
-    log,
-  })
+  return openGateway({ ...needs, settings: config, openRateLimit: openRateLimits(needs.redis) })
 }

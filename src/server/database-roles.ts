@@ -27,13 +27,18 @@ export async function openDatabaseRoles(
   const answerOrLastKnown = makeAnswerOrLastKnown()
   const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, answerOrLastKnown, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
-  const { spoolDirectory } = config
+  const { spoolDirectory, auditDays } = config
+  const { metrics } = given
   const deployment = openDatabaseDeployment({
-    ...{ database, live, spoolDirectory, answerOrLastKnown, clock, log },
-    metrics: given.metrics,
+    database,
+    live,
+    spoolDirectory,
+    answerOrLastKnown,
+    metrics,
+    clock,
+    log,
   })
   const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends, clock, log })
-  const { auditDays } = config
   const background = startBackgroundWork({
     database,
     access,

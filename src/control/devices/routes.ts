@@ -23,13 +23,10 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
-      const current = await signOut.findCurrent(req as unknown as Request)
+      const { devices: ofDevices, browser } = await signOut.findCurrent(req as unknown as Request)
+      const current = [...ofDevices, browser]
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({
-        devices: listed.map((device) =>
-          toOwnDevice(device, [...current.devices, ...(current.browser ? [current.browser] : [])]),
-        ),
-      })
+      res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current)) })
     },
 
     async revokeDevice(req, res) {
@@ -52,7 +49,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
   }
 }
 
-function toOwnDevice(device: ListedDevice, current: readonly string[]) {
+function toOwnDevice(device: ListedDevice, current: readonly (string | null)[]) {
   return {
     kind: device.kind,
     id: device.sessionId,

@@ -43,21 +43,12 @@ type Needs = {
 /** Makes the function that the API and the page of a link share. */
 export function makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log }: Needs): ConsumeLink {
   async function approve(req: Request, login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {
-    const approveBy = login.link === 'mail' ? approveByMailLink : approveByHandle
-    const approved = await approveBy(req, login, decision)
-    return approved && { outcome: 'approved', login, cookie: approved.cookie }
-  }
-
-  /** The link of the email also signs its browser in, with a new session that replaces the one of the same browser. */
-  async function approveByMailLink(req: Request, login: LinkedLogin, decision: Decision) {
     const now = clock.now()
-    const { cookie, browser } = beginBrowserSession(req, login.invitationId, now)
-    return (await links.approve(login, now, decision, browser)) ? { cookie } : null
-  }
-
-  /** The caller is signed in already, so this begins no session. */
-  async function approveByHandle(_req: Request, login: LinkedLogin, decision: Decision) {
-    return (await links.approve(login, clock.now(), decision, null)) ? { cookie: null } : null
+    // The link of the email also signs its browser in, with a new session that replaces the one of the same browser.
+    // The caller of the other link is signed in already.
+    const begun = login.link === 'mail' ? beginBrowserSession(req, login.invitationId, now) : null
+    const isApproved = await links.approve(login, now, decision, begun?.browser ?? null)
+    return isApproved ? { outcome: 'approved', login, cookie: begun?.cookie ?? null } : null
   }
 
   async function deny(login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {

@@ -42,7 +42,7 @@ export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs):
     },
 
     async remove({ accountId: by }, member, ip) {
-      const ended = await members.remove({ ...member }, { by: 'admin', accountId: by, ip }, clock.now())
+      const ended = await members.remove(member, { by: 'admin', accountId: by, ip }, clock.now())
       if (typeof ended === 'string') return ended
       ended.forEach(onSessionEnd)
       log.info({ ...member, by }, 'member.removed')

@@ -1,5 +1,5 @@
 /** What a model costs, in exact integers, so that sums of many calls have no rounding errors. */
-import { isKnown } from '../dialects/tokens/usage.ts'
+import { isKnown, promptTokensOf } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 
 /** Prices of one token in 10^-15 USD, so that 1 USD for a million tokens is 10^9. */
@@ -69,8 +69,7 @@ export function costOfUsage(price: Price, usage: Usage): number | null {
 }
 
 function chooseRates({ rates, tiers }: Price, usage: Usage): Rates {
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens } = usage
-  const input = (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) + (cacheWriteLongTokens ?? 0)
+  const input = promptTokensOf(usage)
   return tiers.findLast(({ aboveTokens }) => input > aboveTokens)?.rates ?? rates
 }
 

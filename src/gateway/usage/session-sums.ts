@@ -1,7 +1,7 @@
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import { sessionKeyOf } from '../../kernel/agent-session.ts'
 import { MINUTE_MS } from '../../kernel/durations.ts'
-import type { Usage } from '../dialects/tokens/usage.ts'
+import { promptTokensOf } from '../dialects/tokens/usage.ts'
 import type { CallEvent } from './events.ts'
 
 /** What the events of a batch add to one session. */
@@ -47,14 +47,9 @@ function addEvent(sum: SessionSum, { kind, at, call, result }: CallEvent): Sessi
     model: call.model,
     calls: sum.calls + (kind === 'finished' || kind === 'failed' ? 1 : 0),
     failedCalls: sum.failedCalls + (kind === 'failed' ? 1 : 0),
-    inputTokens: sum.inputTokens + (result ? toInput(result.usage) : 0),
+    inputTokens: sum.inputTokens + (result ? promptTokensOf(result.usage) : 0),
     outputTokens: sum.outputTokens + (result?.usage.outputTokens ?? 0),
   }
-}
-
-/** All tokens of the prompt, as far as they are known. */
-function toInput({ inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens }: Usage): number {
-  return (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) + (cacheWriteLongTokens ?? 0)
 }
 
 function toMinute(time: Date): Date {

@@ -34,6 +34,16 @@ export function isKnown({ inputTokens, outputTokens }: Usage): boolean {
   return inputTokens !== null || outputTokens !== null
 }
 
+/** All tokens of the prompt, as far as they are known. */
+export function promptTokensOf({
+  inputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+  cacheWriteLongTokens,
+}: Usage): number {
+  return (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) + (cacheWriteLongTokens ?? 0)
+}
+
 /** The numbers of a usage object by the names that the dialects give them; those of nested objects as `outer.inner`. */
 export type Counts = Record<string, number>
 
