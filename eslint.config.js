@@ -50,7 +50,7 @@ export default tseslint.config(
       'prisma/**',
       'packaging/**',
       'src/cli/operators/commands.ts',
-      'test/support/seen.ts',
+      'test/support/contract/seen.ts',
       'test/bench/**',
       'test/examples/**',
       '**/*.js',

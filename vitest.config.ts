@@ -26,7 +26,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // `npm run test:packages` runs them.
     exclude: ['test/packages/**'],
-    globalSetup: 'test/support/clear-seen.ts',
+    globalSetup: 'test/support/contract/clear-seen.ts',
     pool: 'forks',
     // The files of a worker share its database, which is emptied between services.
     isolate: false,

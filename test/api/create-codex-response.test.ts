@@ -1,5 +1,5 @@
 import { describeCallOperation } from '../support/call-operation.ts'
-import { sampleResponse } from '../support/sample-response.ts'
+import { sampleResponse } from '../support/contract/sample-response.ts'
 
 describeCallOperation({
   operationId: 'createCodexResponse',

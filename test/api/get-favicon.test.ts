@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getFavicon', '/assets/favicon.svg', /^image\/svg\+xml/, /<svg/)

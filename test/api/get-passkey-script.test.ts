@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getPasskeyScript', '/assets/passkeys.js', /^text\/javascript/, /simplewebauthn-browser/)

@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getRootFavicon', '/favicon.ico', /^image\/svg\+xml/, /<svg/)

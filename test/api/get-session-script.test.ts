@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getSessionScript', '/assets/session.js', /^text\/javascript/, /data-part/)

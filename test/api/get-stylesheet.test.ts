@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getStylesheet', '/assets/auth.css', /^text\/css/, /color-scheme/)

@@ -1,3 +1,3 @@
-import { describeAsset } from '../support/assets.ts'
+import { describeAsset } from '../support/pages/assets.ts'
 
 describeAsset('getWebauthnLibrary', '/assets/simplewebauthn-browser.js', /^text\/javascript/, /SimpleWebAuthnBrowser/)

@@ -12,11 +12,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newFolder } from '../support/process.ts'
-import { startScriptedDeployment } from '../support/scripted-deployment.ts'
-import { FORMS } from '../support/scripted-calls.ts'
-import type { SheetLine } from '../support/scripted-calls.ts'
-import { addUp, compareLines, findSavedLines } from '../support/usage-sheet.ts'
-import type { Comparison } from '../support/usage-sheet.ts'
+import { startScriptedDeployment } from '../support/scripted/scripted-deployment.ts'
+import { FORMS } from '../support/scripted/scripted-calls.ts'
+import type { SheetLine } from '../support/scripted/scripted-calls.ts'
+import { addUp, compareLines, findSavedLines } from '../support/scripted/usage-sheet.ts'
+import type { Comparison } from '../support/scripted/usage-sheet.ts'
 
 const CALLS = Number(process.env['LEDGER_CALLS'] ?? 10_000)
 /** Slow enough that the calls of a phase go on while something is broken. */

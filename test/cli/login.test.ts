@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/browser-service.ts'
+import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
 
 let service: TestService

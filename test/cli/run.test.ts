@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/browser-service.ts'
+import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 

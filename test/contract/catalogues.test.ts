@@ -3,8 +3,8 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { peopleCommands } from '../../src/cli/commands.ts'
 import { SETTING_NAMES } from '../../src/config/settings.ts'
-import { itemsOf, readPage, ROOT, sectionOf } from '../support/documents.ts'
-import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source-facts.ts'
+import { itemsOf, readPage, ROOT, sectionOf } from '../support/source/documents.ts'
+import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source/source-facts.ts'
 
 const operating = readPage('docs/operating.md')
 

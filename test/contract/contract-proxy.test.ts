@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { startContractProxy } from '../support/contract-proxy.ts'
+import { startContractProxy } from '../support/contract/contract-proxy.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 
 /** An answer as the service writes it. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from '../support/documents.ts'
-import { findMetrics } from '../support/source-facts.ts'
+import { ROOT } from '../support/source/documents.ts'
+import { findMetrics } from '../support/source/source-facts.ts'
 
 type Dashboard = {
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string }[] }

@@ -5,7 +5,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { readConfig, warningsOf } from '../../src/config.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
-import { ROOT } from '../support/documents.ts'
+import { ROOT } from '../support/source/documents.ts'
 
 const read = (file: string) => readFileSync(path.join(ROOT, 'docs/deploy', file), 'utf8')
 

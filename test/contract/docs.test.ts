@@ -12,7 +12,7 @@ import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { ERRORS } from '../../src/http/errors.ts'
 import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
-import { anchorsOf, blocksOf, codeWordsOf, readPage, readPages, ROOT } from '../support/documents.ts'
+import { anchorsOf, blocksOf, codeWordsOf, readPage, readPages, ROOT } from '../support/source/documents.ts'
 
 const pages = readPages()
 const readme = readPage('README.md')

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
 import type { Document, DocumentedOperation } from '../../src/docs/document.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
-import { checkAnswer } from '../support/contract-check.ts'
-import { bytesOf, ceremonies, hostileBodies } from '../support/hostile-bodies.ts'
-import type { HostileBody, Live } from '../support/hostile-bodies.ts'
-import { changed } from '../support/hostile-ceremonies.ts'
-import type { Ceremony } from '../support/hostile-ceremonies.ts'
+import { checkAnswer } from '../support/contract/contract-check.ts'
+import { bytesOf, ceremonies, hostileBodies } from '../support/hostile/hostile-bodies.ts'
+import type { HostileBody, Live } from '../support/hostile/hostile-bodies.ts'
+import { changed } from '../support/hostile/hostile-ceremonies.ts'
+import type { Ceremony } from '../support/hostile/hostile-ceremonies.ts'
 import {
   finishRegistration,
   newAuthenticator,

@@ -3,8 +3,8 @@ import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { UPSTREAM_NAMES, WORKER_NAME } from '../../src/kernel/backend-name.ts'
 import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
-import { findCycles, lineOf, partOf, readSources, visit } from '../support/source-tree.ts'
-import type { Source } from '../support/source-tree.ts'
+import { findCycles, lineOf, partOf, readSources, visit } from '../support/source/source-tree.ts'
+import type { Source } from '../support/source/source-tree.ts'
 
 /**
  * What each part of `src` may import, besides itself and `generated`. A part is a folder or a file of `src`. Imports point

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from '../support/documents.ts'
-import { readSources } from '../support/source-tree.ts'
+import { ROOT } from '../support/source/documents.ts'
+import { readSources } from '../support/source/source-tree.ts'
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8'))
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
-import { holdTimeouts } from '../support/held-timeouts.ts'
+import { holdTimeouts } from '../support/network/held-timeouts.ts'
 import { atOnce, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { startSlowClients } from '../support/slow-clients.ts'
+import { startSlowClients } from '../support/network/slow-clients.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
 const ADA = 'ada@example.com'

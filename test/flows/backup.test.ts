@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { moveData } from '../../src/database/embedded/backup.ts'
-import { blocksOf, readPage, ROOT } from '../support/documents.ts'
+import { blocksOf, readPage, ROOT } from '../support/source/documents.ts'
 import { newFolder, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ADA, startAtOwnAddress, startBrowserService } from '../support/browser-service.ts'
-import type { BrowserService } from '../support/browser-service.ts'
+import { ADA, startAtOwnAddress, startBrowserService } from '../support/pages/browser-service.ts'
+import type { BrowserService } from '../support/pages/browser-service.ts'
 import { linkOf } from '../support/mailbox.ts'
-import { startOtherSite } from '../support/other-site.ts'
+import { startOtherSite } from '../support/pages/other-site.ts'
 
 const EMPTY_PAGE = '<!doctype html><title>evil</title><body></body>'
 let fixture: BrowserService

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBrowserService } from '../support/browser-service.ts'
-import type { BrowserService } from '../support/browser-service.ts'
-import { addAuthenticator } from '../support/virtual-authenticator.ts'
+import { startBrowserService } from '../support/pages/browser-service.ts'
+import type { BrowserService } from '../support/pages/browser-service.ts'
+import { addAuthenticator } from '../support/pages/virtual-authenticator.ts'
 import { waitForValue } from '../support/wait.ts'
 
 let fixture: BrowserService

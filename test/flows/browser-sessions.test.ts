@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
-import { changeView, findOverflow, findViolations, SCHEMES } from '../support/browser.ts'
-import { ADA, startBrowserService } from '../support/browser-service.ts'
-import type { BrowserService } from '../support/browser-service.ts'
+import { changeView, findOverflow, findViolations, SCHEMES } from '../support/pages/browser.ts'
+import { ADA, startBrowserService } from '../support/pages/browser-service.ts'
+import type { BrowserService } from '../support/pages/browser-service.ts'
 
 let fixture: BrowserService
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
-import { changeView, findOverflow, findViolations } from '../support/browser.ts'
-import { startBrowserService } from '../support/browser-service.ts'
-import type { BrowserService } from '../support/browser-service.ts'
+import { changeView, findOverflow, findViolations } from '../support/pages/browser.ts'
+import { startBrowserService } from '../support/pages/browser-service.ts'
+import type { BrowserService } from '../support/pages/browser-service.ts'
 import { endedCall } from '../support/call-events.ts'
 import { linkOf, SIGN_IN_SUBJECT } from '../support/mailbox.ts'
 

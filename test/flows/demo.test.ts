@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ROOT } from '../support/documents.ts'
+import { ROOT } from '../support/source/documents.ts'
 import { freePort } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'

@@ -8,10 +8,10 @@ import type { Deployment, Instance } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
 import { atOnce, json } from '../support/requests.ts'
-import { openScriptedCalls, startScriptedBackends } from '../support/scripted-deployment.ts'
-import type { ScriptedBackends, ScriptedCalls } from '../support/scripted-deployment.ts'
+import { openScriptedCalls, startScriptedBackends } from '../support/scripted/scripted-deployment.ts'
+import type { ScriptedBackends, ScriptedCalls } from '../support/scripted/scripted-deployment.ts'
 import { answersJson } from '../support/upstream.ts'
-import { compareLines, findSavedLines } from '../support/usage-sheet.ts'
+import { compareLines, findSavedLines } from '../support/scripted/usage-sheet.ts'
 import { waitForValue, waitUntil } from '../support/wait.ts'
 
 const CORE = { name: 'core', models: ['vendora/large'], members: [{ email: 'ada@example.com' }] }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { holdTimeouts } from '../support/held-timeouts.ts'
+import { holdTimeouts } from '../support/network/held-timeouts.ts'
 import { people, tokenOf } from '../support/people.ts'
 import { atOnce, expectData, expectOk, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { startSlowMailServer } from '../support/slow-mail-server.ts'
-import type { SlowMailServer } from '../support/slow-mail-server.ts'
+import { startSlowMailServer } from '../support/network/slow-mail-server.ts'
+import type { SlowMailServer } from '../support/network/slow-mail-server.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
 const STARTS = 100

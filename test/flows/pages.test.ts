@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentOf } from '../../src/docs/document.ts'
 import { docsPage } from '../../src/docs/page.ts'
 import { readContract } from '../../src/http/contract.ts'
-import { changeView, findOverflow, findViolations, startBrowser } from '../support/browser.ts'
-import type { TestBrowser, View } from '../support/browser.ts'
-import { servePages } from '../support/page-server.ts'
-import type { PageServer } from '../support/page-server.ts'
-import { FRIENDLY, HOSTILE, samplePages } from '../support/sample-pages.ts'
+import { changeView, findOverflow, findViolations, startBrowser } from '../support/pages/browser.ts'
+import type { TestBrowser, View } from '../support/pages/browser.ts'
+import { servePages } from '../support/pages/page-server.ts'
+import type { PageServer } from '../support/pages/page-server.ts'
+import { FRIENDLY, HOSTILE, samplePages } from '../support/pages/sample-pages.ts'
 
 const friendly = samplePages(FRIENDLY)
 const hostile = samplePages(HOSTILE)

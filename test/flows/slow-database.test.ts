@@ -7,8 +7,8 @@ import type { TestPostgres } from '../support/postgres.ts'
 import { form, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { startTcpProxy } from '../support/tcp-proxy.ts'
-import type { TcpProxy } from '../support/tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import type { TcpProxy } from '../support/network/tcp-proxy.ts'
 
 const persons = people()
 let postgres: TestPostgres

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/browser-service.ts'
+import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 
 const run = promisify(execFile)
 const ROOT = path.join(import.meta.dirname, '../..')

@@ -5,7 +5,7 @@ import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { AgentSession } from '../../src/kernel/agent-session.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
-import { checkEvent } from './contract-check.ts'
+import { checkEvent } from './contract/contract-check.ts'
 import type { TestService } from './service.ts'
 import { withDeadline } from './wait.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SvcClient } from '../../generated/sdk/index.js'
 import { events } from '../../generated/sdk/index.js'
-import { checkAnswer } from './contract-check.ts'
+import { checkAnswer } from './contract/contract-check.ts'
 import { startEngine } from './engine.ts'
 import { startGateway } from './gateway.ts'
 import { messageOf, outcomeOf } from './requests.ts'

@@ -15,8 +15,8 @@ import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startOption, scriptedModel } from './scripted-model.ts'
-import type { ScriptName } from './scripted-model.ts'
+import { startOption, scriptedModel } from './scripted/scripted-model.ts'
+import type { ScriptName } from './scripted/scripted-model.ts'
 import { waitUntil } from './wait.ts'
 
 const FIXTURES = new URL('../translate/fixtures/llama-server/', import.meta.url)

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Certificate } from './certificate.ts'
+import type { Certificate } from './network/certificate.ts'
 import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 
 /** A request as the upstream received it, and what a script needs to answer it. */

@@ -1,0 +1,88 @@
+import type { Page } from 'playwright-core'
+import type { StartedDeviceLogin } from '../../../generated/sdk/index.js'
+import { startContractProxy } from '../contract/contract-proxy.ts'
+import { linkOf } from '../mailbox.ts'
+import { startService } from '../service.ts'
+import type { TestService } from '../service.ts'
+import { startBrowser } from './browser.ts'
+
+export const ADA = 'ada@example.com'
+
+/** How long the browser may take for one step; generous, for a busy machine. */
+const STEP_TIMEOUT_MS = 20_000
+
+type PageOptions = { readonly javaScript?: boolean }
+
+/** A login that has started. */
+type StartedLogin = StartedDeviceLogin & {
+  /** The link of its email. */
+  readonly link: string
+  /** The status of a poll, after the interval between polls has passed. */
+  poll(): Promise<number>
+}
+
+/** A service at its own public address, which browsers need for passkeys and cookies, and a browser. */
+export type BrowserService = AsyncDisposable & {
+  readonly service: TestService
+  readonly baseUrl: string
+  /** Opens a page in a new profile. Scripts run unless `javaScript` is false. */
+  newPage(options?: PageOptions): Promise<Page>
+  /** Opens a page in a new profile that is signed in as Ada by the link of an email. */
+  signedInPage(options?: PageOptions): Promise<Page>
+  /** Starts a login of Ada. */
+  startLogin(deviceId?: string): Promise<StartedLogin>
+}
+
+/**
+ * Starts a service that can be reached at its own public address, which is that of a proxy: browsers and the command
+ * talk to it there, and disposing of it fails when something that they sent or got is not in the contract.
+ */
+export async function startAtOwnAddress(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const proxy = await startContractProxy()
+  const service = await startService({ env: { SVC_BASE_URL: `http://localhost:${proxy.port}`, ...env } })
+  proxy.forwardTo(service.port)
+  return {
+    ...service,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export async function startBrowserService(): Promise<BrowserService> {
+  const [browser, service] = await Promise.all([startBrowser(), startAtOwnAddress()])
+
+  const newPage: BrowserService['newPage'] = async (options = {}) => {
+    const page = await browser.newPage({ width: 800, scheme: 'light', ...options })
+    page.setDefaultTimeout(STEP_TIMEOUT_MS)
+    return page
+  }
+  const startLogin: BrowserService['startLogin'] = async (deviceId = 'laptop-1') => {
+    const login = await service.startLogin(ADA, { deviceId, deviceName: 'Ada’s laptop' })
+    const link = linkOf(service.mailbox.newest(ADA)).href
+    const poll = async () => {
+      service.clock.advance({ seconds: 5 })
+      const { response } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: login.deviceCode } })
+      return response.status
+    }
+    return { ...login, link, poll }
+  }
+  return {
+    service,
+    baseUrl: service.config.baseUrl,
+    newPage,
+    startLogin,
+    async signedInPage(options) {
+      const page = await newPage(options)
+      await page.goto((await startLogin('browser')).link)
+      await page.getByRole('button', { name: 'Approve' }).click()
+      await page.getByRole('heading', { name: 'Approved' }).waitFor()
+      return page
+    },
+    async [Symbol.asyncDispose]() {
+      await browser[Symbol.asyncDispose]()
+      await service[Symbol.asyncDispose]()
+    },
+  }
+}
