@@ -316,7 +316,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List own passkeys
+         * List your passkeys
          * @description Lists the passkeys of the account, the oldest first.
          */
         get: operations["listPasskeys"];
@@ -361,7 +361,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List your own devices
+         * List your devices
          * @description Lists the signed-in devices and browsers of the account, each once, the most recently seen first.
          */
         get: operations["listDevices"];
@@ -799,7 +799,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List own API keys
+         * List your API keys
          * @description Lists the API keys of the account in all its teams, the newest first. Revoked keys and keys that have expired are
          *     left out.
          */
@@ -982,7 +982,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get own usage
+         * Get your usage
          * @description Returns what the caller's own calls in the team of its session used, as JSON or, with `Accept: text/csv`, as a table.
          */
         get: operations["getOwnUsage"];
@@ -2010,7 +2010,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List own spending limits
+         * List your spending limits
          * @description Lists the spending limits that apply to the caller, with what was spent of each, as this gateway enforces them: with
          *     the calls of the last seconds. A limit of `members` shows the calls of the caller. A gateway without a database has
          *     none.
@@ -2236,7 +2236,8 @@ export interface paths {
         };
         /**
          * Readiness
-         * @description Tells whether the service can handle requests: 200, or 503 while its database cannot be reached.
+         * @description Tells whether the process can handle requests: 503 when it is about to stop, or while it cannot reach its database. A
+         *     process that serves only model calls goes on without its database, and answers 200.
          */
         get: operations["getReadiness"];
         put?: never;

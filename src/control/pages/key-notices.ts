@@ -1,3 +1,5 @@
+import { MAX_KEYS } from '../api-keys/rules.ts'
+
 /** What a page says after a form for API keys was sent, and the status of that page. */
 export const KEY_NOTICES = {
   key_rotated: { status: 200, tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
@@ -9,7 +11,11 @@ export const KEY_NOTICES = {
     tone: 'bad',
     text: 'This key was rotated before. Rotate the key that replaced it.',
   },
-  too_many_keys: { status: 409, tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
+  too_many_keys: {
+    status: 409,
+    tone: 'bad',
+    text: `${MAX_KEYS} keys work already, which is the limit. Revoke one first.`,
+  },
   invalid_name: { status: 400, tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
 } as const
 

@@ -27,8 +27,8 @@ export function newKeyPart({ key, info }: MadeKey): Html {
     <p class="about">Copy it now: it is not shown again. It works until ${time(info.expiresAt)}.</p>
     <p class="secret"><code>${key.reveal()}</code></p>
     <p class="hint">
-      Send it as <code>Authorization: Bearer</code>, or as <code>x-api-key</code> where the client does that. Whoever
-      has it can call the models, so keep it where you keep passwords.
+      Send it as <code>Authorization: Bearer</code>, or as <code>x-api-key</code> where the client does that. A person
+      who has it can call the models, so keep it where you keep passwords.
     </p>
   </section>`
 }
