@@ -67,12 +67,29 @@ type LineStream = { write(line: string): void; flush?(onEnd: () => void): void }
 /** Opens stdout: `redacted` removes secrets from lines, and `exact` is for lines that must show one. */
 async function openStreams(): Promise<{ redacted: LineStream; exact: LineStream }> {
   const { stdout } = process
-  if (!stdout.isTTY) return collectLines(pino.destination(DESTINATION))
+  if (!stdout.isTTY) return collectLines(openDestination())
   const exact = (await import('pino-pretty')).default({ destination: stdout, sync: true })
   return { redacted: { write: (line) => void exact.write(redact(line)) }, exact }
 }
 
 type Destination = ReturnType<typeof pino.destination>
+
+/**
+ * Opens stdout. When it cannot be written, for example because its disk is full, the service goes on: lines wait, and
+ * further ones are dropped. Without a listener, the error would end the process; and at exit, pino's destination would
+ * try to write for ever.
+ */
+function openDestination(): Destination {
+  const destination = pino.destination(DESTINATION)
+  const flushSync = destination.flushSync.bind(destination)
+  let isFailing = false
+  destination.on('error', () => (isFailing = true))
+  destination.on('write', () => (isFailing = false))
+  destination.flushSync = () => {
+    if (!isFailing) flushSync()
+  }
+  return destination
+}
 
 /**
  * Collects lines and writes many at once. The destination could collect them too, but it copies all that it has

@@ -1,14 +1,24 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { withDeadline } from '../support/wait.ts'
 
 const run = promisify(execFile)
 
-/** Runs statements with a `log` in a process of their own, whose stdout is a pipe, and reads the lines of its log. */
-async function linesOf(statements: string): Promise<{ msg: string; text?: string; link?: string }[]> {
+/** The arguments with which Node runs statements that have a `log`. */
+function argumentsOf(statements: string): string[] {
   const module = new URL('../../src/log.ts', import.meta.url).href
   const program = `import { openLog } from ${JSON.stringify(module)}\nconst log = await openLog('info')\n${statements}`
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program])
+  return ['--input-type=module', '--eval', program]
+}
+
+/** Runs statements with a `log` in a process of their own, whose stdout is a pipe, and reads the lines of its log. */
+async function linesOf(statements: string): Promise<{ msg: string; text?: string; link?: string }[]> {
+  const { stdout } = await run(process.execPath, argumentsOf(statements))
   return stdout
     .split('\n')
     .filter(Boolean)
@@ -52,4 +62,23 @@ it('removes secrets from lines, except from a link that is shown on purpose, and
     expect.objectContaining({ msg: 'shown', link: `https://svc.test/?token=${secret}` }),
     expect.objectContaining({ msg: 'after', text: '[secret]' }),
   ])
+})
+
+// A device of Linux at which each write fails like that of a full disk.
+const FULL = '/dev/full'
+const END_TIMEOUT_MS = 20_000
+
+it.runIf(existsSync(FULL))('neither ends the process nor keeps it from ending while its disk is full', async () => {
+  await using full = await open(FULL, 'w')
+  const statements = `log.info({}, 'line')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    log.info({}, 'another line')
+    await log.close()
+    process.stderr.write('still here')
+    process.exit(0)`
+  const child = spawn(process.execPath, argumentsOf(statements), { stdio: ['ignore', full.fd, 'pipe'] })
+  const ended = once(child, 'exit')
+  const written = child.stderr ? text(child.stderr) : ''
+  await withDeadline('the process to end', ended, END_TIMEOUT_MS).finally(() => child.kill('SIGKILL'))
+  expect([await ended, await written]).toEqual([[0, null], 'still here'])
 })
