@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { accountIdOf, eventOf, readFollowed, saveEvents } from '../support/agent-sessions.ts'
 import { directoryOf, people, signInBrowser } from '../support/people.ts'
 import { messageOf, outcomeOf } from '../support/requests.ts'
@@ -21,6 +22,9 @@ beforeAll(async () => {
   accountId = await accountIdOf(service, ada)
 })
 afterAll(() => service[Symbol.asyncDispose]())
+
+/** The largest number of tokens that is taken from an answer, and that the contract has. */
+const LARGEST_COUNT = 0x7fff_ffff
 
 let runs = 0
 const newRun = () => ({ team, accountId, sessionId: `run/${++runs}?#` })
@@ -81,6 +85,16 @@ describe('streamAgentSession', () => {
       const ids = (await followed.untilCurrent()).map(Number)
       expect(ids).toHaveLength(250)
       expect(ids).toEqual(ids.toSorted((one, other) => one - other))
+    })
+
+    it('shows a call whose backend reported absurdly many tokens', async () => {
+      const run = newRun()
+      const event = eventOf('finished', run)
+      const usage = { ...NO_USAGE, inputTokens: LARGEST_COUNT, cacheReadTokens: LARGEST_COUNT }
+      if (event.result === null) throw new Error('A call that has finished has a result.')
+      await saveEvents(service, { ...event, result: { ...event.result, usage } })
+      await using followed = readFollowed(await follow(run.sessionId))
+      expect(await followed.next()).toMatchObject({ tokens: { input: LARGEST_COUNT, cached: LARGEST_COUNT } })
     })
 
     it('waits for the first event of a session, and sends nothing of others with the same id', async () => {

@@ -101,8 +101,9 @@ export function makeAgentSessionStore(db: PrismaClient) {
             SELECT id, kind::text, at, request_id AS "requestId", style AS dialect, model,
               served_by AS "servedBy", attempts, outcome, status,
               first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
-              coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
-                + coalesce(cache_write_long_tokens, 0)) AS "inputTokens",
+              -- The sum of what a backend reported can be larger than the contract's largest integer.
+              coalesce(input_tokens, least(2147483647, uncached_tokens::bigint + coalesce(cached_tokens, 0)
+                + coalesce(cache_write_tokens, 0) + coalesce(cache_write_long_tokens, 0))::int) AS "inputTokens",
               cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
               -- A number that JSON can hold: 2^53 of them are nine million dollars.
               cost_nano_usd::float8 AS "costNanoUsd"
