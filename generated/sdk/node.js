@@ -93,6 +93,11 @@ async function take(file, mine) {
         try {
             await handle.writeFile(mine);
         }
+        catch (error) {
+            // Nobody would remove it, and the next caller would wait until it is stale.
+            await rm(file, { force: true });
+            throw error;
+        }
         finally {
             await handle.close();
         }

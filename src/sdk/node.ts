@@ -94,6 +94,10 @@ async function take(file: string, mine: string): Promise<boolean> {
     const handle = await open(file, 'wx', 0o600)
     try {
       await handle.writeFile(mine)
+    } catch (error) {
+      // Nobody would remove it, and the next caller would wait until it is stale.
+      await rm(file, { force: true })
+      throw error
     } finally {
       await handle.close()
     }

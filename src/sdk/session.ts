@@ -74,6 +74,8 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
       tokens.exclusively(async () => {
         const held = await tokens.load()
         if (held === null || held.accessToken !== rejected) return held?.accessToken ?? null
+        // A refresh uses the stored token up, so it is not sent while the store cannot be written.
+        await tokens.save(held)
         const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, send)
         await tokens.save(next)
         return next?.accessToken ?? null

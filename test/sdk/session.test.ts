@@ -104,6 +104,20 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toEqual(KEPT)
   })
 
+  it('does not refresh while the tokens cannot be stored', async () => {
+    const asked: string[] = []
+    const client = createClient({
+      baseUrl: 'http://svc.test',
+      tokens: { ...memoryTokenStore(KEPT), save: () => Promise.reject(new Error('The disk is full.')) },
+      async fetch({ url }) {
+        asked.push(new URL(url).pathname)
+        return Response.json({}, { status: 401 })
+      },
+    })
+    await expect(client.GET('/v1/models')).rejects.toThrow('The disk is full.')
+    expect(asked).toEqual(['/v1/models'])
+  })
+
   it('repeats a refresh whose answer was lost', async () => {
     const tokens = await signedIn()
     let lost = 0

@@ -61,7 +61,7 @@ export function openProfiles(folder: string) {
       )
       return found.filter((profile) => profile !== null)
     },
-    /** The tokens of a deployment. Saving adds the time. */
+    /** The tokens of a deployment. Saving new ones adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
     /** The id of this machine, created at the first use. */
     async deviceId(): Promise<string> {
@@ -79,7 +79,8 @@ function dated(store: TokenStore): TokenStore {
     ...store,
     save(tokens) {
       if (tokens === null) return store.save(null)
-      const saved: DatedTokens = { ...tokens, savedAt: systemClock.now().toISOString() }
+      // Tokens that are saved again keep their time.
+      const saved: DatedTokens = { savedAt: systemClock.now().toISOString(), ...tokens }
       return store.save(saved)
     },
   }
