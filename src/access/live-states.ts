@@ -54,6 +54,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
   const watchers = new Map<string, SlotList<() => void>>()
   const timer = setInterval(() => void checkWatched(), WATCH_INTERVAL_MS)
   timer.unref()
+  let isCheckingWatched = false
 
   function save(id: string, lastKnown: LastKnown): void {
     putNewest(states, id, lastKnown, MAX_STATES)
@@ -99,10 +100,12 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
   async function checkWatched(): Promise<void> {
     // Empty lists are removed here, and not when a call ends: the next call of the same caller would make a new one.
     for (const [id, { size }] of watchers) if (size === 0) watchers.delete(id)
-    if (watchers.size === 0) return
+    if (watchers.size === 0 || isCheckingWatched) return
+    isCheckingWatched = true
     const watched = [...watchers.keys()]
     // While the database is away, streams continue.
     const alive = await findAlive(watched).catch(() => new Set(watched))
+    isCheckingWatched = false
     watched.filter((id) => !alive.has(id)).forEach(end)
   }
 

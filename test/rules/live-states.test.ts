@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openLiveStates } from '../../src/access/live-states.ts'
+import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
+
+const CHECK_EVERY_MS = 2000
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** Watches one session. Each question to the database waits until the test answers it. */
+function watchOne() {
+  const asked: ((alive: readonly string[]) => void)[] = []
+  const findAlive = () => new Promise<Set<string>>((resolve) => void asked.push((alive) => resolve(new Set(alive))))
+  const states = openLiveStates({ findAlive, answerOrLastKnown: makeAnswerOrLastKnown() })
+  const onEnd = vi.fn()
+  states.watch('session-1', onEnd)
+  return { states, asked, onEnd }
+}
+
+describe('the sessions of open streams', () => {
+  it('are checked by one query at a time, also when the database is slow', async () => {
+    const { asked } = watchOne()
+    await vi.advanceTimersByTimeAsync(5 * CHECK_EVERY_MS)
+    expect(asked.length).toBe(1)
+    asked[0]?.(['session-1'])
+    await vi.advanceTimersByTimeAsync(CHECK_EVERY_MS)
+    expect(asked.length).toBe(2)
+  })
+
+  it('are ended once by the answer that does not name them', async () => {
+    const { asked, onEnd } = watchOne()
+    await vi.advanceTimersByTimeAsync(CHECK_EVERY_MS)
+    asked[0]?.([])
+    await vi.advanceTimersByTimeAsync(5 * CHECK_EVERY_MS)
+    expect(onEnd).toHaveBeenCalledTimes(1)
+  })
+})
