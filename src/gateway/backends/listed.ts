@@ -78,7 +78,9 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   function retire(backend: Backend): void {
     backend.condition.close()
     retiring.add(backend)
-    void backend.pool.close().finally(() => retiring.delete(backend))
+    const forget = () => void retiring.delete(backend)
+    // It rejects when the gateway has been closed meanwhile.
+    backend.pool.close().then(forget, forget)
   }
 
   return {
