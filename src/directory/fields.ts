@@ -14,6 +14,8 @@ export const text = z
   .trim()
   .min(1, 'must not be empty')
   .max(200, 'must have at most 200 characters')
+  // The database cannot store some of them: NUL, and one half of a surrogate pair.
+  .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), 'must have no control characters')
 
 /** A text that may be left out; null without it. */
 export const optionalText = text.nullish().transform((value) => value ?? null)

@@ -150,6 +150,8 @@ describe('readAdminModel', () => {
     ['text that turns around', { displayName: 'A\u202eB' }, 'displayName: must have visible characters only'],
     ['unknown caps', { caps: { wings: true } }, 'caps'],
     ['an alias with a space', { aliases: ['a b'] }, 'aliases[0]: must be a name'],
+    ['NUL', { serve: [{ backend: 'vendorb', model: 'a\0b' }] }, 'serve[0].model: must have no control characters'],
+    ['half a character', { serve: [{ backend: 'vendorb', model: 'a\ud800' }] }, 'must have no control characters'],
     ['a backend without a model', { serve: [{ backend: 'vendorb' }] }, 'serve[0].model: is missing'],
   ])('names the mistake: %s', (_name, given, mistake) => {
     const read = readAdminModel({ displayName: 'Own', serve: [{ backend: 'vendorb', model: 'writer-2026' }], ...given })
