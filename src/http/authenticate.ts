@@ -165,7 +165,7 @@ const KEY_PROBLEMS = {
     'API keys are only for model calls, and for lists of models, workers and spending limits. Sign in for this, for ' +
     'example by svc login.',
   not_valid:
-    'This API key is not valid: it is mistyped or revoked, or it has expired. Make another by svc keys create.',
+    'This API key is not valid: it is mistyped or revoked, or it has expired. Create another by svc keys create.',
   wrong_header: 'Send an API key to this route as Authorization: Bearer, not as x-api-key.',
 } as const
 

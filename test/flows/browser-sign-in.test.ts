@@ -40,7 +40,7 @@ it('lets an invited person with a phone sign in by email, approve a device, make
 
   // The person makes a key, and sees it only once.
   await page.getByLabel('Name of a new key').fill('Editor')
-  await page.getByRole('button', { name: 'Make a key' }).click()
+  await page.getByRole('button', { name: 'Create a key' }).click()
   const key = await page.locator('.secret code').innerText()
   expect(await findOverflow(page)).toBe(0)
   const listed = await fetch(`${fixture.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } })

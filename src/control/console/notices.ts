@@ -59,7 +59,7 @@ const NOTICES = {
   },
   device_signed_out: { status: 200, tone: 'good', text: 'It is signed out. Its access ends within seconds.' },
   unknown_device: { status: 404, tone: 'bad', text: 'It is not signed in any more. The list is up to date.' },
-  account_created: { status: 200, tone: 'good', text: 'The service account is made. Make a key for it below.' },
+  account_created: { status: 200, tone: 'good', text: 'The service account is created. Create a key for it below.' },
   account_deleted: { status: 200, tone: 'good', text: 'The service account and its keys are deleted.' },
   account_exists: { status: 409, tone: 'bad', text: 'The team has a service account with this name.' },
   too_many_accounts: {
@@ -68,7 +68,7 @@ const NOTICES = {
     text: `The team has ${MAX_SERVICE_ACCOUNTS} service accounts, which is the limit. Delete one first.`,
   },
   unknown_account: { status: 404, tone: 'bad', text: 'The team has no such service account any more.' },
-  key_made: { status: 200, tone: 'good', text: 'The key is made.' },
+  key_made: { status: 200, tone: 'good', text: 'The key is created.' },
   ...KEY_NOTICES,
   limit_created: { status: 200, tone: 'good', text: 'The limit is set. It holds within two seconds.' },
   limit_changed: { status: 200, tone: 'good', text: 'The limit is changed. It holds within two seconds.' },

@@ -109,7 +109,7 @@ function keyPart({ keys, models, fresh }: DevicePage): Html {
           </p>`
         : keyRows(keys, forms)
     }
-    ${fresh ? createKeyForm(models, forms) : html`<p class="about">To make a key, ${CONFIRM_FIRST}.</p>`}
+    ${fresh ? createKeyForm(models, forms) : html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
   </section>`
 }
 
@@ -118,7 +118,7 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
-      You signed in here more than 15 minutes ago. Changing passkeys and making keys needs a confirmation, so that
+      You signed in here more than 15 minutes ago. Changing passkeys and creating keys needs a confirmation, so that
       nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
@@ -134,9 +134,7 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
 function signOutPart(devices: readonly SignedInDevice[]): Html {
   return html`<section class="part" aria-labelledby="sign-out">
     <h2 id="sign-out">Sign out</h2>
-    <p class="about">
-      Signing out here leaves your devices and other browsers signed in. Everywhere else is all of those.
-    </p>
+    <p class="about">You can sign out this browser only, your devices and other browsers, or all of them.</p>
     <div class="buttons">
       <form method="post" action="${PATHS.device}">
         ${actionButton('sign-out', 'Sign out here')} ${actionButton('sign-out-others', 'Sign out everywhere else')}

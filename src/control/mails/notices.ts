@@ -126,7 +126,7 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence
       kind: 'facts',
       facts: [
         { label: 'Key', value: quoteUnlinked(key.name), note: `starts with ${key.prefix}` },
-        { label: 'Made by', value: quoteUnlinked(madeBy) },
+        { label: 'Created by', value: quoteUnlinked(madeBy) },
         { label: 'Models', value: toModelsText(key.models) },
         { label: 'Expires', value: toUtcText(key.expiresAt) },
         ...placeAndTime(occurrence),
@@ -144,7 +144,7 @@ function toModelsText(models: readonly string[] | null): string {
 }
 
 const KEY_HEADINGS = {
-  created: { title: 'A new API key was made', subject: 'New API key' },
+  created: { title: 'A new API key was created', subject: 'New API key' },
   rotated: { title: 'An API key was replaced by a new one', subject: 'API key replaced by' },
 } as const
 
@@ -152,7 +152,7 @@ const IF_NOT_YOUR_KEY =
   'If not, somebody else is signed in as you. On the page below, sign out the device that you do not know, and say ' +
   'that it was not yours: this revokes its keys too. Then tell an admin of your team.'
 const IF_NOT_YOUR_TEAMS_KEY =
-  'If not, ask the person who made it. Any admin of the team can revoke it: svc keys --service.'
+  'If not, ask the person who created it. Any admin of the team can revoke it: svc keys --service.'
 
 /** The name is in the subject, so that two emails of one kind can be told apart in a list. */
 function headingOf(title: string, name: string): Heading {

@@ -5,7 +5,7 @@ export const KEY_NOTICES = {
   key_rotated: { status: 200, tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
   key_revoked: { status: 200, tone: 'good', text: 'The key is revoked and opens nothing any more.' },
   unknown_key: { status: 404, tone: 'bad', text: 'There is no such key any more. The list below is up to date.' },
-  unknown_model: { status: 400, tone: 'bad', text: 'The team does not have this model any more. No key was made.' },
+  unknown_model: { status: 400, tone: 'bad', text: 'The team does not have this model any more. No key was created.' },
   key_rotated_before: {
     status: 409,
     tone: 'bad',

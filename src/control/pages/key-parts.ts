@@ -63,7 +63,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions):
       choices: [['', 'All of the team'], ...models.map((model) => [model, `Only ${model}`] as const)],
     })}
     ${lifetimeField(id('days'))}
-    <button class="button" name="action" value="create-key">${ICONS.key} Make a key</button>
+    <button class="button" name="action" value="create-key">${ICONS.key} Create a key</button>
   </form>`
 }
 

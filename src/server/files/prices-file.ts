@@ -29,7 +29,7 @@ export async function applyPricesFile({ file, service, log }: Needs): Promise<st
   const { prices } = await loadPricesFile(file)
   service.applyPrices(prices)
   log.info({ file, models: prices.size }, 'prices.applied')
-  return `The price file ${file} was applied: it has prices of ${prices.size} models.`
+  return `The price file ${file} was applied. Models with a price: ${prices.size}.`
 }
 
 /** Reads a price file. Rejects with a `PricesFileError`. */

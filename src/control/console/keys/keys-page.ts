@@ -32,11 +32,11 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
     'keys',
     html`${noticeOf(notice)} ${madeKey && newKeyPart(madeKey)}
       <section class="part" aria-labelledby="new-account">
-        <h2 id="new-account">Make a service account</h2>
+        <h2 id="new-account">Create a service account</h2>
         <p class="about">
           For a program that belongs to no person, such as a nightly job. Its keys stay when people leave the team. Your
           own keys are on <a href="${PATHS.device}#keys">the page of your devices</a>.
-          ${!fresh && html`To make or rotate keys, ${CONFIRM_FIRST}.`}
+          ${!fresh && html`To create or rotate keys, ${CONFIRM_FIRST}.`}
         </p>
         <form method="post" action="${path}" class="fields">
           <div>
@@ -53,7 +53,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
               placeholder="nightly-review"
             />
           </div>
-          <button class="button primary" name="action" value="create-account">Make it</button>
+          <button class="button primary" name="action" value="create-account">Create it</button>
         </form>
       </section>
       ${accounts.length === 0 && html`<p class="empty">There is no service account yet.</p>`}
@@ -85,6 +85,6 @@ function accountPart(account: ListedServiceAccount, path: string, { keys, models
 }
 
 function factsOf({ createdAt, createdBy, lastUsedAt }: ListedServiceAccount): Interpolation {
-  return html`Made ${time(createdAt)} by <span class="name">${createdBy}</span> ·
+  return html`Created ${time(createdAt)} by <span class="name">${createdBy}</span> ·
     ${lastUsedAt ? html`last used ${time(lastUsedAt)}` : 'not used yet'}`
 }

@@ -29,7 +29,7 @@ export function ownModelsPart(
   return html`<section class="part" aria-labelledby="own-models">
     <h2 id="own-models">Models that admins add</h2>
     <p class="about">
-      Another name for what serves a model of the team, or a model of a backend below. Only this team sees it.
+      Each is another name for what serves a model of the team, or a model of a backend below. Only this team sees them.
     </p>
     ${
       own.length > 0 &&
