@@ -65,6 +65,18 @@ function answers(status: number, type: string, text: string | Buffer, headers: R
   return ({ res }) => void res.writeHead(status, { 'content-type': type, ...ORGANIZATION, ...headers }).end(text)
 }
 
+describe('an error that shows the headers of the request', () => {
+  const shown = { error: { message: 'Cannot read this: authorization: Bearer upstream-token. Say it again.' } }
+
+  it.each([400, 404, 500])('with status %i does not show the credential of the service', async (status) => {
+    upstream.restart(answersJson(shown, { status }))
+    const res = await gateway.post(path, body)
+    const text = await res.text()
+    expect([res.status, text]).toEqual([status, expect.stringContaining('Say it again.')])
+    expect(text).not.toContain('upstream-token')
+  })
+})
+
 describe('a refusal of the credential of the service', () => {
   it.each<[string, number, Script]>([
     ['as a stream of events', 401, answers(401, 'text/event-stream', `data: ${ECHOED}\n\n`)],

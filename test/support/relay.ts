@@ -74,6 +74,7 @@ export async function startRelay(
       {
         dialect: DIALECTS[dialect],
         backendDialect: DIALECTS[dialect],
+        credential: null,
         keepsErrors: 'none',
         onAnswer: () => {},
         wantsStream: true,

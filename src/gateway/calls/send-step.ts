@@ -75,6 +75,7 @@ export function sendStep(
     backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
+    credential: backend.credential,
     keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
     onAnswer(status) {
       releaseBody(req)

@@ -1,6 +1,7 @@
 import { parseJson } from '../../kernel/json.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
+import type { Credential } from './headers.ts'
 
 /** No other server asks a client of ours for a credential: these statuses refuse the service's own. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 407])
@@ -27,6 +28,19 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
   if (status === 403 && encoding !== 'identity') return true
   const { kind, message } = readFailure(parseError(body))
   return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
+}
+
+/** Shorter ones are words such as `ollama`, which a server of the operator takes and which its errors may contain. */
+const MIN_SECRET_LENGTH = 8
+
+/**
+ * Overwrites the service's own credential in an error of a backend. Vendors shorten it, but a server that shows the
+ * headers of a request it does not understand repeats all of it.
+ */
+export function maskCredential(body: Buffer, credential: Credential | null): void {
+  const secret = Buffer.from(credential?.secret.reveal() ?? '')
+  if (secret.length < MIN_SECRET_LENGTH) return
+  for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at)) body.fill('*', at, at + secret.length)
 }
 
 /** The body of an error; its text where it is not JSON. */

@@ -4,6 +4,7 @@ import type { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
+import type { Credential } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
@@ -29,6 +30,8 @@ export type ExchangeOptions = {
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
+  /** The service's own credential at the backend, which no error shows. */
+  readonly credential: Credential | null
   readonly keepsErrors: KeptErrors
   /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
   readonly onAnswer: (status: number) => void

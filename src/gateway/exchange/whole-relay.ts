@@ -3,7 +3,8 @@ import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import { isKept, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { isCredentialRefused } from './credential-refusal.ts'
+import { isCredentialRefused, maskCredential } from './credential-refusal.ts'
+import type { Credential } from './headers.ts'
 import { breakConnection, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
 
@@ -16,6 +17,8 @@ const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 type Needs = {
   readonly backendDialect: Pick<DialectTraits, 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
+  /** The service's own credential at the backend. */
+  readonly credential: Credential | null
   /** An error is an answer that is not 200. */
   readonly keepsErrors: KeptErrors
 }
@@ -78,6 +81,7 @@ export class WholeRelay implements Relay {
       this.#refuseCredential()
       return this.#exchange.abort()
     }
+    this.#maskCredential(held)
     const { 'content-length': length } = this.#head.headers
     this.#exchange.beginAnswer(this.#head.status)
     // The backend's own length lets a client notice an answer that is cut.
@@ -90,6 +94,7 @@ export class WholeRelay implements Relay {
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
+    this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
     const given: WholeAnswer = { status: this.#head.status, body }
     const answer = rewrite ? rewrite.whole(given) : given
@@ -105,6 +110,10 @@ export class WholeRelay implements Relay {
   #isReasoningRefused(body: Buffer): boolean {
     const { reasoningRetry } = this.#needs.backendDialect
     return reasoningRetry !== null && reasoningRetry.isRefused(body.toString('utf8'))
+  }
+
+  #maskCredential(body: Buffer): void {
+    if (this.#head.status >= 400) maskCredential(body, this.#needs.credential)
   }
 
   #refuseCredential(): void {
