@@ -369,12 +369,16 @@ describe('listAuditEvents', () => {
   })
 
   describe('400', () => {
-    it.each(['actor=nobody', 'action=a%20b', 'from=yesterday', 'limit=501', 'before=x'])(
-      'refuses %s',
-      async (query) => {
-        expect(await outcomeOf(await send('GET', `${PATH}?${query}`))).toBe('400 invalid_request')
-      },
-    )
+    it.each([
+      'actor=nobody',
+      'action=a%20b',
+      'from=yesterday',
+      'from=0000-01-01T00%3A00%3A00Z',
+      'limit=501',
+      'before=x',
+    ])('refuses %s', async (query) => {
+      expect(await outcomeOf(await send('GET', `${PATH}?${query}`))).toBe('400 invalid_request')
+    })
   })
 
   describe('401, 403, 404', () => {

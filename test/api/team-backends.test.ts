@@ -218,6 +218,10 @@ describe('deleteTeamBackend', () => {
     expect(await eventsOf(name)).toMatchObject([{ kind: 'backend.created' }, { kind: 'backend.deleted' }])
   })
 
+  it('404: there is no backend whose name has NUL, which the database cannot read', async () => {
+    expect(await outcomeOf(await send('DELETE', pathOf('a\0b')))).toBe('404 not_found')
+  })
+
   it('409: refuses while a model uses it, and for a backend of the file', async () => {
     const name = 'acme/core/used'
     await expectOk('The backend', put(name))

@@ -40,7 +40,9 @@ function readActor(text: string): string {
 function readTime(name: string, text: string | undefined): Date | null {
   if (text === undefined) return null
   const time = new Date(text)
-  const isKnown = !Number.isNaN(time.getTime()) && Math.abs(time.getUTCFullYear()) <= 9999
+  const year = time.getUTCFullYear()
+  // PostgreSQL has no year 0.
+  const isKnown = year >= 1 && year <= 9999
   if (!isKnown) throw invalid(`${name} must be a time, such as 2026-11-21T09:00:00Z.`)
   return time
 }

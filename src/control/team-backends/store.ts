@@ -7,6 +7,7 @@ import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../d
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
+import { isName } from '../../kernel/team-name.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { loadTeamModels } from '../team-models/store.ts'
@@ -123,7 +124,8 @@ function toCredentialColumns(
 }
 
 async function refuseUnknown(tx: Transaction, name: string): Promise<DirectoryRefusal> {
-  const isListed = (await tx.backend.findUnique({ where: { name } })) !== null
+  // The database cannot read every text.
+  const isListed = isName(name) && (await tx.backend.findUnique({ where: { name } })) !== null
   if (!isListed) return { kind: 'not_found' }
   return {
     kind: 'taken',
