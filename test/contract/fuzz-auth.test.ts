@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
 import type { Document, DocumentedOperation } from '../../src/docs/document.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
+import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { checkAnswer } from '../support/contract/contract-check.ts'
 import { bytesOf, ceremonies, hostileBodies } from '../support/hostile/hostile-bodies.ts'
 import type { HostileBody, Live } from '../support/hostile/hostile-bodies.ts'
@@ -60,7 +61,11 @@ const spent: Record<string, object> = {}
 
 beforeAll(async () => {
   service = await startService({
-    env: { SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0' },
+    env: {
+      SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0',
+      SVC_ADMIN_BACKEND_HOSTS: '*.example.com,*.vendor.example',
+      SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+    },
     directory: directoryOf(['bob@example.com']).replace(
       'members: [',
       `members: [${people.map(({ email }) => `{ email: ${email}, role: admin }`).join()}, `,
@@ -68,6 +73,7 @@ beforeAll(async () => {
   })
   pool = new Pool(service.origin, { connections: LANES, pipelining: 1 })
   for (const person of people) await introduce(person)
+  await makeExisting(people[0] as Person)
   live = await liveValues()
 })
 afterAll(async () => {
@@ -123,7 +129,7 @@ async function expectAnswer(
   attempt: Attempt,
   person: Person,
 ): Promise<void> {
-  const path = template.replace('{team}', '%40acme%2Fcore').replace('{passkeyId}', person.passkeyId)
+  const path = fill(template, person)
   const { type, encoding, chunked, headers } = attempt
   const body = bytesOf(await textOf(operation.operationId, attempt.body, person), encoding)
   const answer = await pool.request({
@@ -147,6 +153,57 @@ async function expectAnswer(
   if (status === 401) await keepSignedIn(person, attempt.as)
   // An account that has the maximum of passkeys would only get 409 from here on.
   if (status === 200 && operation.operationId === 'finishPasskeyRegistration') await deletePasskey(text, person)
+}
+
+/** What exists in the team, by the part of a path that names it, and the part before. */
+const existing: Record<string, string> = {
+  'teams/{team}': '@acme/core',
+  'teams/{organization}': 'acme',
+  '{organization}/{name}': 'core',
+  'models/{id}': 'acme/core/own',
+  'backends/{name}': 'acme/core/own',
+}
+
+/** Fills a path with the names and ids of what exists, so that its operation does not only answer 404. */
+function fill(template: string, { passkeyId }: Person): string {
+  const parts = template.split('/')
+  const values: Record<string, string> = { ...existing, 'passkeys/{passkeyId}': passkeyId }
+  return parts
+    .map((part, at) => {
+      if (!part.startsWith('{')) return part
+      const value = values[`${parts[at - 1]}/${part}`]
+      if (value === undefined) throw new Error(`${template} has a place for which nothing was made.`)
+      return encodeURIComponent(value)
+    })
+    .join('/')
+}
+
+/** Makes what the paths of operations name. */
+async function makeExisting({ authorization }: Person): Promise<void> {
+  const team = '/v1/teams/%40acme%2Fcore'
+  const send = async (method: string, path: string, body: object): Promise<Record<string, unknown>> => {
+    const sent = { method, headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const made = await checked(`${method} ${path}`, await service.fetch(path, sent))
+    return (await made.json()) as Record<string, unknown>
+  }
+  const idOf = ({ id }: Record<string, unknown>) => String(id)
+  const keyOf = ({ info }: Record<string, unknown>) => idOf(info as Record<string, unknown>)
+  const account = idOf(await send('POST', `${team}/service-accounts`, { name: 'nightly' }))
+  const limit = { subject: 'team', period: 'day', amountNanoUsd: 1_000_000_000 }
+  await send('POST', `${team}/invitations`, { email: 'new@example.com' })
+  const listed = await service.fetch(`${team}/members`, { headers: { authorization } })
+  const { members } = (await listed.json()) as { members: { id: string; email: string }[] }
+  const backend = { dialects: ['chat'], url: 'https://api.example.com', credential: { value: 'secret' } }
+  await send('PUT', `${team}/backends/acme%2Fcore%2Fown`, backend)
+  const serve = [{ backend: 'acme/core/own', model: 'own' }]
+  await send('PUT', `${team}/models/acme%2Fcore%2Fown`, { displayName: 'Own', serve })
+  Object.assign(existing, {
+    'service-accounts/{id}': account,
+    'keys/{keyId}': keyOf(await send('POST', `${team}/service-accounts/${account}/keys`, { name: 'nightly' })),
+    'keys/{id}': keyOf(await send('POST', '/v1/keys', { name: 'mine' })),
+    'limits/{limitId}': idOf(await send('POST', `${team}/limits`, limit)),
+    'members/{id}': members.find(({ email }) => email === 'new@example.com')?.id,
+  })
 }
 
 async function deletePasskey(passkey: string, { authorization }: Person): Promise<void> {
