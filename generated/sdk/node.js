@@ -94,7 +94,7 @@ async function take(file, mine) {
             await handle.writeFile(mine);
         }
         catch (error) {
-            // Nobody would remove it, and the next caller would wait until it is stale.
+            // Otherwise the next caller would wait until the file is stale.
             await rm(file, { force: true });
             throw error;
         }
