@@ -11,6 +11,7 @@ import { isStrictSchema } from '../tools/schemas.ts'
 import { toKey } from '../short-key.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import { toToolSchema } from '../tools/tool-schemas.ts'
 import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
 import { writeChatHistory } from './write-history.ts'
@@ -118,7 +119,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
     function: {
       name,
       ...(description !== null && { description }),
-      parameters: schema ?? { type: 'object', properties: {} },
+      parameters: toToolSchema(schema),
       // The default of this dialect is not strict.
       ...(strict === true && { strict }),
     },

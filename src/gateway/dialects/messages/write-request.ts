@@ -8,9 +8,10 @@ import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { refuse } from '../refusal.ts'
-import { toOutputSchema, toObjectSchema } from '../tools/schemas.ts'
+import { toOutputSchema } from '../tools/schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import { toToolSchema } from '../tools/tool-schemas.ts'
 import { makeMessagesReader } from './read-answer.ts'
 import { toMark, writeMessagesHistory } from './write-history.ts'
 import type { Message } from './write-history.ts'
@@ -144,7 +145,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
   return {
     name,
     ...(description !== null && { description }),
-    input_schema: isCustom ? INPUT_SCHEMA : toObjectSchema(tool.schema),
+    input_schema: isCustom ? INPUT_SCHEMA : toToolSchema(tool.schema),
     ...(tool.strict === true && caps.strictTools && { strict: true }),
     ...toMark(tool.mark),
   }

@@ -8,10 +8,11 @@ import type { NeutralRequest, OutputFormat, ToolRef } from '../neutral.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { refuse } from '../refusal.ts'
-import { isStrictSchema, toObjectSchema } from '../tools/schemas.ts'
+import { isStrictSchema } from '../tools/schemas.ts'
 import { toKey } from '../short-key.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import { toToolSchema } from '../tools/tool-schemas.ts'
 import { makeResponsesReader } from './read-answer.ts'
 import { writeInput } from './write-input.ts'
 
@@ -138,7 +139,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
     type: 'function',
     name,
     ...(shown !== null && { description: shown }),
-    parameters: kind === 'custom' ? INPUT_SCHEMA : toObjectSchema(tool.schema),
+    parameters: kind === 'custom' ? INPUT_SCHEMA : toToolSchema(tool.schema),
     // Always written, because this dialect's default is strict, unlike that of the others.
     strict: tool.strict ?? false,
   }

@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readList, readObject, readText } from '../json/read-json.ts'
+import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { refuse } from '../refusal.ts'
 
@@ -13,31 +13,6 @@ export function isStrictSchema(schema: unknown): boolean {
     if (!Object.keys(schema.properties).every((name) => required.includes(name))) return false
   } else if (schema.type === 'object' && schema.additionalProperties !== false) return false
   return Object.values(schema).every(isStrictSchema)
-}
-
-/**
- * Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. A schema
- * that is a reference to one of its definitions is replaced by that definition.
- */
-export function toObjectSchema(schema: unknown): Json {
-  if (!isObject(schema)) return { type: 'object', properties: {} }
-  if (schema.type === 'object') return schema
-  const target = findDefinition(schema)
-  if (target) return { ...target, ...pickDefinitions(schema) }
-  if (schema.type === undefined && !('$ref' in schema)) return { type: 'object', ...schema }
-  return { type: 'object', properties: { value: schema }, required: ['value'] }
-}
-
-/** The definition of an object that a schema is a reference to; null when it is none. */
-function findDefinition({ $ref, ...schema }: Json): Json | null {
-  const [, list = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(readText($ref)) ?? []
-  const found = readObject(schema[list])[name]
-  return isObject(found) && found.type === 'object' ? found : null
-}
-
-/** The definitions of a schema. */
-function pickDefinitions({ $defs, definitions }: Json): Json {
-  return { ...(isObject($defs) && { $defs }), ...(isObject(definitions) && { definitions }) }
 }
 
 /** Returns the JSON schema of an output format. Throws a refusal for anything else. */

@@ -1,0 +1,104 @@
+/**
+ * JSON schemas of tools. MCP servers write schemas that one vendor accepts and another refuses, and a vendor that
+ * refuses one tool refuses the whole request.
+ */
+import { isObject } from '../../../kernel/json.ts'
+import { readList, readObject, readText, readTexts } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+
+/**
+ * Returns the schema of a tool's arguments in a form that every vendor accepts: an object with a list of properties and
+ * without alternatives at its top level, and items for every array.
+ */
+export function toToolSchema(schema: unknown): Json {
+  const object = withoutAlternatives(toObjectSchema(schema))
+  return completeArrays(isObject(object.properties) ? object : { ...object, properties: {} })
+}
+
+/**
+ * Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. A schema
+ * that is a reference to one of its definitions is replaced by that definition.
+ */
+function toObjectSchema(schema: unknown): Json {
+  if (!isObject(schema)) return { type: 'object' }
+  if (schema.type === 'object') return schema
+  const target = findDefinition(schema, schema)
+  if (target?.type === 'object') return { ...target, ...pickDefinitions(schema) }
+  if (schema.type === undefined && !('$ref' in schema)) return { type: 'object', ...schema }
+  return { type: 'object', properties: { value: schema }, required: ['value'] }
+}
+
+/** The definition that a schema refers to; null when it refers to none. */
+function findDefinition({ $ref }: Json, root: Json): Json | null {
+  const [, list = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(readText($ref)) ?? []
+  const found = readObject(root[list])[name]
+  return isObject(found) ? found : null
+}
+
+/** The definitions of a schema. */
+function pickDefinitions({ $defs, definitions }: Json): Json {
+  return { ...(isObject($defs) && { $defs }), ...(isObject(definitions) && { definitions }) }
+}
+
+/**
+ * Joins the alternatives of an object into one list of properties, because the vendors refuse alternatives at the top
+ * level. The description keeps them, for the model.
+ */
+function withoutAlternatives(schema: Json): Json {
+  const { anyOf, oneOf, allOf, ...rest } = schema
+  const given = { anyOf, oneOf, allOf }
+  const branchesOf = (list: unknown): Json[] =>
+    readList(list).map((branch) => findDefinition(readObject(branch), schema) ?? readObject(branch))
+  const [all, ...choices] = [branchesOf(allOf), branchesOf(anyOf), branchesOf(oneOf)] as const
+  const branches = [...all, ...choices.flat()]
+  if (branches.length === 0) return rest
+  const required = [rest, ...all].flatMap((branch) => readTexts(branch.required))
+  const inAll = choices.flatMap(([first, ...others]) =>
+    readTexts(first?.required).filter((name) => others.every((other) => readTexts(other.required).includes(name))),
+  )
+  return {
+    ...rest,
+    description: [readText(rest.description), `The arguments must match: ${JSON.stringify(given)}`].join('\n').trim(),
+    properties: joinProperties([rest, ...branches].map(({ properties }) => readObject(properties))),
+    required: [...new Set([...required, ...inAll])],
+  }
+}
+
+/** The properties of several objects. A property that differs between them may be any of its schemas. */
+function joinProperties(lists: readonly Json[]): Json {
+  const found = new Map<string, Map<string, unknown>>()
+  for (const [name, schema] of lists.flatMap((list) => Object.entries(list))) {
+    const known = found.get(name) ?? new Map<string, unknown>()
+    found.set(name, known.set(JSON.stringify(schema), schema))
+  }
+  return Object.fromEntries(
+    [...found].map(([name, known]) => {
+      const [first, ...others] = known.values()
+      return [name, others.length === 0 ? first : { anyOf: [first, ...others] }]
+    }),
+  )
+}
+
+/** Keywords whose value is a schema, a list of schemas, or an object of schemas. */
+const NESTED: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'not'])
+const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'patternProperties'])
+
+/** Adds the items of arrays that have none, which some vendors require. */
+function completeArrays(schema: Json): Json {
+  const isArray = schema.type === 'array' || readList(schema.type).includes('array')
+  const items = isArray && schema.items === undefined && schema.prefixItems === undefined ? { items: {} } : {}
+  return { ...Object.fromEntries(Object.entries(schema).map(completeMember)), ...items }
+}
+
+function completeMember([name, value]: [string, unknown]): [string, unknown] {
+  if (NESTED.has(name)) return [name, completeAny(value)]
+  if (LISTS.has(name) && Array.isArray(value)) return [name, value.map(completeAny)]
+  if (!MAPS.has(name) || !isObject(value)) return [name, value]
+  return [name, Object.fromEntries(Object.entries(value).map(([key, one]) => [key, completeAny(one)]))]
+}
+
+/** A schema may also be true or false. */
+function completeAny(schema: unknown): unknown {
+  return isObject(schema) ? completeArrays(schema) : schema
+}

@@ -1,0 +1,76 @@
+/** Schemas of tools that one vendor accepts and another refuses. Most of them come from MCP servers. */
+import { describe, expect, it } from 'vitest'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { PAIRS, pair } from './pairs.ts'
+
+const TOOLS = {
+  chat: (parameters: Json) => ({ type: 'function', function: { name: 'list', parameters } }),
+  responses: (parameters: Json) => ({ type: 'function', name: 'list', parameters }),
+  messages: (input_schema: Json) => ({ name: 'list', input_schema }),
+}
+
+describe.each(PAIRS)('a tool of a $client client at a $backend backend', ({ client, backend }) => {
+  const written = (schema: Json): unknown => {
+    const { tools } = pair(client, backend, { tools: [TOOLS[client](schema)] }).request
+    const tool = readObject(readList(tools)[0])
+    return tool.input_schema ?? tool.parameters ?? readObject(tool.function).parameters
+  }
+  const text = { type: 'string' }
+
+  it('keeps a schema that every vendor accepts', () => {
+    const schema = {
+      type: 'object',
+      description: 'D',
+      properties: { type: text, items: { type: 'array', items: text }, any: { anyOf: [text, { type: 'null' }] } },
+      required: ['type'],
+      additionalProperties: false,
+      $defs: { Id: text },
+    }
+    expect(JSON.stringify(written(schema))).toBe(JSON.stringify(schema))
+  })
+
+  it('has properties (containers/kubernetes-mcp-server#340)', () => {
+    expect(written({ type: 'object' })).toEqual({ type: 'object', properties: {} })
+  })
+
+  it('has items in each array (archestra-ai/archestra#3864)', () => {
+    const bare = { type: 'array' }
+    const whole = { type: 'array', items: {} }
+    const schemaWith = (array: Json) => ({
+      type: 'object',
+      properties: { list: array, map: { additionalProperties: array }, any: { anyOf: [{ ...array, items: array }] } },
+      $defs: { List: { ...array, type: ['array', 'null'] }, Pair: { ...array, prefixItems: [text] } },
+    })
+    const expected = schemaWith(whole)
+    expect(written(schemaWith(bare))).toEqual({
+      ...expected,
+      $defs: { ...expected.$defs, Pair: { type: 'array', prefixItems: [text] } },
+    })
+  })
+
+  it('has no alternatives at its top level (github/github-mcp-server#3126)', () => {
+    const anyOf = [{ required: ['body'] }, { required: ['reaction'] }]
+    const properties = { body: text, reaction: text }
+    expect(written({ type: 'object', description: 'D', properties, required: ['id'], anyOf })).toEqual({
+      type: 'object',
+      description: `D\nThe arguments must match: ${JSON.stringify({ anyOf })}`,
+      properties,
+      required: ['id'],
+    })
+  })
+
+  it('has the properties of all alternatives', () => {
+    const action = (name: string) => ({ const: name })
+    const $defs = { Get: { properties: { action: action('get'), id: text }, required: ['action', 'id'] } }
+    const oneOf = [{ $ref: '#/$defs/Get' }, { properties: { action: action('list') }, required: ['action'] }]
+    const allOf = [{ properties: { team: text }, required: ['team'] }]
+    expect(written({ type: 'object', oneOf, allOf, $defs })).toEqual({
+      type: 'object',
+      $defs,
+      description: `The arguments must match: ${JSON.stringify({ oneOf, allOf })}`,
+      properties: { team: text, action: { anyOf: [action('get'), action('list')] }, id: text },
+      required: ['team', 'action'],
+    })
+  })
+})
