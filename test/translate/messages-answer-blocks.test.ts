@@ -156,7 +156,7 @@ describe('streamed tool calls', () => {
 
   it('get ids that the vendor accepts in a history', () => {
     const message = fold(callDelta(0, '{}', 'bash', 'functions.bash:0'), delta({}, 'tool_calls'))
-    expect(message.content).toMatchObject([{ id: 'call_hJf-nM5pr_CqcCXv2TOQgSFbz0XBb7PupKQWNhAa9BU' }])
+    expect(message.content).toMatchObject([{ id: 'call_hJf-nM5pr_CqcCXv2TOQgSFbz0XBb7PupKQ' }])
   })
 
   it('fail the answer when their arguments are broken, and say whose', () => {

@@ -42,6 +42,16 @@ describe('ids of calls', () => {
     expect([call?.call_id, output?.call_id]).toEqual([use?.id, use?.id])
   })
 
+  it.each([`chatcmpl-tool-${'0'.repeat(32)}`, 'functions.Bash:0'])(
+    'dify#28987: chat vendors get ids of 40 characters at most: %s',
+    (id) => {
+      const [, turn, result] = readList(pair('responses', 'chat', itemLoop(id)).request.messages).map(readObject)
+      const [call] = readList(turn?.tool_calls).map(readObject)
+      expect(call?.id).toMatch(/^[a-zA-Z0-9_-]{1,40}$/)
+      expect(result?.tool_call_id).toBe(call?.id)
+    },
+  )
+
   it('V1ki/dsh-plugin-subscriptions#29: an id of 69 characters that a vendor issued is taken back as it was given out', () => {
     const id = `call_${'y'.repeat(64)}`
     const given = toCallId(id)

@@ -238,9 +238,9 @@ describe('names and ids', () => {
 
   it('of calls are valid, the same when mapped twice, and do not collide', () => {
     const ids = Array.from({ length: 20_000 }, (_, nth) => `functions.read:${String(nth)}`)
-    const mapped = ids.map(toCallId)
+    const mapped = ids.map((id) => toCallId(id))
     expect(new Set(mapped).size).toBe(ids.length)
-    expect(mapped.every((id) => /^[a-zA-Z0-9_-]{1,64}$/.test(id))).toBe(true)
-    expect(mapped.map(toCallId)).toEqual(mapped)
+    expect(mapped.every((id) => /^[a-zA-Z0-9_-]{1,40}$/.test(id))).toBe(true)
+    expect(mapped.map((id) => toCallId(id))).toEqual(mapped)
   })
 })

@@ -44,6 +44,13 @@ type SystemText = { readonly type: 'system'; readonly part: ChatTextPart }
 
 const PARAGRAPH = '\n\n'
 
+/** The limit for the id of a call of Azure OpenAI and of older models (langgenius/dify#28987). */
+const MAX_ID_CHARACTERS = 40
+
+function toId(id: string): string {
+  return toCallId(id, MAX_ID_CHARACTERS)
+}
+
 class History {
   readonly #needs: Needs
   readonly #leading: ChatTextPart[] = []
@@ -112,7 +119,7 @@ class History {
     const rest = shown.filter((part) => part.type !== 'text')
     const said = shown.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
     const text = said === '' && rest.length > 0 ? describeFollowing(rest) : said
-    exchange.results.push({ role: 'tool', tool_call_id: toCallId(callId), content: failed ? `Error: ${text}` : text })
+    exchange.results.push({ role: 'tool', tool_call_id: toId(callId), content: failed ? `Error: ${text}` : text })
     exchange.user.push(...rest)
   }
 
@@ -152,10 +159,10 @@ class History {
   #toCall({ id, tool, input }: CallPart): ChatToolCall {
     const name = this.#needs.names.toName(tool)
     if (tool.kind === 'custom' && this.#needs.hub.caps.customTools) {
-      return { id: toCallId(id), type: 'custom', custom: { name, input } }
+      return { id: toId(id), type: 'custom', custom: { name, input } }
     }
     const args = tool.kind === 'custom' ? toArguments(input) : input
-    return { id: toCallId(id), type: 'function', function: { name, arguments: args } }
+    return { id: toId(id), type: 'function', function: { name, arguments: args } }
   }
 
   /** Reasoning is sent back only to the model that wrote it, and only if its backend accepts reasoning. */

@@ -36,9 +36,15 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   }
 }
 
-/** Returns a call id that every vendor accepts: the same id, or a digest, so that calls and results still match. */
-export function toCallId(id: string): string {
-  return isValid(id, 64) ? id : `call_${createHash('sha256').update(id).digest('base64url')}`
+/** The limit of most vendors for the id of a call. */
+const MAX_ID_CHARACTERS = 64
+
+/**
+ * Returns a call id that the vendors accept: the same id, or a digest, so that calls and results still match. A digest
+ * is short enough for every vendor.
+ */
+export function toCallId(id: string, maxLength: number = MAX_ID_CHARACTERS): string {
+  return isValid(id, maxLength) ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 35)}`
 }
 
 function plainName({ name, namespace }: ToolRef): string {
