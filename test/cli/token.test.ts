@@ -1,8 +1,10 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFresh } from '../../src/cli/deployment/token-age.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
 import { atOnce } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { closedPort, newMachine } from './machine.ts'
@@ -118,6 +120,27 @@ describe('svc token', () => {
       stderr: `Nothing listens at ${host}. Check the URL, or start the service. This is the last token, which may have expired.\n`,
     })
     expect((await other.svc(['token', '--new', '--url', host])).status).toBe(1)
+  })
+
+  it('waits for the control plane once when several agents ask while it cannot be reached', async () => {
+    await using other = await newMachine(machine)
+    let connections = 0
+    const breaking = createServer((socket) => {
+      connections++
+      socket.destroy()
+    })
+    const url = `http://localhost:${await listenOnLoopback(breaking)}`
+    const held = (await other.svc(['token'])).stdout
+    await other.age(service, 900)
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const ask = () => other.svc(['token', '--url', url])
+    const asked = await Promise.all([ask(), ask(), ask()])
+    expect(asked.map(({ status, stdout }) => [status, stdout])).toEqual(asked.map(() => [0, held]))
+    // A refresh whose answer is lost is repeated once.
+    expect(connections).toBe(2)
+    expect((await ask()).stdout).toBe(held)
+    expect(connections).toBe(2)
+    breaking.close()
   })
 
   it('says which file is damaged', async () => {

@@ -1,9 +1,9 @@
 import { withSession } from '../../sdk/fetch.ts'
 import { createClient, openSession, unwrap } from '../../sdk/index.ts'
 import type { Send, SvcClient, Team } from '../../sdk/index.ts'
-import { systemClock } from '../../kernel/clock.ts'
 import { notSignedIn, sessionEnded, UnreachableError } from '../failures.ts'
 import { sendCall, sendRequest } from './http.ts'
+import { withOutages } from './outage.ts'
 import { openProfiles, toDeploymentUrl } from './profiles.ts'
 import type { DatedTokens, Profile, Profiles } from './profiles.ts'
 import { isFresh } from './token-age.ts'
@@ -38,8 +38,12 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   if (profile === null || held === null) throw notSignedIn(url)
   // Typed without null, for the functions below.
   const [deploymentUrl, deploymentProfile] = [url, profile]
-  let offlineUntilMs = 0
   const session = openSession({ baseUrl: url, tokens, fetch: sendRequest })
+  const outageAware = openSession({
+    baseUrl: url,
+    tokens: withOutages(tokens, profiles.outageFile(url)),
+    fetch: sendRequest,
+  })
   const clientOf = (baseUrl: string, send: Send) =>
     createClient({ baseUrl, fetch: withSession(send, session), longestWaitSeconds: 5 })
   return {
@@ -72,12 +76,11 @@ export async function openDeployment(folder: string, given?: string): Promise<De
 
   /** Replaces a token, or returns it as it is while the team's gateway can be used without the control plane. */
   async function renewUnlessOffline(token: string, onOld?: (reason: string) => void): Promise<string> {
-    if (systemClock.now().getTime() < offlineUntilMs) return token
+    if (!hasOwnGateway(deploymentProfile)) return renew(token)
     try {
-      return await renew(token)
+      return await renew(token, outageAware)
     } catch (error) {
-      if (!isOffline(error, deploymentProfile)) throw error
-      offlineUntilMs = systemClock.now().getTime() + OFFLINE_MS
+      if (!(error instanceof UnreachableError)) throw error
       onOld?.(error.message)
       return token
     }
@@ -87,22 +90,19 @@ export async function openDeployment(folder: string, given?: string): Promise<De
    * Replaces a token. When several processes ask at the same time, one refreshes under a lock, and the others find its
    * new token.
    */
-  async function renew(refused: string): Promise<string> {
-    const renewed = await session.renew(refused)
+  async function renew(refused: string, by = session): Promise<string> {
+    const renewed = await by.renew(refused)
     if (renewed === null) throw sessionEnded(deploymentUrl)
     return renewed
   }
 }
 
-/** After the control plane could not be reached, this process does not try to renew a token for this long. */
-const OFFLINE_MS = 30_000
-
 /**
- * Whether an error means that the control plane cannot be reached, while the team has a gateway of its own. Such a
- * gateway may accept an expired token then (`SVC_OFFLINE_GRACE_HOURS`).
+ * Whether the team has a gateway of its own, which can be used while the control plane cannot be reached. It may accept
+ * an expired token then (`SVC_OFFLINE_GRACE_HOURS`).
  */
-function isOffline(error: unknown, { url, gatewayUrl }: Profile): error is UnreachableError {
-  return error instanceof UnreachableError && gatewayUrl !== url
+function hasOwnGateway({ url, gatewayUrl }: Profile): boolean {
+  return gatewayUrl !== url
 }
 
 /**
@@ -116,7 +116,7 @@ export async function refreshProfile({ control, profile, profiles }: Deployment)
     if (next.gatewayUrl !== profile.gatewayUrl || next.defaultModel !== profile.defaultModel) await profiles.save(next)
     return next
   } catch (error) {
-    if (isOffline(error, profile)) return profile
+    if (error instanceof UnreachableError && hasOwnGateway(profile)) return profile
     throw error
   }
 }

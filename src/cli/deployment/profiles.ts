@@ -34,6 +34,7 @@ export type Profiles = ReturnType<typeof openProfiles>
  *     current                         the URL of the last login
  *     deployments/NAME/profile.json   who signed in, and where the gateway is
  *     deployments/NAME/tokens.json    the tokens (mode 0600), replaced as a whole under a lock
+ *     deployments/NAME/outage         why the control plane could not be reached the last time
  */
 export function openProfiles(folder: string) {
   const folderOf = (url: string) => path.join(folder, 'deployments', encodeURIComponent(url))
@@ -63,6 +64,7 @@ export function openProfiles(folder: string) {
     },
     /** The tokens of a deployment. Saving new ones adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
+    outageFile: (url: string) => path.join(folderOf(url), 'outage'),
     /** The id of this machine, created at the first use. */
     async deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')

@@ -1,0 +1,42 @@
+import { readFile, stat } from 'node:fs/promises'
+import { systemClock } from '../../kernel/clock.ts'
+import { unlessMissing } from '../../kernel/error-code.ts'
+import { replaceFile } from '../../private-files.ts'
+import type { TokenStore } from '../../sdk/index.ts'
+import { UnreachableError } from '../failures.ts'
+
+/** After the control plane could not be reached, no process of this person tries to renew a token for this long. */
+const OUTAGE_MS = 30_000
+
+/**
+ * A token store that remembers in a file when the control plane could not be reached. Agents start several commands
+ * that print a token at the same time. These wait for each other, so without the file each one would wait for the
+ * control plane again, and the agent would give up.
+ */
+export function withOutages(tokens: TokenStore, file: string): TokenStore {
+  const refuseDuringOutage = async () => {
+    const reason = await findOutage(file)
+    if (reason !== null) throw new UnreachableError(reason)
+  }
+  return {
+    ...tokens,
+    async exclusively(task) {
+      await refuseDuringOutage()
+      return tokens.exclusively(async () => {
+        // Another process may have tried while this one has waited.
+        await refuseDuringOutage()
+        return task().catch(async (error: unknown) => {
+          if (error instanceof UnreachableError) await replaceFile(file, error.message)
+          throw error
+        })
+      })
+    },
+  }
+}
+
+/** Why the control plane could not be reached; null when that was long ago. */
+async function findOutage(file: string): Promise<string | null> {
+  const noted = await unlessMissing(stat(file), null)
+  const ageMs = noted ? systemClock.now().getTime() - noted.mtimeMs : Infinity
+  return Math.abs(ageMs) < OUTAGE_MS ? unlessMissing(readFile(file, 'utf8'), null) : null
+}
