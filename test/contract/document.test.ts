@@ -5,6 +5,7 @@ import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
 import { orderPaths } from '../../spec/order.ts'
 import type { Document, Media, DocumentedOperation, Schema } from '../../src/docs/document.ts'
 
@@ -31,6 +32,10 @@ it('generated/openapi.json is what spec/ generates', () => {
   } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+it('has the version of the packages, which `svc version` prints', () => {
+  expect(document.info.version).toBe(packageJson.version)
 })
 
 describe.each(operations.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {

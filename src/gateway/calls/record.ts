@@ -68,11 +68,11 @@ function logFailure(log: Logger, { requestId, model }: Admission, { backend, out
     log.warn({ ...facts, kind, answered, firstByteMs, bytes, reason }, 'call.upstream_failed')
   }
   if (refusal?.code === 'upstream_refused_credential') log.warn(facts, 'call.credential_refused')
-  else if (kept && OPERATORS_FAULT.has(kept.answer.status)) log.warn(facts, 'call.backend_refused')
+  else if (kept && SERVICE_REFUSED.has(kept.answer.status)) log.warn(facts, 'call.backend_refused')
 }
 
 /** The backend refuses the service's account, or does not know the model. */
-const OPERATORS_FAULT: ReadonlySet<number> = new Set([402, 403, 404])
+const SERVICE_REFUSED: ReadonlySet<number> = new Set([402, 403, 404])
 
 function logFallback(log: Logger, { requestId, model }: Admission, attempts: readonly Attempt[]): void {
   if (attempts.length < 2) return
