@@ -4,7 +4,6 @@ import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
-import { NIL_UUID } from '../../kernel/identifier.ts'
 
 type Options = {
   /** How long audit events are kept; null: always. */
@@ -161,35 +160,34 @@ function makeDeviceSweeper(db: PrismaClient, column: string, days: number): Tabl
   }
 }
 
-type Position = { readonly expiresAt: Date; readonly id: string }
-
-const FIRST: Position = { expiresAt: new Date(0), id: NIL_UUID }
+const FIRST = new Date(0)
 
 /**
  * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is read
- * once: the sweeper continues behind the last one, or at the first one that was locked.
+ * once: the sweeper continues behind the last one, or at the first one that was locked. Logins that expired at the same
+ * time are in one batch, so that the index alone has their order. Ordered by a second column, each batch would read all
+ * that are left.
  */
 function makeLoginSweeper(db: PrismaClient, days: number): Table {
   let after = FIRST
-  let retryAfter: Position | null = null
+  let retryAfter: Date | null = null
   return {
     table: 'device_logins',
     async deleteBatch(ago, limit) {
-      const [page] = await db.$queryRaw<{ last: Position | null; size: number; due: number; count: number }[]>`
+      const [page] = await db.$queryRaw<{ last: Date | null; size: number; due: number; count: number }[]>`
         WITH page AS (
             SELECT id, expires_at FROM device_logins
-            WHERE (expires_at, id) > (${after.expiresAt}::timestamptz, ${after.id}::uuid) AND expires_at <= ${ago(days)}
-            ORDER BY expires_at, id LIMIT ${limit}::int),
+            WHERE expires_at > ${after}::timestamptz AND expires_at <= ${ago(days)}
+            ORDER BY expires_at FETCH FIRST (${limit}::int) ROWS WITH TIES),
           due AS (SELECT id FROM page WHERE NOT EXISTS (SELECT 1 FROM device_sessions WHERE login_id = page.id)),
           old AS (SELECT id FROM device_logins WHERE id = ANY (ARRAY(SELECT id FROM due)) FOR UPDATE SKIP LOCKED),
           deleted AS (DELETE FROM device_logins WHERE id = ANY (ARRAY(SELECT id FROM old)) RETURNING id)
-        SELECT (SELECT json_build_object('id', id, 'expiresAt', expires_at) FROM page
-            ORDER BY expires_at DESC, id DESC LIMIT 1) AS last,
+        SELECT (SELECT max(expires_at) FROM page) AS last,
           (SELECT count(*)::int FROM page) AS size, (SELECT count(*)::int FROM due) AS due,
           (SELECT count(*)::int FROM deleted) AS count`
       const { last = null, size = 0, due = 0, count = 0 } = page ?? {}
       if (count < due) retryAfter ??= after
-      if (last) after = { id: last.id, expiresAt: new Date(last.expiresAt) }
+      if (last) after = last
       const isLast = size < limit
       if (isLast && retryAfter) [after, retryAfter] = [retryAfter, null]
       return { count, isLast }
