@@ -1,0 +1,2 @@
+-- CreateIndex
+CREATE INDEX "audit_events_of_changes_idx" ON "audit_events"("team_id", "at", "id") WHERE (kind <> ALL (ARRAY['device_login.started'::text, 'device_login.approved'::text, 'device_session.opened'::text, 'device_session.revoked'::text, 'browser_session.opened'::text, 'browser_session.revoked'::text, 'passkey.signed_in'::text, 'sign_in_link.requested'::text])) OR ((details ->> 'adminId'::text) IS NOT NULL) OR ((details ->> 'by'::text) = 'directory'::text);
