@@ -1,5 +1,6 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import { HOUR_MS } from '../../kernel/durations.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
@@ -38,11 +39,19 @@ const MAX_EVENTS_OF_RUNNING = 100
 
 /** The sessions and events that gateways have written (src/gateway/usage/store.ts). */
 export function makeAgentSessionStore(db: PrismaClient) {
+  /** The condition for the sessions of an account; null when there is no such account. */
+  async function findCondition(account: string | null): Promise<Sql | null> {
+    if (account === null) return NO_SQL
+    if (account.startsWith('service:')) return sql`AND session.service_account = ${account}`
+    const person = await db.account.findUnique({ where: { email: account }, select: { id: true } })
+    return person && sql`AND session.account_id = ${person.id}::uuid`
+  }
+
   return {
     /** The sessions of a team, the most recently active first. */
     async list({ team, account, before, limit }: Query, now: Date): Promise<ListedSession[]> {
-      const ofAccount =
-        account === null ? NO_SQL : sql`AND coalesce(session.service_account, person.email) = ${account}`
+      const ofAccount = await findCondition(account)
+      if (!ofAccount) return []
       const behind =
         before === null
           ? NO_SQL
