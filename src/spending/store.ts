@@ -36,7 +36,7 @@ type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly
 type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
 
 /** Whose limits are meant. Names are `@organization/name`. */
-export type LimitedTeams = 'all' | { readonly teamId: string } | { readonly names: readonly string[] }
+export type LimitedTeams = { readonly teamId: string } | { readonly names: readonly string[] }
 
 /** The key of calls without an API key. */
 const NO_KEY = NIL_UUID
@@ -72,22 +72,31 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
   function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
     const column = (of: (group: LimitGroup) => string) => groups.map(of)
     return query<SumRow>(sql`
-      SELECT s.at::int - 1 AS at, d.account_id::text AS "accountId",
-        nullif(d.key_id::text, ${NO_KEY}) AS "keyId", a.id IS NOT NULL AS "isPerson",
-        sum(d.spent_nano_usd)::bigint AS "nanoUsd", sum(d.unknown_calls)::bigint AS "unknownCalls",
-        sum(d.unpriced_calls)::bigint AS "unpricedCalls"
-      FROM unnest(
-        ${column(({ team }) => team)}::text[], ${column(({ span }) => span.from)}::date[],
-        ${column(({ span }) => span.until)}::date[]
-      ) WITH ORDINALITY AS s (team, first_day, next_day, at)
-      JOIN spending_days d ON d.team = s.team AND d.day >= s.first_day AND d.day < s.next_day
-      LEFT JOIN accounts a ON a.id = d.account_id
-      GROUP BY s.at, d.account_id, d.key_id, a.id
+      SELECT sums.at::int - 1 AS at, account_id::text AS "accountId", nullif(key_id::text, ${NO_KEY}) AS "keyId",
+        a.id IS NOT NULL AS "isPerson", "nanoUsd", "unknownCalls", "unpricedCalls"
+      FROM (
+        SELECT s.at, d.account_id, d.key_id, sum(d.spent_nano_usd)::bigint AS "nanoUsd",
+          sum(d.unknown_calls)::bigint AS "unknownCalls", sum(d.unpriced_calls)::bigint AS "unpricedCalls"
+        FROM unnest(
+          ${column(({ team }) => team)}::text[], ${column(({ span }) => span.from)}::date[],
+          ${column(({ span }) => span.until)}::date[]
+        ) WITH ORDINALITY AS s (team, first_day, next_day, at)
+        JOIN spending_days d ON d.team = s.team AND d.day >= s.first_day AND d.day < s.next_day
+        GROUP BY s.at, d.account_id, d.key_id
+      ) sums LEFT JOIN accounts a ON a.id = account_id
       UNION ALL
       SELECT NULL, id, NULL, false, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`)
   }
 
   return {
+    /** The teams with limits. */
+    async findTeams(): Promise<string[]> {
+      const rows = await query<{ team: string }>(sql`
+        SELECT '@' || o.name || '/' || t.name AS team FROM teams t JOIN organizations o ON o.id = t.organization_id
+        WHERE t.id IN (SELECT team_id FROM spending_limits) ORDER BY team`)
+      return rows.map(({ team }) => team)
+    },
+
     /**
      * The limits of teams, with what was spent in their periods at this time. `batches`: batches of call events, of
      * which the answer names those that it includes.
@@ -114,7 +123,6 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
 }
 
 function isOf(of: LimitedTeams): Sql {
-  if (of === 'all') return sql`true`
   if ('teamId' in of) return sql`l.team_id = ${of.teamId}::uuid`
   return sql`'@' || o.name || '/' || t.name = ANY (${[...of.names]}::text[])`
 }

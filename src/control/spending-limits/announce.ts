@@ -13,6 +13,9 @@ type Needs = {
   readonly log: Logger
 }
 
+/** So few that the sums of their members are read in some milliseconds, while calls and other statements wait. */
+const TEAMS_AT_ONCE = 20
+
 /**
  * Returns a function that tells the admins of a team by email that a spending limit has reached 80 % or 100 %. Any
  * number of processes may run it: each notice is claimed before it is sent.
@@ -20,14 +23,19 @@ type Needs = {
 export function makeAnnounceLimits({ database, notify, clock, log }: Needs): () => Promise<void> {
   const spending = makeSpendingStore(database)
   const notices = makeNoticeStore(database.prisma)
-  return async () => {
-    const now = clock.now()
-    const { limits } = await spending.findSpending('all', now)
+
+  async function announce(names: readonly string[], now: Date): Promise<void> {
+    const { limits } = await spending.findSpending({ names }, now)
     const reached = findReached(limits)
     if (reached.length === 0) return
     for (const { limit, percent, spentNanoUsd, admins, member } of await notices.claim(reached, now)) {
       log.info({ limitId: limit.id, team: limit.team, percent }, 'spending_limit.reached')
       for (const email of admins) notify.spendingReached(email, { limit, percent, spentNanoUsd, member })
     }
+  }
+
+  return async () => {
+    const [teams, now] = [await spending.findTeams(), clock.now()]
+    for (let at = 0; at < teams.length; at += TEAMS_AT_ONCE) await announce(teams.slice(at, at + TEAMS_AT_ONCE), now)
   }
 }

@@ -58,8 +58,14 @@ type Needs = {
 
 /** Sums that are younger are used as they are. */
 const FRESH_MS = 1000
-/** Sums that are older are used only when the database does not answer in time. */
-const STALE_MS = 2000
+/**
+ * A team may have thousands of members. Sums are also fresh for ten times as long as reading them took, so that it takes
+ * a tenth of the time, but never for longer than `MAX_FRESH_MS`.
+ */
+const FRESH_LOADS = 10
+const MAX_FRESH_MS = 5000
+/** Sums that are this many times as old are used only when the database does not answer in time. */
+const STALE_TIMES = 2
 /** The sums of teams without a call for this long are not loaded any more. */
 const IDLE_MS = 60_000
 
@@ -82,6 +88,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let expirations = 0
   let isFailing = false
   let loading: Loading | null = null
+  let freshMs = FRESH_MS
   /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
@@ -109,6 +116,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     const [startedAt, expiredBefore] = [performance.now(), expirations]
     try {
       replace(used, await load([...used], [...batches.keys()]))
+      freshMs = Math.min(Math.max(FRESH_MS, FRESH_LOADS * (performance.now() - startedAt)), MAX_FRESH_MS)
       // The sums are as old as the question. Limits that have changed since then may be missing.
       for (const team of used) checkedAt.set(team, expirations === expiredBefore ? startedAt : -Infinity)
     } catch (error) {
@@ -182,9 +190,9 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     const lastCheck = checkedAt.get(team)
     if (lastCheck === undefined) return reload(team)
     const ageMs = now - lastCheck
-    if (ageMs < FRESH_MS) return null
+    if (ageMs < freshMs) return null
     const reloading = reload(team)
-    if (!isFailing && ageMs >= STALE_MS) return answerOrLastKnown(reloading, () => undefined)
+    if (!isFailing && ageMs >= STALE_TIMES * freshMs) return answerOrLastKnown(reloading, () => undefined)
     reloading.catch(() => undefined)
     return null
   }
