@@ -28,7 +28,7 @@ type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (e
 export function startDatabaseThread(directory: string | null): DatabaseThread {
   const file = new URL(`./database-thread${extname(import.meta.url)}`, import.meta.url)
   const workerData: ThreadData = { directory }
-  const worker = new Worker(file, { workerData, env: threadEnvironment() })
+  const worker = new Worker(file, { workerData, env: threadEnvironment(), resourceLimits: LIMITS })
   const waiting = new SlotList<Waiting>()
   const listeners = new Map<number, (payload: string) => void>()
   let lastSubscription = 0
@@ -86,6 +86,13 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
     },
   }
 }
+
+/**
+ * By default V8 lets the heap of the thread grow to a multiple of what is in use before it collects garbage, because the
+ * heap may have gigabytes. With a smaller limit it collects earlier. Results have at most some megabytes, and the
+ * database itself is not on this heap.
+ */
+const LIMITS = { maxOldGenerationSizeMb: 512 }
 
 const CLOSED = 'PGlite is closed: the thread of the embedded database has ended.'
 
