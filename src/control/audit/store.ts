@@ -22,15 +22,15 @@ export type AuditStore = ReturnType<typeof makeAuditStore>
 
 /** Reads the audit log of a team. */
 export function makeAuditStore(db: PrismaClient) {
-  /** The last condition, for whose events are wanted; null: the address has no account, so it has no events. */
+  /** The last condition: whose events are wanted. Null: the address has no account, so it has no events. */
   async function findActor(actor: string | null): Promise<Sql | null> {
     if (actor === null) return sql`true`
     if (actor === 'file') return sql`(${OF_FILE} OR account_id IS NULL AND NOT ${OF_ADMIN} AND ${IS_RARE})`
     const account = await db.account.findUnique({ where: { email: actor }, select: { id: true } })
     if (!account) return null
     const { id } = account
-    // With OFFSET 0, the events of the account are found by their indexes. The database would else expect to find enough
-    // of them among the latest of the team, and read all of the team.
+    // With OFFSET 0, the events of the account are found by their indexes. Otherwise the database expects to find
+    // enough of them among the latest of the team, and may read all of the team.
     return sql`
       NOT coalesce(${OF_FILE}, false)
       AND (account_id = ${id}::uuid AND NOT ${OF_ADMIN} OR details->>'adminId' = ${id}) OFFSET 0`
@@ -54,7 +54,8 @@ export function makeAuditStore(db: PrismaClient) {
         SELECT e.id::text, e.at, e.kind, e.actor_id::text AS "actorId", actor.email AS "actorEmail",
           person.email AS "personEmail", e.subject_id AS "subjectId", e.ip, e.details
         FROM (
-          SELECT *, CASE WHEN ${OF_FILE} THEN NULL ELSE coalesce((details->>'adminId')::uuid, account_id) END AS actor_id
+          SELECT *, CASE WHEN ${OF_FILE} THEN NULL
+            ELSE coalesce((details->>'adminId')::uuid, account_id) END AS actor_id
           FROM (SELECT * FROM audit_events WHERE ${joinSql(conditions, ' AND ')}) AS found
           ORDER BY at DESC, id DESC LIMIT ${limit}::int
         ) e

@@ -99,8 +99,8 @@ function connectionOptions(url: Secret): pg.ClientConfig {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'svc',
-    // The driver adapter sends and reads times without a time zone. Compiling a statement (PostgreSQL, chapter 32) takes
-    // 200 ms and more, longer than every statement here.
+    // The driver adapter sends and reads times without a time zone. Compiling a statement (PostgreSQL, chapter 32)
+    // takes 200 ms and more, longer than every statement here.
     options: '-c timezone=UTC -c jit=off',
   }
 }

@@ -59,8 +59,8 @@ type Needs = {
 /** Sums that are younger are used as they are. */
 const FRESH_MS = 1000
 /**
- * A team may have thousands of members. Sums are also fresh for ten times as long as reading them took, so that it takes
- * a tenth of the time, but never for longer than `MAX_FRESH_MS`.
+ * A team may have thousands of members. Sums are also fresh for ten times as long as reading them took, so that it
+ * takes a tenth of the time, but never for longer than `MAX_FRESH_MS`.
  */
 const FRESH_LOADS = 10
 const MAX_FRESH_MS = 5000
