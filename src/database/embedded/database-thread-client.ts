@@ -88,8 +88,8 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
 }
 
 /**
- * By default V8 lets the heap of the thread grow to a multiple of what is in use before it collects garbage, because the
- * heap may have gigabytes. With a smaller limit it collects earlier. Results have at most some megabytes, and the
+ * By default V8 lets the heap of the thread grow to a multiple of what is in use before it collects garbage, because
+ * the heap may have gigabytes. With a smaller limit it collects earlier. Results have at most some megabytes, and the
  * database itself is not on this heap.
  */
 const LIMITS = { maxOldGenerationSizeMb: 512 }
