@@ -57,7 +57,7 @@ async function save(file, tokens) {
     try {
         const handle = await open(fresh, 'wx', 0o600);
         try {
-            await handle.writeFile(`${JSON.stringify(tokens, null, 2)}\n`);
+            await write(handle, file, `${JSON.stringify(tokens, null, 2)}\n`);
             await handle.sync();
         }
         finally {
@@ -69,6 +69,12 @@ async function save(file, tokens) {
         await rm(fresh, { force: true });
         throw error;
     }
+}
+/** Writes a text. As the errors of opening do, an error has the path of the file. */
+async function write(handle, file, text) {
+    await handle.writeFile(text).catch((error) => {
+        throw error instanceof Error ? Object.assign(error, { path: file }) : error;
+    });
 }
 /** Waits until the lock file can be created. Returns the function that removes it. */
 async function lock(file) {
@@ -91,7 +97,7 @@ async function take(file, mine) {
     try {
         const handle = await open(file, 'wx', 0o600);
         try {
-            await handle.writeFile(mine);
+            await write(handle, file, mine);
         }
         catch (error) {
             // Otherwise the next caller would wait until the file is stale.

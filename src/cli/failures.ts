@@ -59,8 +59,10 @@ export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof TokenFileError) return new CommandError(error.message)
   if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
   const fileProblem = findFileProblem(error)
-  if (fileProblem !== null && error instanceof Error && 'path' in error) {
-    return new CommandError(`${String(error.path)} cannot be used: ${fileProblem}.`)
+  if (fileProblem !== null && error instanceof Error) {
+    // Where a file was open already, Node does not name it.
+    const file = 'path' in error ? String(error.path) : 'A file'
+    return new CommandError(`${file} cannot be used: ${fileProblem}.`)
   }
   if (!(error instanceof SvcError)) return null
   if (error.code === 'reauthenticate') return new CommandError(SIGN_IN_AGAIN)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { toStoredTokens } from './session.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
@@ -60,7 +61,7 @@ async function save(file: string, tokens: StoredTokens): Promise<void> {
   try {
     const handle = await open(fresh, 'wx', 0o600)
     try {
-      await handle.writeFile(`${JSON.stringify(tokens, null, 2)}\n`)
+      await write(handle, file, `${JSON.stringify(tokens, null, 2)}\n`)
       await handle.sync()
     } finally {
       await handle.close()
@@ -70,6 +71,13 @@ async function save(file: string, tokens: StoredTokens): Promise<void> {
     await rm(fresh, { force: true })
     throw error
   }
+}
+
+/** Writes a text. As the errors of opening do, an error has the path of the file. */
+async function write(handle: FileHandle, file: string, text: string): Promise<void> {
+  await handle.writeFile(text).catch((error: unknown) => {
+    throw error instanceof Error ? Object.assign(error, { path: file }) : error
+  })
 }
 
 /** Waits until the lock file can be created. Returns the function that removes it. */
@@ -93,7 +101,7 @@ async function take(file: string, mine: string): Promise<boolean> {
   try {
     const handle = await open(file, 'wx', 0o600)
     try {
-      await handle.writeFile(mine)
+      await write(handle, file, mine)
     } catch (error) {
       // Otherwise the next caller would wait until the file is stale.
       await rm(file, { force: true })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { constants, getPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -118,6 +118,13 @@ describe('the embedded database', { timeout: 180_000 }, () => {
 
     await owner.end()
     await (await openDatabase({ kind: 'embedded', directory })).close()
+  })
+
+  it('names the directory when it cannot be locked, for example because its disk is full', async () => {
+    const directory = newFolder()
+    // The file that names the owner cannot be written.
+    mkdirSync(join(directory, 'owner.pid'))
+    await expect(openDatabase({ kind: 'embedded', directory })).rejects.toThrow(`${directory} cannot be locked`)
   })
 
   it('refuses this process a second time, and opens again after closing', async () => {

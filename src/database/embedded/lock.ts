@@ -31,7 +31,9 @@ export function lockDataDirectory(directory: string): () => void {
     writeFileSync(ownerFile, `${process.pid}\n`)
   } catch (error) {
     lock.close()
-    throw isBusy(error) ? new DirectoryInUseError(directory, readOwner(ownerFile)) : error
+    if (isBusy(error)) throw new DirectoryInUseError(directory, readOwner(ownerFile))
+    const message = `The database directory ${directory} cannot be locked: ${String(error)}. Check its disk.`
+    throw new OperatorError(message, { cause: error })
   }
   return () => {
     rmSync(ownerFile, { force: true })

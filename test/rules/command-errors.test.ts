@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { toCommandError } from '../../src/cli/failures.ts'
+
+const failing = (code: string, more: object = {}) => Object.assign(new Error(`${code}: write`), { code, ...more })
+
+describe('toCommandError', () => {
+  it.each([
+    [failing('ENOSPC', { path: '/home/ada/tokens.json' }), '/home/ada/tokens.json cannot be used: its disk is full.'],
+    [failing('ENOSPC'), 'A file cannot be used: its disk is full.'],
+  ])('explains %s to people', (error, message) => {
+    expect(toCommandError(error)?.message).toBe(message)
+  })
+
+  it('leaves bugs as they are', () => {
+    expect(toCommandError(new TypeError('x is not a function'))).toBeNull()
+  })
+})
