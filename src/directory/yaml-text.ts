@@ -17,7 +17,8 @@ export function readYamlText<Schema extends z.ZodType>(
 ): { value: z.output<Schema> } | { mistakes: string[] } {
   if (isTooDeep(text)) return { mistakes: [`line 1: it is nested deeper than ${MAX_DEPTH} levels`] }
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  // With its default log level, the library also prints what it finds in the texts of admins.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const broken = [...document.errors, ...document.warnings]
   if (broken.length > 0) {
     return { mistakes: broken.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`) }

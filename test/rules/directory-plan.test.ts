@@ -189,3 +189,14 @@ backends: []`
 function never(): never {
   throw new Error('The directory has no model.')
 }
+
+it('a directory with a mapping as the name of a field is refused, and nothing is printed', async () => {
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  expect(readAdminDirectory('{{a: 1}: 2}')).toHaveProperty('mistakes')
+  // Node.js emits warnings in the next turn.
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
+})
