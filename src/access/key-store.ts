@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { SecretHash } from '../kernel/secret.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
@@ -20,7 +21,7 @@ const WITH_OWNER = {
 type Row = Prisma.ApiKeyGetPayload<{ include: typeof WITH_OWNER }>
 
 /** The API keys, as gateways read them. */
-export function makeKeyStore(db: PrismaClient) {
+export function makeKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Finds a key by its hash or its id; null when there is none. */
     async findKey(where: { readonly hash: SecretHash } | { readonly id: string }): Promise<FoundKey | null> {

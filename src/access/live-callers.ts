@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import type { Caller, ExplainToken, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -23,7 +23,7 @@ export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
 }
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly issuer: string
   readonly findPublicKey: FindPublicKey
   readonly unknownKeys: UnknownKeys
@@ -33,9 +33,9 @@ type Needs = {
 
 /** Opens the identification of callers by the database. Close it with `close`. */
 export function openLiveCallers(needs: Needs): LiveCallers {
-  const { db, issuer, findPublicKey, unknownKeys, answerOrLastKnown, clock } = needs
-  const { findDeviceCaller, findAlive } = makeAccessStore(db)
-  const { findKey, findAliveKeys } = makeKeyStore(db)
+  const { database, issuer, findPublicKey, unknownKeys, answerOrLastKnown, clock } = needs
+  const { findDeviceCaller, findAlive } = makeAccessStore(database)
+  const { findKey, findAliveKeys } = makeKeyStore(database)
   const states = openLiveStates({
     answerOrLastKnown,
     async findAlive(ids) {

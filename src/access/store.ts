@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
@@ -18,7 +18,7 @@ export type StoredKey = {
 export type AccessStore = ReturnType<typeof makeAccessStore>
 
 /** The rows that decide which tokens are valid: the keys, and the device sessions that have not ended. */
-export function makeAccessStore(db: PrismaClient) {
+export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Every key that has not retired, the oldest first. */
     async findKeys(now: Date): Promise<StoredKey[]> {

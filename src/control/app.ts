@@ -47,7 +47,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
     contract,
     handlers: { ...makeHandlers(needs, { members, limits, secure, onUnknownCredential }), ...agentSessions.handlers },
     schemes: makeControlSchemes({
-      db: database.prisma,
+      database,
       findDeviceCaller: access.findDeviceCaller,
       findPublicKey: keys.findPublicKey,
       issuer: baseUrl,
@@ -67,17 +67,15 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
   const { members, limits, secure, onUnknownCredential } = shared
   const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
-  const db = database.prisma
   const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, shared)
   const { refreshSession, issueTokens, signOut } = tokens
-  const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
+  const devices = makeDevicesFlow({ database, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
   const onKeyEnd = onSessionEnd
-  const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
+  const apiKeys = makeKeyFlows({ database, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
-    db,
-    statements: database,
+    database,
     findEmail,
     passkeyChanges: passkeys.changes,
     keys: apiKeys.keys,
@@ -123,7 +121,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...tokens.handlers,
     ...deviceLogin.handlers,
     ...makeMagicLinkHandlers({
-      statements: database,
+      database,
       approvalMode: login.approvalMode,
       secure,
       onUnknownCredential,
@@ -138,7 +136,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...team.handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
-    ...makeConsoleFlow({ db, members, team, apiKeys, clock }).handlers,
+    ...makeConsoleFlow({ database, members, team, apiKeys, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

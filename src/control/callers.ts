@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import { makeSecuritySchemes } from '../http/authenticate.ts'
 import type { Schemes } from '../http/authenticate.ts'
 import { cookieOf } from '../http/cookies.ts'
@@ -12,7 +12,7 @@ import { makeIdentifyBrowser } from './browser-session/identify.ts'
 import { makeBrowserSessionStore } from './browser-session/store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   /** The caller of a live device session; null when it has ended. */
   readonly findDeviceCaller: (sessionId: string) => Promise<Caller | null>
   readonly findPublicKey: FindPublicKey
@@ -27,12 +27,12 @@ type Needs = {
  * a session that was revoked a moment ago must not change anything.
  */
 export function makeControlSchemes(needs: Needs): Schemes {
-  const { db, findDeviceCaller, findPublicKey, issuer, onUnknownCookie, clock } = needs
+  const { database, findDeviceCaller, findPublicKey, issuer, onUnknownCookie, clock } = needs
   const identifyBearer: Identify = async (token) => {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)
   }
-  const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(db), clock })
+  const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(database), clock })
   return {
     ...makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey: null }),
     async SessionCookie(req) {

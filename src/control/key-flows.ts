@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { MemberStore } from '../directory/members.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -14,7 +14,7 @@ import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
   readonly notify: Notify
   /** Emails about keys to one address. */
@@ -26,12 +26,12 @@ type Needs = {
 }
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */
-export function makeKeyFlows({ db, members, notify, mails, onKeyEnd, clock, log }: Needs) {
+export function makeKeyFlows({ database, members, notify, mails, onKeyEnd, clock, log }: Needs) {
   const findAdminTeam = makeFindAdminTeam(members.findMembership)
-  const keys = makeApiKeyStore(db)
+  const keys = makeApiKeyStore(database)
   const announce = makeAnnounceKey({ notify, keys, findEmail: members.findEmail, mails, log })
   const changes = makeKeyChanges({ keys, onKeyEnd, announce, clock, log })
-  const serviceAccounts = makeServiceAccountStore(db)
+  const serviceAccounts = makeServiceAccountStore(database)
   const accountChanges = makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log })
   return {
     keys,

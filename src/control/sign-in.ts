@@ -19,7 +19,6 @@ export type SharedParts = {
 export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: SharedParts) {
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
-  const db = database.prisma
   const { findInvitation } = members
   const tokens = makeTokenFlow({
     database,
@@ -35,7 +34,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
   })
   const { openSession, issueTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
-    statements: database,
+    database,
     findInvitation,
     mailer,
     openSession,
@@ -50,7 +49,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     log,
   })
   const passkeys = makePasskeyFlow({
-    db,
+    database,
     findInvitation,
     openSession,
     issueTokens,
@@ -64,7 +63,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     log,
   })
   const signInLinks = makeSignInLinkFlow({
-    ...{ db, findInvitation, mailer, baseUrl, secure, onUnknownCredential, clock, log },
+    ...{ database, findInvitation, mailer, baseUrl, secure, onUnknownCredential, clock, log },
     ping: () => database.ping(),
     limits: limits.signInLinks,
     inBackground: notify.inBackground,

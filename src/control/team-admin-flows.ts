@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
@@ -19,7 +19,7 @@ import { makeTeamModelHandlers } from './team-models/routes.ts'
 import { makeTeamModelStore } from './team-models/store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly findAdminTeam: FindAdminTeam
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
@@ -36,15 +36,15 @@ type Needs = {
 
 /** What the admins of a team see and change. The API and the console use the same flows. */
 export function makeTeamAdminFlows(needs: Needs) {
-  const { db, findAdminTeam, adminBackends: trust, onSessionEnd, clock, log } = needs
-  const teamMembers = makeTeamMemberStore(db)
+  const { database, findAdminTeam, adminBackends: trust, onSessionEnd, clock, log } = needs
+  const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const { invite, announce, ...invitations } = makeInvitationsFlow({ ...needs, members: teamMembers })
-  const { teamDevices, ...devices } = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
-  const audit = makeAuditStore(db)
-  const teamModels = makeTeamModelStore(db)
-  const backends = makeTeamBackendsFlow({ db, trust, findAdminTeam, clock, log })
-  const directory = makeDirectoryPlanStore(db)
+  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock })
+  const audit = makeAuditStore(database)
+  const teamModels = makeTeamModelStore(database)
+  const backends = makeTeamBackendsFlow({ database, trust, findAdminTeam, clock, log })
+  const directory = makeDirectoryPlanStore(database)
   const handlers = {
     ...invitations.handlers,
     ...devices.handlers,

@@ -37,7 +37,7 @@ export function makeTeamFlows(needs: Needs) {
   const findAdminTeam = makeFindAdminTeam(findMembership)
   const limits = makeSpendingLimitsFlow({ database, findAdminTeam, findMembership, onLimitsChanged, clock, log })
   const admin = makeTeamAdminFlows({
-    db: database.prisma,
+    database,
     findAdminTeam,
     findEmail,
     notify,
@@ -52,7 +52,7 @@ export function makeTeamFlows(needs: Needs) {
     ...admin.handlers,
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
-    ...makeUsageHandlers({ db: database.prisma, findMembership, clock }),
+    ...makeUsageHandlers({ database, findMembership, clock }),
   }
   return { ...admin, teamLimits: limits.teamLimits, handlers }
 }

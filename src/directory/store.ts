@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import { withRetry } from '../database/errors.ts'
 import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
@@ -24,7 +25,7 @@ import { findState, lockDirectory, saveState } from './state.ts'
 import type { DirectoryState } from './state.ts'
 
 /** Reads and writes the directory: organizations, teams, members, models and backends. */
-export function makeDirectoryStore(db: PrismaClient) {
+export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
   let loaded: { readonly version: number; readonly snapshot: DirectorySnapshot } | null = null
   return {
     /**

@@ -37,7 +37,7 @@ export type DatabaseDeployment = Deployment & {
 /** Sessions, teams, spending limits and events are rows of the database. */
 export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
   const { database, live, spoolDirectory, answerOrLastKnown, metrics, clock, log } = needs
-  const directory = makeDirectoryStore(database.prisma)
+  const directory = makeDirectoryStore(database)
   const watchers: WatchDirectory[] = []
   const teams = openSnapshotCache({
     load: directory.loadSnapshot,

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Database } from '../database/client.ts'
 import type { Config } from '../config/values.ts'
 import { makeTeamBackendStore } from '../control/team-backends/store.ts'
 import { openKeyFile } from '../database/embedded/key-file.ts'
@@ -16,8 +16,8 @@ export async function openAdminBackends(config: Settings, log: Logger): Promise<
 }
 
 /** Encrypts the credentials of backends with the first key, where another one has encrypted them. */
-export async function reencryptCredentials(db: PrismaClient, trust: AdminBackendTrust, log: Logger): Promise<void> {
-  const { encrypted, unreadable } = await makeTeamBackendStore(db).reencrypt(trust)
+export async function reencryptCredentials(database: Database, trust: AdminBackendTrust, log: Logger): Promise<void> {
+  const { encrypted, unreadable } = await makeTeamBackendStore(database).reencrypt(trust)
   if (encrypted > 0) log.info({ encrypted }, 'team_backend.reencrypted')
   if (unreadable > 0) log.error({ unreadable }, 'team_backend.credentials_unreadable')
 }

@@ -36,11 +36,11 @@ export type BackgroundWork = {
 /** Starts what a process with the database does besides answering, whichever role it serves. */
 export function startBackgroundWork(needs: Needs): BackgroundWork {
   const { database, access, rotateKeys, notify, auditDays, clock, log } = needs
-  const store = makeHousekeepingStore(database.prisma, { auditDays })
+  const store = makeHousekeepingStore(database, { auditDays })
   const announceLimits = notify && makeAnnounceLimits({ database, notify, clock, log })
   const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
   const devices = openLastSeen({ save: access.saveUses, clock, log })
-  const keys = openLastSeen({ save: makeKeyStore(database.prisma).saveKeyUses, clock, log })
+  const keys = openLastSeen({ save: makeKeyStore(database).saveKeyUses, clock, log })
   return {
     onCaller({ sessionKind, sessionId }, req) {
       if (sessionKind === 'device') devices.note(sessionId, () => ipOf(req))

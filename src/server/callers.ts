@@ -18,7 +18,7 @@ type Needs = {
 export function openCallers({ baseUrl, limits }: Config, { database, ...needs }: Needs): LiveCallers {
   return openLiveCallers({
     ...needs,
-    db: database.prisma,
+    database,
     issuer: baseUrl,
     unknownKeys: makeUnknownCount({ perMinute: limits.startsPerIp }),
   })

@@ -18,10 +18,10 @@ export async function openDatabaseRoles(
   given: RoleNeeds,
 ): Promise<Roles> {
   const { database, mailer, clock, log } = resources
-  const access = makeAccessStore(database.prisma)
+  const access = makeAccessStore(database)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const adminBackends = await openAdminBackends(config, log)
-  if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database.prisma, adminBackends, log)
+  if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database, adminBackends, log)
   const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane
   // Up to here a step can fail, and nothing has to be closed. From here on no step fails.
   const answerOrLastKnown = makeAnswerOrLastKnown()

@@ -266,7 +266,7 @@ describe('a new encryption key', () => {
   it('encrypts the stored credentials again, and the former key is needed no more', async () => {
     const [key, hosts] = [newEncryptionKey(), keys.service.config.adminBackendHosts]
     if (!hosts) throw new Error('The service has no allowed hosts.')
-    const store = makeTeamBackendStore(keys.service.database.prisma)
+    const store = makeTeamBackendStore(keys.service.database)
     await expectOk('The backend', put('acme/core/rotated', { credential: { value: SECRET } }))
     expect(await store.reencrypt({ hosts, cipher: makeCipher([key]) })).toMatchObject({ encrypted: 0 })
     const before = await store.reencrypt({ hosts, cipher: makeCipher([key, encryptionKey]) })

@@ -85,7 +85,7 @@ async function openSessions({ prisma }: TestDatabase, invitationId: string) {
 describe('applying a directory', () => {
   it('writes the organizations, teams, models and members of the file', async () => {
     await using database = await freshDatabase()
-    await makeDirectoryStore(database.prisma).applyDirectory(directory(), MONDAY)
+    await makeDirectoryStore(database).applyDirectory(directory(), MONDAY)
 
     const rows = await allRows(database)
     expect(rows.organizations.map(({ name }) => name)).toEqual(['acme'])
@@ -106,7 +106,7 @@ describe('applying a directory', () => {
 
   it('gives each account its own random user handle', async () => {
     await using database = await freshDatabase()
-    await makeDirectoryStore(database.prisma).applyDirectory(directory(), MONDAY)
+    await makeDirectoryStore(database).applyDirectory(directory(), MONDAY)
 
     const handles = (await allRows(database)).accounts.map(({ userHandle }) => Buffer.from(userHandle).toString('hex'))
     expect(new Set(handles).size).toBe(2)
@@ -115,7 +115,7 @@ describe('applying a directory', () => {
 
   it('changes no row when it is applied again', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     await store.applyDirectory(directory(), MONDAY)
     await openSessions(database, (await invitationOf(database, 'ada@example.com')).id)
     const before = await allRows(database)
@@ -126,7 +126,7 @@ describe('applying a directory', () => {
 
   it('updates changed fields and keeps the rows', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     await store.applyDirectory(directory(), MONDAY)
     const before = await allRows(database)
 
@@ -145,7 +145,7 @@ describe('applying a directory', () => {
 
   it('removes models, allow-lists, teams and organizations that are gone, and keeps the audit', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
     await store.applyDirectory(directory({ other }), MONDAY)
     await openSessions(database, (await invitationOf(database, 'eve@example.com')).id)
@@ -173,7 +173,7 @@ describe('applying a directory', () => {
 describe('a member who is removed from the file', () => {
   async function withdrawn() {
     const database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     await store.applyDirectory(directory(), MONDAY)
     await openSessions(database, (await invitationOf(database, 'bob@example.com')).id)
     await store.applyDirectory(directory({ core: withoutBob }), TUESDAY)
@@ -228,7 +228,7 @@ describe('a member who is removed from the file', () => {
 describe('a member whom an admin invited', () => {
   it('stays until the file lists and later removes the same person', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     await store.applyDirectory(directory({ core: withoutBob }), MONDAY)
     const { teamId } = await invitationOf(database, 'ada@example.com')
     const account = { email: 'bob@example.com', userHandle: new Uint8Array(16), createdAt: MONDAY }
@@ -255,7 +255,7 @@ describe('a member whom an admin invited', () => {
 
 it('counts what it changes', async () => {
   await using database = await freshDatabase()
-  const store = makeDirectoryStore(database.prisma)
+  const store = makeDirectoryStore(database)
   await store.applyDirectory(directory(), MONDAY)
   const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
   const core = withoutBob.replace('role: admin', 'role: member').replace(', vendora/large', '')
@@ -271,7 +271,7 @@ it('counts what it changes', async () => {
 it('invites people of two teams with the oldest invitation in the first team of the file', async () => {
   await using database = await freshDatabase()
   const other = '\n      - { name: labs, members: [{ email: ada@example.com }] }'
-  await makeDirectoryStore(database.prisma).applyDirectory(directory({ other }), MONDAY)
+  await makeDirectoryStore(database).applyDirectory(directory({ other }), MONDAY)
   const rows = await database.prisma.invitation.findMany({ orderBy: { id: 'asc' }, include: { team: true } })
   expect(rows.map(({ team }) => team.name)).toEqual(['core', 'core', 'labs'])
   expect(await database.prisma.account.count()).toBe(2)
@@ -279,7 +279,7 @@ it('invites people of two teams with the oldest invitation in the first team of 
 
 it('changes nothing when applying a directory fails in the middle', async () => {
   await using database = await freshDatabase()
-  const store = makeDirectoryStore(database.prisma)
+  const store = makeDirectoryStore(database)
   await store.applyDirectory(directory(), MONDAY)
   await openSessions(database, (await invitationOf(database, 'bob@example.com')).id)
   const before = await allRows(database)
@@ -306,7 +306,7 @@ describe('a directory file on a running deployment', () => {
     const file = path.join(folder.path, 'directory.yaml')
     const emails = Array.from({ length: members }, (_, index) => `member-${index}@example.com`)
     await writeFile(file, head + directoryOf(emails))
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     const service = {
       applyDirectory: (given: Directory, judge?: (changes: DirectoryChanges) => void) =>
         store.applyDirectory(given, MONDAY, judge),
@@ -345,7 +345,7 @@ describe('a directory file on a running deployment', () => {
 describe('two processes that apply a file at once', () => {
   it('write each change once', async () => {
     await using database = await freshDatabase()
-    const stores = [makeDirectoryStore(database.prisma), makeDirectoryStore(database.prisma)]
+    const stores = [makeDirectoryStore(database), makeDirectoryStore(database)]
     const changes = await Promise.all(stores.map((store) => store.applyDirectory(directory(), MONDAY)))
     expect(changes.map(({ invited }) => invited).toSorted()).toEqual([0, 2])
     expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
@@ -355,7 +355,7 @@ describe('two processes that apply a file at once', () => {
 describe('the snapshot', () => {
   it('is the same object until the directory changes', async () => {
     await using database = await freshDatabase()
-    const [writer, reader] = [makeDirectoryStore(database.prisma), makeDirectoryStore(database.prisma)]
+    const [writer, reader] = [makeDirectoryStore(database), makeDirectoryStore(database)]
     await writer.applyDirectory(directory(), MONDAY)
     const first = await reader.loadSnapshot()
     await writer.applyDirectory(directory(), TUESDAY)
@@ -368,7 +368,7 @@ describe('the snapshot', () => {
 
   it('is the same from the database as from the file', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     await store.applyDirectory(directory(), MONDAY)
     const snapshot = await store.loadSnapshot()
 
@@ -383,7 +383,7 @@ describe('the snapshot', () => {
 
   it('carries backends and what models say of them, and follows their changes', async () => {
     await using database = await freshDatabase()
-    const store = makeDirectoryStore(database.prisma)
+    const store = makeDirectoryStore(database)
     const backends = (dialect: string) => `
 backends:
   - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", credential: { env: EU_TOKEN, as: x-api-key } }

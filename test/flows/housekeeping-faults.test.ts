@@ -35,7 +35,7 @@ describe('a round of housekeeping', () => {
     await writeLogins(prisma, { count: 5, withSession: false })
     await writeBatch(prisma)
     const lock = await lockTable(url, 'device_logins', 'ACCESS EXCLUSIVE')
-    const swept = await makeHousekeepingStore(prisma)
+    const swept = await makeHousekeepingStore({ prisma })
       .sweep(NOW)
       .finally(() => lock.release())
     expect(swept.rows).toBe(1)
@@ -44,13 +44,13 @@ describe('a round of housekeeping', () => {
       ...['device_sessions', 'device_sessions'],
       'device_logins',
     ])
-    expect(await makeHousekeepingStore(prisma).sweep(NOW)).toEqual({ rows: 5, failures: [] })
+    expect(await makeHousekeepingStore({ prisma }).sweep(NOW)).toEqual({ rows: 5, failures: [] })
   })
 
   it('leaves rows that are locked for the next round', async () => {
     const { prisma } = database
     await writeLogins(prisma, { count: 5, withSession: false })
-    const { sweep } = makeHousekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore({ prisma })
     await prisma.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT id FROM device_logins LIMIT 1 FOR UPDATE`
       expect(await sweep(NOW)).toEqual({ rows: 4, failures: [] })
@@ -87,7 +87,7 @@ describe('a table with many rows', () => {
     const { prisma } = database
     await writeLogins(prisma, { count: 35, withSession: true })
     await writeLogins(prisma, { count: 7, withSession: false })
-    const { sweep } = makeHousekeepingStore(prisma, { rowsPerBatch: 10 })
+    const { sweep } = makeHousekeepingStore({ prisma }, { rowsPerBatch: 10 })
     expect(await sweep(NOW)).toEqual({ rows: 7, failures: [] })
     expect(await prisma.deviceLogin.count()).toBe(35)
   })
@@ -96,7 +96,7 @@ describe('a table with many rows', () => {
     await using database = await freshDatabase()
     const { prisma } = database
     await writeLogins(prisma, { count: 25, withSession: true })
-    const { sweep } = makeHousekeepingStore(prisma, { rowsPerBatch: 10 })
+    const { sweep } = makeHousekeepingStore({ prisma }, { rowsPerBatch: 10 })
     expect(await sweep(addDays(IN_A_MONTH, 29))).toEqual({ rows: 0, failures: [] })
     expect(await sweep(addDays(IN_A_MONTH, 30))).toEqual({ rows: 25, failures: [] })
     expect(await prisma.deviceLogin.count()).toBe(0)

@@ -15,7 +15,7 @@ describe('housekeeping', () => {
   it('deletes expired rows in steps and keeps all audit events', async () => {
     await using service = await startService()
     const { prisma } = service.database
-    const { sweep } = makeHousekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore({ prisma })
     const rows = async () => ({
       challenges: await prisma.webauthnChallenge.count(),
       logins: await prisma.deviceLogin.count(),
@@ -49,7 +49,7 @@ describe('housekeeping', () => {
   it('deletes call events after 90 days and the names of their batches after 7, in any number', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep } = makeHousekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore({ prisma })
     const now = new Date('2026-11-21T10:00:00Z')
     await writeEvents(prisma, { count: 2500, at: '2026-08-23T10:00:00Z' })
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
@@ -76,7 +76,7 @@ describe('housekeeping', () => {
       INSERT INTO agent_sessions (team, account_id, session_id, started_at, last_active_at, model)
       SELECT '@acme/core', gen_random_uuid(), 'run', '2026-08-01', at::timestamptz, 'm'
       FROM unnest(ARRAY['2026-08-23T09:00:00Z', '2026-08-23T11:00:00Z']) AS at`
-    const swept = await makeHousekeepingStore(prisma).sweep(new Date('2026-11-21T10:00:00Z'))
+    const swept = await makeHousekeepingStore({ prisma }).sweep(new Date('2026-11-21T10:00:00Z'))
     expect(swept).toEqual({ rows: 3, failures: [] })
     const left = [prisma.spendingDay.count(), prisma.spendingNotice.count(), prisma.agentSession.count()]
     expect(await Promise.all(left)).toEqual([1, 1, 1])
@@ -86,7 +86,7 @@ describe('housekeeping', () => {
     const fail = () => Promise.reject(new Error('away'))
     // Only these two functions are called, and each table in which one fails is named.
     const away = { $executeRaw: fail, $queryRaw: fail } as unknown as PrismaClient
-    const { failures } = await makeHousekeepingStore(away, { auditDays: 1 }).sweep(new Date())
+    const { failures } = await makeHousekeepingStore({ prisma: away }, { auditDays: 1 }).sweep(new Date())
     const schema = await readFile(path.join(ROOT, 'prisma/schema.prisma'), 'utf8')
     const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, name = '']) => name)
     const ruled = new Set([...failures.map(({ table }) => table), ...Object.keys(KEPT)])
@@ -99,7 +99,7 @@ describe('housekeeping', () => {
     await writeEvents(prisma, { count: 60, at: '2026-11-20T10:00:00Z' })
     await writeEvents(prisma, { count: 2000, at: '2026-08-01T10:00:00Z' })
     await writeEvents(prisma, { count: 2000, at: '2026-11-20T10:00:00Z' })
-    const { sweep } = makeHousekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore({ prisma })
     expect(await sweep(new Date('2026-11-21T10:00:00Z'))).toEqual({ rows: 2000, failures: [] })
     expect(await prisma.callEvent.count()).toBe(2060)
   })
@@ -110,16 +110,16 @@ describe('housekeeping', () => {
     const at = ['2026-11-10T10:00:00Z', '2026-11-20T10:00:00Z'].map((text) => new Date(text))
     await prisma.auditEvent.createMany({ data: at.map((time) => ({ kind: 'test', at: time })) })
     const now = new Date('2026-11-21T10:00:00Z')
-    await makeHousekeepingStore(prisma).sweep(now)
+    await makeHousekeepingStore({ prisma }).sweep(now)
     expect(await prisma.auditEvent.count()).toBe(2)
-    await makeHousekeepingStore(prisma, { auditDays: readConfig({ SVC_AUDIT_DAYS: '10' }).auditDays }).sweep(now)
+    await makeHousekeepingStore({ prisma }, { auditDays: readConfig({ SVC_AUDIT_DAYS: '10' }).auditDays }).sweep(now)
     expect((await prisma.auditEvent.findMany()).map((event) => event.at)).toEqual(at.slice(1))
   })
 
   it('stops between two batches', async () => {
     await using database = await freshDatabase()
     await writeEvents(database.prisma, { count: 100, at: '2026-08-01T10:00:00Z' })
-    const { sweep } = makeHousekeepingStore(database.prisma)
+    const { sweep } = makeHousekeepingStore(database)
     expect(await sweep(new Date('2026-11-21T10:00:00Z'), AbortSignal.abort())).toEqual({ rows: 0, failures: [] })
   })
 
@@ -130,7 +130,10 @@ describe('housekeeping', () => {
       const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
       return log?.at
     }
-    const { vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1, pages: 1000, logBytes: 128 * 1024 } })
+    const { vacuum } = makeHousekeepingStore(
+      { prisma },
+      { vacuumAfter: { rows: 1, pages: 1000, logBytes: 128 * 1024 } },
+    )
     await prisma.$executeRaw`CHECKPOINT`
     const before = await lastCheckpoint()
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
@@ -144,9 +147,12 @@ describe('housekeeping', () => {
   it('analyzes a table of an embedded database when it has doubled', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { vacuum } = makeHousekeepingStore(prisma, {
-      vacuumAfter: { rows: 1000, pages: 10, logBytes: 128 * 1024 * 1024 },
-    })
+    const { vacuum } = makeHousekeepingStore(
+      { prisma },
+      {
+        vacuumAfter: { rows: 1000, pages: 10, logBytes: 128 * 1024 * 1024 },
+      },
+    )
     const known = async () => {
       await vacuum()
       const [table] = await prisma.$queryRaw<{ rows: number }[]>`
@@ -168,9 +174,12 @@ describe('housekeeping', () => {
   it('reuses the space of deleted rows of an embedded database', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep, vacuum } = makeHousekeepingStore(prisma, {
-      vacuumAfter: { rows: 1000, pages: 1000, logBytes: 256 * 1024 },
-    })
+    const { sweep, vacuum } = makeHousekeepingStore(
+      { prisma },
+      {
+        vacuumAfter: { rows: 1000, pages: 1000, logBytes: 256 * 1024 },
+      },
+    )
     const bytes = async () => {
       const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
       return size?.bytes

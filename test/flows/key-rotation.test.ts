@@ -23,7 +23,7 @@ const CLAIMS = {
 async function openTwoKeyrings() {
   const database = await freshDatabase()
   const clock = testClock()
-  const store = makeAccessStore(database.prisma)
+  const store = makeAccessStore(database)
   const open = () => openKeyring(store, clock, ACCESS_TOKEN_SECONDS)
   const [one, two] = [await open(), await open()]
   const sign = (by: Keyring) => {
@@ -63,7 +63,7 @@ describe('rotation of the signing key', () => {
 
   it('signs with the first key at once, also on a machine whose clock is behind', async () => {
     await using database = await freshDatabase()
-    const store = makeAccessStore(database.prisma)
+    const store = makeAccessStore(database)
     await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
     const behind = await openKeyring(store, testClock(new Date('2026-11-21T10:00:00Z')), ACCESS_TOKEN_SECONDS)
     expect(behind.signingKey().kid).toBe('access-1')
@@ -72,7 +72,7 @@ describe('rotation of the signing key', () => {
   it('loads the keys once for all callers that find a key missing, and again after a failure', async () => {
     await using keyrings = await openTwoKeyrings()
     const { clock, one, database } = keyrings
-    const store = makeAccessStore(database.prisma)
+    const store = makeAccessStore(database)
     let isAway = false
     let loads = 0
     const findKeys = (now: Date) => {

@@ -86,7 +86,9 @@ describe('a Postgres server', () => {
     )
     if ('mistakes' in read) throw new Error(read.mistakes.join())
 
-    await Promise.all(opened.map(({ prisma }) => makeDirectoryStore(prisma).applyDirectory(read.directory, new Date())))
+    await Promise.all(
+      opened.map(({ prisma }) => makeDirectoryStore({ prisma }).applyDirectory(read.directory, new Date())),
+    )
     const [database] = opened
     expect(await database?.prisma.auditEvent.findMany({ select: { kind: true }, orderBy: { id: 'asc' } })).toEqual([
       { kind: 'team.created' },

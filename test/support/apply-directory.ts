@@ -9,7 +9,7 @@ import type { TestClock } from './clock.ts'
 export async function applyDirectory(database: Database, yaml: string, clock: TestClock): Promise<void> {
   const read = readDirectoryFile(yaml)
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
-  await makeDirectoryStore(database.prisma).applyDirectory(read.directory, clock.now())
+  await makeDirectoryStore(database).applyDirectory(read.directory, clock.now())
 }
 
 /** The text of the example directory. */

@@ -17,6 +17,6 @@ export async function useUpLimit(service: TestService): Promise<void> {
   const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
   const actor = { accountId: (await prisma.account.findFirstOrThrow()).id, ip: '127.0.0.1' }
   const limit = { period: 'month', amountNanoUsd: 1e9 } as const
-  await makeLimitStore(prisma).create(teamId, { subject: 'team' }, limit, actor, service.clock.now())
+  await makeLimitStore({ prisma }).create(teamId, { subject: 'team' }, limit, actor, service.clock.now())
   await spend(service, 1.5e9)
 }

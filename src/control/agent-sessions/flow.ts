@@ -21,7 +21,7 @@ type Needs = {
 
 /** The sessions of agents: their list, and the streams of their events. */
 export function openAgentSessionsFlow({ database, access, members, clock, log }: Needs) {
-  const sessions = makeAgentSessionStore(database.prisma)
+  const sessions = makeAgentSessionStore(database)
   const reader = openSessionReader({
     ...sessions,
     listen: (onNotice) => database.listen(SESSIONS_CHANNEL, onNotice),
@@ -30,7 +30,7 @@ export function openAgentSessionsFlow({ database, access, members, clock, log }:
   const watch = makeAccessWatch({
     findAlive: {
       device: access.findAlive,
-      browser: makeBrowserSessionStore(database.prisma).findAlive,
+      browser: makeBrowserSessionStore(database).findAlive,
       // No operation of the control plane accepts an API key.
       api_key: () => Promise.resolve(new Set()),
     },

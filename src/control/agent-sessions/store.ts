@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
@@ -38,7 +38,7 @@ type Query = {
 const MAX_EVENTS_OF_RUNNING = 100
 
 /** The sessions and events that gateways have written (src/gateway/usage/store.ts). */
-export function makeAgentSessionStore(db: PrismaClient) {
+export function makeAgentSessionStore({ prisma: db }: Pick<Database, 'prisma'>) {
   /** The condition for the sessions of an account; null when there is no such account. */
   async function findCondition(account: string | null): Promise<Sql | null> {
     if (account === null) return NO_SQL

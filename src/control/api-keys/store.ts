@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
@@ -54,7 +55,7 @@ type Transaction = Prisma.TransactionClient
 export type ApiKeyStore = ReturnType<typeof makeApiKeyStore>
 
 /** The rows of API keys. Each change is saved together with its audit row. */
-export function makeApiKeyStore(db: PrismaClient) {
+export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The keys that work, the newest first. */
     async list(scope: KeyScope, now: Date): Promise<ListedKey[]> {

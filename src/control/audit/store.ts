@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { joinSql, rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
@@ -21,7 +21,7 @@ export type AuditQuery = {
 export type AuditStore = ReturnType<typeof makeAuditStore>
 
 /** Reads the audit log of a team. */
-export function makeAuditStore(db: PrismaClient) {
+export function makeAuditStore({ prisma: db }: Pick<Database, 'prisma'>) {
   /** The last condition: whose events are wanted. Null: the address has no account, so it has no events. */
   async function findActor(actor: string | null): Promise<Sql | null> {
     if (actor === null) return sql`true`

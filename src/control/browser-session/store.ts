@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -36,7 +37,7 @@ const ALIVE = {
 export type BrowserSessionStore = ReturnType<typeof makeBrowserSessionStore>
 
 /** The rows of browser sessions. */
-export function makeBrowserSessionStore(db: PrismaClient) {
+export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The caller of a live session and the session's times, which the rules judge. Null when it was revoked. */
     async find(hash: SecretHash): Promise<{ caller: Caller; times: BrowserSessionTimes } | null> {

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { MemberStore } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { makeAgentSessionStore } from '../agent-sessions/store.ts'
@@ -19,7 +19,7 @@ import { makeUsagePageHandlers } from './usage/routes.ts'
 import { makeFindViewer, onlyAdmins } from './viewer.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly members: MemberStore
   /** What the API of a team does; the forms of the pages do the same. */
   readonly team: Omit<ReturnType<typeof makeTeamFlows>, 'handlers'>
@@ -28,9 +28,9 @@ type Needs = {
 }
 
 /** The pages of a team: what it uses, and what its admins decide. They work without a script. */
-export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
-  const usage = makeUsageStore(db)
-  const store = makeConsoleStore(db)
+export function makeConsoleFlow({ database, members, team, apiKeys, clock }: Needs) {
+  const usage = makeUsageStore(database)
+  const store = makeConsoleStore(database)
   const findViewer = makeFindViewer({ members })
   const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
   const models = makeModelForms({ models: teamModels, teamBackends, clock })
@@ -42,7 +42,7 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
       ...makeTeamPageHandlers({
         findViewer,
         findOverview: makeFindOverview({ usage, store, findLimits, clock }),
-        sessions: makeAgentSessionStore(db),
+        sessions: makeAgentSessionStore(database),
         models,
         limits,
         clock,

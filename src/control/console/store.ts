@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 
 /** How fast a model answered lately. */
 export type ModelSpeed = {
@@ -20,7 +20,7 @@ const MAX_SPEEDS = 5
 export type ConsoleStore = ReturnType<typeof makeConsoleStore>
 
 /** What the pages of a team show that no other flow finds. */
-export function makeConsoleStore(db: PrismaClient) {
+export function makeConsoleStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The models of a team that answered slowest lately, the slowest first. `accountId`: by calls of this account. */
     async findSlowestModels(team: string, accountId: string | null): Promise<ModelSpeed[]> {

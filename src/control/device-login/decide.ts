@@ -32,7 +32,7 @@ type Change = {
  * the account that approves it first.
  */
 export async function decideOnce(
-  db: Statements,
+  database: Statements,
   login: FoundLogin,
   now: Date,
   decision: Decision,
@@ -45,7 +45,7 @@ export async function decideOnce(
   // The lock waits for a withdrawal of the invitation, and then nothing is decided, so that no approval or session
   // outlives it. It is taken before the login's, as everywhere, so that two statements cannot wait for each other.
   const count = await withRetry(() =>
-    db.execute(sql`
+    database.execute(sql`
       WITH invited AS (
         SELECT id, account_id, team_id FROM invitations
         WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE
@@ -60,8 +60,8 @@ export async function decideOnce(
 }
 
 /** Denies a pending login; false when it is not pending any more. */
-export function denyOnce(db: Statements, login: FoundLogin, now: Date, decision: Decision): Promise<boolean> {
-  return decideOnce(db, login, now, decision, {
+export function denyOnce(database: Statements, login: FoundLogin, now: Date, decision: Decision): Promise<boolean> {
+  return decideOnce(database, login, now, decision, {
     kind: 'device_login.denied',
     where: sql`login.status = 'pending' AND login.expires_at > ${now}::timestamptz`,
     set: sql`status = 'denied'`,

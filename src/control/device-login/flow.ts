@@ -1,4 +1,4 @@
-import type { Statements } from '../../database/statements.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -12,7 +12,7 @@ import type { LoginSettings, StartLimits } from './start.ts'
 import { makeDeviceLoginStore } from './store.ts'
 
 type Needs = {
-  readonly statements: Statements
+  readonly database: Database
   readonly findInvitation: FindInvitation
   /** Null when email is not configured. */
   readonly mailer: Mailer | null
@@ -35,10 +35,10 @@ type Needs = {
  * steps.
  */
 export function makeDeviceLoginFlow(needs: Needs) {
-  const { statements, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
+  const { database, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
   const { onUnknownCredential, secure, clock, log } = needs
   const { pollIntervalSeconds } = settings
-  const logins = makeDeviceLoginStore(statements)
+  const logins = makeDeviceLoginStore(database)
   const startLogin = makeStartLogin({ logins, findInvitation, mailer, settings, limits, baseUrl, clock, log })
   const pollLogin = makePollLogin({ logins, openSession, pollIntervalSeconds, onUnknownCredential, clock })
   return {

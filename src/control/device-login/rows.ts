@@ -51,11 +51,11 @@ export type LoginRow = OwnColumns & (PeopleColumns | { readonly [Column in keyof
  * which a login is read whose device named no account.
  */
 export async function findLoginRow(
-  db: Statements,
+  database: Statements,
   where: Sql,
   callersInvitation: string | null = null,
 ): Promise<LoginRow | null> {
-  const [row] = await db.query<LoginRow>(sql`
+  const [row] = await database.query<LoginRow>(sql`
     SELECT login.id, login.device_id AS "deviceId", login.device_name AS "deviceName", login.client_id AS "clientId",
       login.user_code AS "userCode", login.mail_token_hash AS "mailTokenHash", login.status,
       login.created_at AS "createdAt", login.expires_at AS "expiresAt", login.mail_used_at AS "mailUsedAt",

@@ -34,7 +34,7 @@ export type DeviceLoginStore = ReturnType<typeof makeDeviceLoginStore>
  * Logins, as their devices start and poll them. Magic links and the device page have stores of their own for deciding
  * them.
  */
-export function makeDeviceLoginStore(db: Statements) {
+export function makeDeviceLoginStore(database: Statements) {
   return {
     /**
      * Saves a login and cancels the account's oldest beyond the limit. Null when another live login has the same user
@@ -42,19 +42,19 @@ export function makeDeviceLoginStore(db: Statements) {
      */
     async create(login: NewDeviceLogin, accountId: string | null): Promise<string | null> {
       const id = newRowId(login.createdAt)
-      const count = await withRetry(() => db.execute(startLogin(id, login, accountId)))
+      const count = await withRetry(() => database.execute(startLogin(id, login, accountId)))
       return count === 1 ? id : null
     },
 
     /** Ends a login whose email was not accepted. */
     async cancel(id: string): Promise<void> {
-      await db.execute(sql`
+      await database.execute(sql`
         UPDATE device_logins SET status = 'cancelled', user_code = NULL
         WHERE id = ${id}::uuid AND status = 'pending'`)
     },
 
     async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
-      const row = await findLoginRow(db, sql`login.device_code_hash = ${hash}`)
+      const row = await findLoginRow(database, sql`login.device_code_hash = ${hash}`)
       return row && toLogin(row)
     },
 
@@ -64,7 +64,7 @@ export function makeDeviceLoginStore(db: Statements) {
      */
     async savePoll(id: string, now: Date, intervalMs: number): Promise<boolean> {
       // A time in the future was saved before the clock was set back.
-      const count = await db.execute(sql`
+      const count = await database.execute(sql`
         UPDATE device_logins SET last_polled_at = ${now}::timestamptz
         WHERE id = ${id}::uuid AND (
           last_polled_at IS NULL

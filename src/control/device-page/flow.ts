@@ -1,5 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
-import type { Statements } from '../../database/statements.ts'
+import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
@@ -19,8 +18,7 @@ import { makeDevicePageHandlers } from './routes.ts'
 import { makeUserCodeStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
-  readonly statements: Statements
+  readonly database: Database
   readonly findEmail: (accountId: string) => Promise<string>
   readonly passkeyChanges: PasskeyChanges
   readonly keys: ApiKeyStore
@@ -39,11 +37,11 @@ type Needs = {
 
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
-  const { db, statements, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
+  const { database, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
   const { limits, rpId, secure, onSessionEnd, clock, log } = needs
-  const devices = makeDeviceStore(db)
-  const codes = makeUserCodes({ logins: makeUserCodeStore(statements), limits, clock, log })
-  const passkeys = makePasskeyStore(db)
+  const devices = makeDeviceStore(database)
+  const codes = makeUserCodes({ logins: makeUserCodeStore(database), limits, clock, log })
+  const passkeys = makePasskeyStore(database)
   const { hasEmail } = signInLinks
   const renderDevicePage = makeDevicePageRenderer({
     devices,

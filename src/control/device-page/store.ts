@@ -8,7 +8,7 @@ import type { FoundLogin } from '../device-login/rows.ts'
 export type UserCodeStore = ReturnType<typeof makeUserCodeStore>
 
 /** Logins, as their user codes find and decide them. */
-export function makeUserCodeStore(db: Statements) {
+export function makeUserCodeStore(database: Statements) {
   return {
     /**
      * The login of this account, or one that names no account, by its user code; null also when the code is another
@@ -19,7 +19,7 @@ export function makeUserCodeStore(db: Statements) {
       { accountId, invitationId }: { readonly accountId: string; readonly invitationId: string },
     ): Promise<FoundLogin | null> {
       const row = await findLoginRow(
-        db,
+        database,
         sql`login.user_code = ${userCode} AND (account.id = ${accountId}::uuid OR login.invitation_id IS NULL)`,
         invitationId,
       )
@@ -28,13 +28,14 @@ export function makeUserCodeStore(db: Statements) {
 
     /** Approves a pending login; false when it is not pending any more. */
     approve: (login: FoundLogin, now: Date, decision: Decision): Promise<boolean> =>
-      decideOnce(db, login, now, decision, {
+      decideOnce(database, login, now, decision, {
         kind: 'device_login.approved',
         where: sql`login.status = 'pending' AND login.expires_at > ${now}::timestamptz`,
         set: approvalOf(now, decision),
       }),
 
     /** Denies a pending login; false when it is not pending any more. */
-    deny: (login: FoundLogin, now: Date, decision: Decision): Promise<boolean> => denyOnce(db, login, now, decision),
+    deny: (login: FoundLogin, now: Date, decision: Decision): Promise<boolean> =>
+      denyOnce(database, login, now, decision),
   }
 }

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
@@ -8,7 +8,7 @@ import { makeSignOutEverywhere } from './sign-out-everywhere.ts'
 import { makeDeviceStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly signOut: SignOut
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
@@ -20,8 +20,8 @@ type Needs = {
 
 /** The caller's own devices: list them, sign one out, sign out everywhere. */
 export function makeDevicesFlow(needs: Needs) {
-  const { db, signOut, findEmail, notify, secure, onSessionEnd, clock, log } = needs
-  const devices = makeDeviceStore(db)
+  const { database, signOut, findEmail, notify, secure, onSessionEnd, clock, log } = needs
+  const devices = makeDeviceStore(database)
   const signOutEverywhere = makeSignOutEverywhere({ devices, signOut, findEmail, notify, onSessionEnd, log })
   return {
     signOutEverywhere,

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
@@ -28,7 +29,7 @@ export type Kept = { readonly devices: readonly string[]; readonly browsers: rea
 export type DeviceStore = ReturnType<typeof makeDeviceStore>
 
 /** The devices of an account, for their owner. */
-export function makeDeviceStore(db: PrismaClient) {
+export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The signed-in devices and browsers, each once, the last seen first. */
     async list(accountId: string, now: Date): Promise<ListedDevice[]> {

@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
 import type { AdminModelMistake } from '../../directory/admin-models.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
@@ -38,7 +39,7 @@ export type PlanActor = Actor & { readonly isFresh: boolean }
 export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 
 /** Plans and applies directories of admins. */
-export function makeDirectoryPlanStore(db: PrismaClient) {
+export function makeDirectoryPlanStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     plan: (teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminModelMistake> => planTeams(db, teams),
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
@@ -44,7 +45,7 @@ type DeleteBatch = (ago: Ago, limit: number) => Promise<{ readonly count: number
 type Table = { readonly table: string; readonly deleteBatch: DeleteBatch }
 
 /** Deletes rows that are not needed any more, and reclaims the space that they leave. */
-export function makeHousekeepingStore(db: PrismaClient, options: Options = {}) {
+export function makeHousekeepingStore({ prisma: db }: Pick<Database, 'prisma'>, options: Options = {}) {
   const { auditDays = null, vacuumAfter = VACUUM_AFTER, rowsPerBatch = ROWS_PER_BATCH } = options
   const tables = tablesOf(db, auditDays)
   const deleted = new Map<string, number>()

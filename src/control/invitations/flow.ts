@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
@@ -11,7 +11,7 @@ import { makeInvitationHandlers } from './routes.ts'
 import { makeInvitationStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly members: Pick<TeamMemberStore, 'remove'>
   readonly findAdminTeam: FindAdminTeam
   readonly findEmail: (accountId: string) => Promise<string>
@@ -27,8 +27,8 @@ type Needs = {
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { db, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
-  const invitations = makeInvitationStore(db)
+  const { database, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
+  const invitations = makeInvitationStore(database)
   const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
   const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })

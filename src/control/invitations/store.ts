@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
@@ -19,7 +20,7 @@ type Row = Prisma.InvitationGetPayload<{ include: { account: true } }>
 export type InvitationStore = ReturnType<typeof makeInvitationStore>
 
 /** The invitations of a team. */
-export function makeInvitationStore(db: PrismaClient) {
+export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The invitations in force behind a cursor, the oldest first. */
     async list(teamId: string, after: TimeCursor | null, limit: number): Promise<ListedInvitation[]> {

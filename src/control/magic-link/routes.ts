@@ -1,4 +1,4 @@
-import type { Statements } from '../../database/statements.ts'
+import type { Database } from '../../database/client.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
@@ -15,7 +15,7 @@ import { toLinkPage } from './show.ts'
 import { makeMagicLinkStore } from './store.ts'
 
 type Needs = {
-  readonly statements: Statements
+  readonly database: Database
   readonly approvalMode: 'click' | 'code'
   readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
@@ -28,8 +28,8 @@ type Operations = 'showMagicLink' | 'consumeMagicLink'
 
 /** The links of a login: the page that asks, and the POST that decides. */
 export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
-  const { statements, approvalMode, secure, onUnknownCredential, clock, log } = needs
-  const links = makeMagicLinkStore(statements)
+  const { database, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const links = makeMagicLinkStore(database)
   const consumeLink = makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log })
   return {
     async showMagicLink(request, response) {

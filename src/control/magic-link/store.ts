@@ -14,13 +14,13 @@ export type LinkedLogin = FoundLogin & { readonly link: LinkKind; readonly usedA
 export type MagicLinkStore = ReturnType<typeof makeMagicLinkStore>
 
 /** Logins, as their links find and decide them. */
-export function makeMagicLinkStore(db: Statements) {
+export function makeMagicLinkStore(database: Statements) {
   return {
     async findByLink(hash: SecretHash): Promise<LinkedLogin | null> {
       // A login that names no account has links, but they are never sent. Each hash has an index; with OR, the plan for
       // a small table reads all of it, and is kept when the table has grown.
       const row = await findLoginRow(
-        db,
+        database,
         sql`login.invitation_id IS NOT NULL AND login.id = (
           SELECT id FROM device_logins WHERE mail_token_hash = ${hash}
           UNION ALL SELECT id FROM device_logins WHERE handle_token_hash = ${hash} LIMIT 1)`,
@@ -37,7 +37,7 @@ export function makeMagicLinkStore(db: Statements) {
      */
     approve(login: LinkedLogin, now: Date, decision: Decision, browser: SignedInBrowser | null): Promise<boolean> {
       const usedAt = login.link === 'mail' ? sql`mail_used_at` : sql`handle_used_at`
-      return decideOnce(db, login, now, decision, {
+      return decideOnce(database, login, now, decision, {
         kind: 'device_login.approved',
         where: sql`
           login.${usedAt} IS NULL AND login.status IN ('pending', 'approved')
@@ -48,6 +48,7 @@ export function makeMagicLinkStore(db: Statements) {
     },
 
     /** Denies a pending login; false when it is not pending any more. */
-    deny: (login: LinkedLogin, now: Date, decision: Decision): Promise<boolean> => denyOnce(db, login, now, decision),
+    deny: (login: LinkedLogin, now: Date, decision: Decision): Promise<boolean> =>
+      denyOnce(database, login, now, decision),
   }
 }

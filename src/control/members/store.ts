@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
@@ -32,7 +33,7 @@ type Page = { readonly after: string; readonly limit: number }
 export type TeamMemberStore = ReturnType<typeof makeTeamMemberStore>
 
 /** The members of a team. */
-export function makeTeamMemberStore(db: PrismaClient) {
+export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The members whose addresses follow `after`, by address. */
     list: (teamId: string, { after, limit }: Page, now: Date): Promise<ListedMember[]> =>

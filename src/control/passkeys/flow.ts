@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -17,7 +17,7 @@ import { makeVerifyPasskey } from './verify.ts'
 import type { Webauthn } from './webauthn.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly findInvitation: FindInvitation
   readonly openSession: OpenSession
   readonly issueTokens: IssueTokens
@@ -35,15 +35,15 @@ type Needs = {
 
 /** Passkeys: registering, signing in, and managing one's own. The device page changes passkeys too. */
 export function makePasskeyFlow(needs: Needs) {
-  const { db, findInvitation, openSession, issueTokens, notify, webauthn, starts, onUnknownCredential } = needs
+  const { database, findInvitation, openSession, issueTokens, notify, webauthn, starts, onUnknownCredential } = needs
   const { lifetimes, secure, clock, log } = needs
-  const passkeys = makePasskeyStore(db)
+  const passkeys = makePasskeyStore(database)
   const challenges = makeChallenges({ passkeys, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
   const registration = makePasskeyRegistration({ passkeys, challenges, webauthn, notify, clock, log })
   const login = makePasskeyLogin({
     challenges,
-    browserSessions: makeBrowserSessionStore(db),
+    browserSessions: makeBrowserSessionStore(database),
     verifyPasskey: makeVerifyPasskey({ passkeys, challenges, webauthn, onUnknownCredential, clock, log }),
     findInvitation,
     openSession,

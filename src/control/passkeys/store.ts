@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { MAX_PASSKEYS } from './rules.ts'
@@ -32,7 +32,7 @@ type Row = Prisma.PasskeyGetPayload<object>
 export type PasskeyStore = ReturnType<typeof makePasskeyStore>
 
 /** Passkeys, and the challenges of their ceremonies. */
-export function makePasskeyStore(db: PrismaClient) {
+export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     async saveChallenge(hash: SecretHash, challenge: Challenge, now: Date): Promise<void> {
       await db.webauthnChallenge.create({ data: { hash, ...challenge, createdAt: now } })

@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
@@ -32,7 +33,7 @@ type Row = Prisma.ServiceAccountGetPayload<{ include: typeof WITH_KEYS }>
 export type ServiceAccountStore = ReturnType<typeof makeServiceAccountStore>
 
 /** The rows of service accounts. Each change is saved together with its audit row. */
-export function makeServiceAccountStore(db: PrismaClient) {
+export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The service accounts of a team, by name. */
     async list(teamId: string, now: Date): Promise<ListedServiceAccount[]> {

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -9,7 +9,7 @@ import { makeSignInLinkHandlers } from './routes.ts'
 import { makeSignInLinkStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly ping: () => Promise<boolean>
   readonly findInvitation: FindInvitation
   /** Null when email is not configured. */
@@ -27,8 +27,8 @@ type Needs = {
 
 /** The sign-in page and its links. The device page sends such a link too, to confirm that it is still the person. */
 export function makeSignInLinkFlow(needs: Needs) {
-  const { db, approvalMode, secure, onUnknownCredential, clock, log } = needs
-  const links = makeSignInLinkStore(db)
+  const { database, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const links = makeSignInLinkStore(database)
   const signInLinks = makeSignInLinks({ ...needs, links })
   return {
     signInLinks,

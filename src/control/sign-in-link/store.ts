@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
@@ -33,7 +33,7 @@ export type SignInLink = SignInLinkState & {
 export type SignInLinkStore = ReturnType<typeof makeSignInLinkStore>
 
 /** The links that sign browsers in. */
-export function makeSignInLinkStore(db: PrismaClient) {
+export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Saves a link with its audit row. */
     async save({ accountId, ...link }: NewSignInLink): Promise<void> {

@@ -22,7 +22,7 @@ const TEAMS_AT_ONCE = 20
  */
 export function makeAnnounceLimits({ database, notify, clock, log }: Needs): () => Promise<void> {
   const spending = makeSpendingStore(database)
-  const notices = makeNoticeStore(database.prisma)
+  const notices = makeNoticeStore(database)
 
   async function announce(names: readonly string[], now: Date): Promise<void> {
     const { limits } = await spending.findSpending({ names }, now)

@@ -21,7 +21,7 @@ type Needs = {
 /** The spending limits of a team. Pages read and change them with `teamLimits`. */
 export function makeSpendingLimitsFlow(needs: Needs) {
   const { database, findAdminTeam, findMembership, onLimitsChanged, clock, log } = needs
-  const [limits, spending] = [makeLimitStore(database.prisma), makeSpendingStore(database)]
+  const [limits, spending] = [makeLimitStore(database), makeSpendingStore(database)]
   const teamLimits = makeTeamLimits({ limits, spending, findMembership, onLimitsChanged, clock, log })
   return { teamLimits, handlers: makeSpendingLimitHandlers({ limits: teamLimits, findAdminTeam }) }
 }

@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
@@ -20,7 +21,7 @@ export const MAX_LIMITS = 1000
 export type LimitStore = ReturnType<typeof makeLimitStore>
 
 /** Changes spending limits, each with an audit event in the same transaction. */
-export function makeLimitStore(db: PrismaClient) {
+export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
   const finders: Readonly<Record<Subject, (teamId: string, of: string) => Promise<LimitOwner | null>>> = {
     team: async () => ({ subject: 'team' }),
     members: async () => ({ subject: 'members' }),
@@ -121,7 +122,7 @@ export type ClaimedNotice = ReachedLimit & {
 const NO_ACCOUNT = NIL_UUID
 
 /** The notices about spending limits that were sent, so that no two processes send the same one. */
-export function makeNoticeStore(db: PrismaClient) {
+export function makeNoticeStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /**
      * Claims the notices that no process has sent. A limit that jumps to 100 % is told once, so its lower shares are

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -8,7 +8,7 @@ import { makeTeamBackendHandlers } from './routes.ts'
 import { makeTeamBackendStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   /** Null: the operator lets admins add none. */
   readonly trust: AdminBackendTrust | null
   readonly findAdminTeam: FindAdminTeam
@@ -20,8 +20,8 @@ type Needs = {
 export type TeamBackends = ReturnType<typeof makeTeamBackendsFlow>['teamBackends']
 
 /** The backends that admins of a team add. */
-export function makeTeamBackendsFlow({ db, trust, findAdminTeam, clock, log }: Needs) {
-  const backends = makeTeamBackendStore(db)
+export function makeTeamBackendsFlow({ database, trust, findAdminTeam, clock, log }: Needs) {
+  const backends = makeTeamBackendStore(database)
   const changes = makeTeamBackendChanges({ backends, trust, clock, log })
   return {
     handlers: makeTeamBackendHandlers({ backends, changes, trust, findAdminTeam }),

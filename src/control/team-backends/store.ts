@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
@@ -24,7 +25,7 @@ export type BackendsOfTeam = {
 export type TeamBackendStore = ReturnType<typeof makeTeamBackendStore>
 
 /** The backends that admins of teams add. */
-export function makeTeamBackendStore(db: PrismaClient) {
+export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** `loaded`: the models of the directory file that the team may use, where the caller has loaded them already. */
     async find(teamId: string, loaded?: readonly SnapshotModel[]): Promise<BackendsOfTeam> {

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import { makeTeamDevices } from './changes.ts'
@@ -6,7 +6,7 @@ import { makeTeamDeviceHandlers } from './routes.ts'
 import { makeTeamDeviceStore } from './store.ts'
 
 type Needs = {
-  readonly db: PrismaClient
+  readonly database: Database
   readonly findAdminTeam: FindAdminTeam
   /** Tells the gateway of this process that a device session has ended. */
   readonly onSessionEnd: (id: string) => void
@@ -17,7 +17,7 @@ type Needs = {
  * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used,
  * and can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
  */
-export function makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock }: Needs) {
-  const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(db), onSessionEnd, clock })
+export function makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock }: Needs) {
+  const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(database), onSessionEnd, clock })
   return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findAdminTeam }) }
 }

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
@@ -24,7 +24,7 @@ type Row = Omit<TeamDevice, 'deviceName'> & { readonly deviceName: string | null
 export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 
 /** Reads and ends the sessions of the members of a team. */
-export function makeTeamDeviceStore(db: PrismaClient) {
+export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The signed-in devices and browsers of a team, the last seen first. */
     async list(teamId: string, before: TimeCursor | null, limit: number, now: Date): Promise<TeamDevice[]> {

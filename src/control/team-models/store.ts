@@ -1,4 +1,5 @@
-import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../directory/admin-models.ts'
 import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import { makeNameTable } from '../../directory/aliases.ts'
@@ -26,7 +27,7 @@ export type ModelsOfTeam = {
 export type TeamModelStore = ReturnType<typeof makeTeamModelStore>
 
 /** The models that admins of teams add, and the default models that they choose. */
-export function makeTeamModelStore(db: PrismaClient) {
+export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     async find(teamId: string): Promise<ModelsOfTeam> {
       const { team, ...sources } = await loadTeamModels(db, teamId)

@@ -22,10 +22,10 @@ const SURPLUS: RevokeReason = 'surplus'
  * replaces, each with its audit row. They are the sessions of the same device, and of other devices those beyond
  * `MAX_DEVICES` that were seen longest ago. Does nothing when it was done before, or when the session has ended.
  */
-export async function completeSession(db: Statements, id: string, now: Date, ip: string): Promise<Completion> {
+export async function completeSession(database: Statements, id: string, now: Date, ip: string): Promise<Completion> {
   // It sees every session that was committed before, so the later of two new sessions of a device ends the other one.
   // With the lock, two that see each other do not end each other: the second one finds itself ended.
-  const [completion] = await db.query<Completion>(sql`
+  const [completion] = await database.query<Completion>(sql`
     WITH owner AS (
       SELECT account.id FROM device_sessions session
       JOIN invitations invitation ON invitation.id = session.invitation_id

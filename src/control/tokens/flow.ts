@@ -65,7 +65,7 @@ export function makeTokenFlow({
   const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
   const signOut = makeSignOut({
     sessions,
-    browserSessions: makeBrowserSessionStore(database.prisma),
+    browserSessions: makeBrowserSessionStore(database),
     findPresentedToken,
     findPublicKey: keys.findPublicKey,
     issuer,

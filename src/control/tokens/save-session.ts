@@ -26,7 +26,7 @@ export type NewDeviceSession = SignedInDevice & {
  * when a concurrent call has just saved the session. The user code of the login becomes free for other logins.
  */
 export async function saveSession(
-  db: Statements,
+  database: Statements,
   session: NewDeviceSession,
   approvedVia: ApprovedVia,
   browser: SignedInBrowser | null,
@@ -44,7 +44,7 @@ export async function saveSession(
   // not approved any more, so that no session outlives them. They come before the login's, as everywhere. FOR UPDATE
   // would also wait for an approval, because its new browser session references the invitation; the approval may wait
   // for this login's row, which would be a deadlock.
-  const [row] = await db.query<SessionRow>(sql`
+  const [row] = await database.query<SessionRow>(sql`
     WITH invited AS (
       SELECT invitation.id, account_id, team_id
       FROM invitations invitation JOIN accounts account ON account.id = account_id

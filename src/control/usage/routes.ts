@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import type { FindMembership } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -13,13 +13,17 @@ import type { ReportPeriod } from './rules.ts'
 import { makeUsageStore } from './store.ts'
 import type { ReportSubject } from './store.ts'
 
-type Needs = { readonly db: PrismaClient; readonly findMembership: FindMembership; readonly clock: Clock }
+type Needs = { readonly database: Database; readonly findMembership: FindMembership; readonly clock: Clock }
 
 type Query = Partial<ReportPeriod> & { readonly by?: UsageGrouping }
 
 /** Reports on what calls used: one's own, and those of a team for its admins. */
-export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
-  const usage = makeUsageStore(db)
+export function makeUsageHandlers({
+  database,
+  findMembership,
+  clock,
+}: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
+  const usage = makeUsageStore(database)
 
   async function report(subject: ReportSubject, { by = 'day', ...given }: Query): Promise<UsageReport> {
     const now = clock.now()

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database } from '../../database/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
@@ -99,7 +99,7 @@ const NEGATED = rawSql(
 )
 
 /** Finds sums of usage. */
-export function makeUsageStore(db: PrismaClient) {
+export function makeUsageStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
     async findSums({ by, limit = MAX_ROWS, ...wanted }: WantedReport): Promise<FoundSums> {
