@@ -214,6 +214,16 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     ])
   })
 
+  it('lets opencode, which repeats every error of 500 and above, show a permanent one after seconds', async () => {
+    const permanent = await alone.post(path, body)
+    expect(permanent.headers.get('retry-after-ms')).toBe('1000')
+    upstream.restart(neverAnswers)
+    const passing = await shortIdle.post(path, body)
+    expect([passing.status, passing.headers.get('retry-after-ms')]).toEqual([504, null])
+    const refused = await alone.post(path, { ...body, model: 'no/such' })
+    expect([refused.status, refused.headers.get('retry-after-ms')]).toEqual([403, null])
+  })
+
   it('answers 401 when the caller’s session ends before the answer', async () => {
     upstream.restart(neverAnswers)
     const answer = gateway.post(path, body)
