@@ -9,6 +9,7 @@ import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
 import type { AnswerEvent, NeutralRequest } from './neutral.ts'
+import { noteUnreadable } from './parts/unreadable.ts'
 import { orRefused, refuse } from './refusal.ts'
 import type { Refusal } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
@@ -72,7 +73,8 @@ export function translateCall(
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, hub)
     if (hub.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
-    const sent = BACKENDS[backend].writeRequest(limitOutput(call.request, context.caps?.maxOutput), hub)
+    const request = noteUnreadable(limitOutput(call.request, context.caps?.maxOutput), hub.caps)
+    const sent = BACKENDS[backend].writeRequest(request, hub)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [

@@ -1,7 +1,7 @@
 import { toArguments } from '../tools/custom-tools.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
-import { toDocumentText } from '../parts/documents.ts'
+import { readableSource, toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type {
@@ -143,7 +143,8 @@ class Items {
   }
 
   #document(document: DocumentPart, path: string): Json {
-    const { source, name, title } = document
+    const { name, title } = document
+    const source = readableSource(document.source)
     if (source.kind === 'text') return { type: 'input_text', text: toDocumentText(document, source.text) }
     if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'url') return { type: 'input_file', file_url: source.url }

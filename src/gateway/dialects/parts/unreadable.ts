@@ -1,0 +1,40 @@
+import type { ModelCaps } from '../caps.ts'
+import type { NeutralRequest, Part, PartContent } from '../neutral.ts'
+import { readableSource } from './documents.ts'
+
+/**
+ * Replaces images, files and audio that the model cannot read by notes, in the results of tools and in everything
+ * before the last answer. An agent sends these with every further call, so that a refusal would end its session: after
+ * its tool has read a file, or after another model has served the session before. What the user says now stays, and is
+ * refused by name.
+ */
+export function noteUnreadable(request: NeutralRequest, caps: ModelCaps): NeutralRequest {
+  if (caps.images && caps.pdf && caps.audio) return request
+  const lastAnswer = request.turns.findLastIndex(({ role }) => role === 'assistant')
+  const noteAll = (part: Part): Part => {
+    if (part.type === 'result') return { ...part, parts: part.parts.map(noteAll) }
+    const kind = findUnreadable(part, caps)
+    return kind === null
+      ? part
+      : { type: 'text', text: toNote(kind), path: part.path, ...(part.mark && { mark: part.mark }) }
+  }
+  const noteResults = (part: Part): Part => (part.type === 'result' ? noteAll(part) : part)
+  return {
+    ...request,
+    turns: request.turns.map((turn, at) => ({
+      ...turn,
+      parts: turn.parts.map(at < lastAnswer ? noteAll : noteResults),
+    })),
+  }
+}
+
+function findUnreadable(part: PartContent, caps: ModelCaps): string | null {
+  if (part.type === 'image') return caps.images ? null : 'image'
+  if (part.type === 'audio') return caps.audio ? null : 'audio'
+  if (part.type !== 'document' || caps.pdf || readableSource(part.source).kind === 'text') return null
+  return 'file'
+}
+
+function toNote(kind: string): string {
+  return `[Left out: ${kind}. This model cannot read it.]`
+}
