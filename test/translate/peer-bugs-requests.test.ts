@@ -105,6 +105,13 @@ describe('results of tools', () => {
     expect(blocksOf(messagesOf(pair('chat', 'messages', { messages }).request)[0])).toEqual([use('a')])
   })
 
+  it('broken arguments in a history become JSON for a chat backend, whose engine would refuse the conversation', () => {
+    const input = [user('hi'), { ...called('a'), arguments: '{"path": "a' }, output('a')]
+    const [, turn] = readList(pair('responses', 'chat', { input }).request.messages).map(readObject)
+    const { arguments: args } = readObject(readObject(readList(turn?.tool_calls)[0]).function)
+    expect(args).toBe(JSON.stringify({ __raw: '{"path": "a' }))
+  })
+
   it('kilocode#8260: a last turn of the assistant is refused where the model does not go on with it', () => {
     expect(refusalOf('responses', 'messages', { input: [user('hi'), said('so')] })).toBe('input.1')
   })

@@ -3,6 +3,7 @@ import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
+import { parseObject } from '../json/read-json.ts'
 import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
@@ -161,7 +162,9 @@ class History {
     if (tool.kind === 'custom' && this.#needs.hub.caps.customTools) {
       return { id: toId(id), type: 'custom', custom: { name, input } }
     }
-    const args = tool.kind === 'custom' ? toArguments(input) : input
+    // Engines parse the arguments for their chat template, and refuse the whole conversation when that fails.
+    const args =
+      tool.kind === 'custom' ? toArguments(input) : parseObject(input) ? input : JSON.stringify({ __raw: input })
     return { id: toId(id), type: 'function', function: { name, arguments: args } }
   }
 
