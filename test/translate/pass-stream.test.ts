@@ -113,12 +113,25 @@ describe('a responses stream of an engine', () => {
     [
       'says `error`',
       named(CREATED, { type: 'error', message: 'no slot' } as never),
-      { sequence_number: 1, response: { error: { message: 'no slot' } } },
+      { sequence_number: 1, response: { id: 'r', error: { code: 'server_error', message: 'no slot' } } },
     ],
     [
       'fails as in the chat dialect',
       [...named(CREATED), { event: null, data: '{"error":{"message":"no slot"}}' }],
-      { sequence_number: 1, response: { error: { message: 'no slot' } } },
+      { sequence_number: 1, response: { error: { code: 'server_error', message: 'no slot' } } },
+    ],
+    [
+      'says that the context is too long',
+      named({ type: 'error', error: { type: 'exceed_context_size_error', message: 'too long' } } as never),
+      {
+        sequence_number: 0,
+        response: { id: 'resp_unknown', created_at: 0, error: { code: 'context_length_exceeded' } },
+      },
+    ],
+    [
+      'fails after an event without a response',
+      named(CREATED, { type: 'response.output_text.delta' }, { type: 'error', message: 'no slot' } as never),
+      { sequence_number: 2, response: { id: 'r', model: 'svc/fast', status: 'failed' } },
     ],
   ])('ends with response.failed where the engine %s', (_name, events, expected) => {
     expect(parsed(responses(...events)).at(-1)).toMatchObject({ type: 'response.failed', ...expected })

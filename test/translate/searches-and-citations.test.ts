@@ -4,6 +4,7 @@ import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, refusalOf } from './pairs.ts'
@@ -275,4 +276,10 @@ describe('log probabilities', () => {
     const response = { ...RESPONSE, output: [{ type: 'message', id: 'msg_1', role: 'assistant', content }] }
     expect(answerOf('chat', 'responses', response).choices).toMatchObject([{ logprobs: { content: tokens } }])
   })
+})
+
+it('reads annotations that name a page, and no others', () => {
+  const file = { type: 'file_citation', file_id: 'file_1', ...PAGE }
+  const backwards = { type: 'url_citation', ...PAGE, start_index: 5, end_index: 4 }
+  expect(readUrlCitations([null, file, { type: 'url_citation' }, backwards])).toEqual([{ ...PAGE, range: null }])
 })
