@@ -44,3 +44,15 @@ it('a prompt that is too long is a 400 in the words of each dialect, whatever st
     body: { error: { code: 'context_length_exceeded' } },
   })
 })
+
+it.each([
+  ['an object with an error', { error: {} }, ['chat', 'responses']],
+  ['an object of type error', { type: 'error', error: {} }, ['chat', 'responses', 'messages']],
+  ['an object of type error without an error', { type: 'error' }, []],
+  ['an error that is a text', { type: 'error', error: 'x' }, []],
+  ['a text', 'error', []],
+  ['nothing', null, []],
+])('%s is an error body in these dialects: %j %j', (_name, body, expected) => {
+  const found = Object.entries(DIALECTS).filter(([, { isErrorBody }]) => isErrorBody(body))
+  expect(found.map(([dialect]) => dialect)).toEqual(expected)
+})
