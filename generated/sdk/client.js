@@ -1,13 +1,14 @@
 import createFetchClient from 'openapi-fetch';
 import { errorOf } from "./errors.js";
 import { withRetries, withSession, withToken } from "./fetch.js";
+import { keepRequests } from "./send.js";
 import { openSession } from "./session.js";
 /**
  * Creates a typed client of a deployment. A call returns `{ data }` or `{ error }` with the bodies of the contract;
  * `unwrap` throws the error.
  */
 export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
-    const retrying = withRetries(send, { retries, longestWaitSeconds });
+    const retrying = withRetries(keepRequests(send), { retries, longestWaitSeconds });
     const authenticated = () => {
         if (tokens)
             return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }));

@@ -1,4 +1,5 @@
 import { retryAfterOf } from "./errors.js";
+import { copyRequest } from "./send.js";
 import { wait as realWait } from "./wait.js";
 /**
  * Sends a request again after 429 and 503 with `Retry-After`, unless the answer has `x-should-retry: false`. Nothing
@@ -7,7 +8,7 @@ import { wait as realWait } from "./wait.js";
 export function withRetries(send, { retries, longestWaitSeconds, wait = realWait }) {
     return async (request) => {
         for (let left = retries;; left--) {
-            const response = await send(left > 0 ? request.clone() : request);
+            const response = await send(left > 0 ? copyRequest(request) : request);
             const seconds = left > 0 ? retrySeconds(response) : null;
             if (seconds === null || seconds > longestWaitSeconds)
                 return response;
@@ -27,7 +28,7 @@ export function withSession(send, session) {
         const token = await session.accessToken();
         if (token === null)
             return send(request);
-        const first = withBearer(request.clone(), token);
+        const first = withBearer(copyRequest(request), token);
         const response = await send(first);
         if (response.status !== 401 || checksCredentialInBody(request))
             return response;

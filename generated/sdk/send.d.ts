@@ -1,2 +1,9 @@
 /** Sends a request: `fetch`, or a function around it. */
 export type Send = (request: Request) => Promise<Response>;
+/**
+ * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request that is
+ * collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
+ */
+export declare function keepRequests(send: Send): Send;
+/** Copies a request, so that it can be sent again. For the same reason the copy gets a signal that it keeps. */
+export declare function copyRequest(request: Request): Request;

@@ -1,4 +1,5 @@
 import { errorOf, requestIdOf, SvcError } from "./errors.js";
+import { keepRequests } from "./send.js";
 /** The tokens that a JSON value contains; null when it is something else. */
 export function toStoredTokens(value) {
     // Cast: the fields that are used are checked.
@@ -39,7 +40,7 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
                 return held?.accessToken ?? null;
             // A refresh uses the stored token up, so it is not sent while the store cannot be written.
             await tokens.save(held);
-            const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, send);
+            const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, keepRequests(send));
             await tokens.save(next);
             return next?.accessToken ?? null;
         }),

@@ -3,6 +3,7 @@ import type { Client, ClientOptions } from 'openapi-fetch'
 import type { paths } from '#openapi'
 import { errorOf } from './errors.ts'
 import { withRetries, withSession, withToken } from './fetch.ts'
+import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
 import { openSession } from './session.ts'
 import type { TokenStore } from './session.ts'
@@ -47,7 +48,7 @@ export function createClient({
   fetch: send = (request) => fetch(request),
   ...options
 }: SvcClientOptions): SvcClient {
-  const retrying = withRetries(send, { retries, longestWaitSeconds })
+  const retrying = withRetries(keepRequests(send), { retries, longestWaitSeconds })
   const authenticated = () => {
     if (tokens) return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }))
     return accessToken === undefined ? retrying : withToken(retrying, accessToken)

@@ -1,4 +1,5 @@
 import { retryAfterOf } from './errors.ts'
+import { copyRequest } from './send.ts'
 import type { Send } from './send.ts'
 import type { Session } from './session.ts'
 import { wait as realWait } from './wait.ts'
@@ -19,7 +20,7 @@ type RetryOptions = {
 export function withRetries(send: Send, { retries, longestWaitSeconds, wait = realWait }: RetryOptions): Send {
   return async (request) => {
     for (let left = retries; ; left--) {
-      const response = await send(left > 0 ? request.clone() : request)
+      const response = await send(left > 0 ? copyRequest(request) : request)
       const seconds = left > 0 ? retrySeconds(response) : null
       if (seconds === null || seconds > longestWaitSeconds) return response
       await response.body?.cancel()
@@ -39,7 +40,7 @@ export function withSession(send: Send, session: Session): Send {
   return async (request) => {
     const token = await session.accessToken()
     if (token === null) return send(request)
-    const first = withBearer(request.clone(), token)
+    const first = withBearer(copyRequest(request), token)
     const response = await send(first)
     if (response.status !== 401 || checksCredentialInBody(request)) return response
     const next = await session.renew(token)

@@ -1,4 +1,5 @@
 import { errorOf, requestIdOf, SvcError } from './errors.ts'
+import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
 import type { RefreshedTokens } from '#openapi'
 
@@ -76,7 +77,7 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
         if (held === null || held.accessToken !== rejected) return held?.accessToken ?? null
         // A refresh uses the stored token up, so it is not sent while the store cannot be written.
         await tokens.save(held)
-        const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, send)
+        const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, keepRequests(send))
         await tokens.save(next)
         return next?.accessToken ?? null
       }),

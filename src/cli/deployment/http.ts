@@ -6,12 +6,22 @@ import { UnreachableError } from '../failures.ts'
 const ANSWER_TIMEOUT_MS = 20_000
 
 /** `fetch` for requests to the control plane, with a timeout. Throws an `UnreachableError` when there is no answer. */
-export const sendRequest: Send = (request) =>
-  sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
+export const sendRequest: Send = (request) => {
+  // Not `AbortSignal.any`: Node.js 20 loses its signals when it collects garbage.
+  const controller = new AbortController()
+  const timeOut = () => controller.abort(new DOMException('The answer takes too long.', 'TimeoutError'))
+  setTimeout(timeOut, ANSWER_TIMEOUT_MS).unref()
+  const follow = () => controller.abort(request.signal.reason)
+  if (request.signal.aborted) follow()
+  else request.signal.addEventListener('abort', follow)
+  return send(request, controller.signal)
+}
 
 /** The same without a timeout, for model calls and streams. */
-export const sendCall: Send = async (request) => {
-  const response = await fetch(request).catch((error: unknown) => {
+export const sendCall: Send = (request) => send(request, request.signal)
+
+async function send(request: Request, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(request, { signal }).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error
     throw new UnreachableError(explainConnection(new URL(request.url), error))
   })
