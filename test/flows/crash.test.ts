@@ -8,6 +8,7 @@ import { mailToken, openMailbox } from '../support/mailbox.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 import { expectJson, json, outcomeOf } from '../support/requests.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const ADA = 'ada@example.com'
 /** Each process takes seconds to start, and longer on a machine with other work. */
@@ -259,3 +260,28 @@ describe.concurrent('svc serve', () => {
 function bodyOf(answer: Promise<Response>): Promise<unknown> {
   return answer.then((response) => response.json()).catch(() => null)
 }
+
+it(
+  'does not refresh the tokens of a client that gave up while the process was frozen',
+  async () => {
+    await using prepared = await prepareService()
+    // Without a time to repeat a refresh, a token that was used up ends the session.
+    await using running = await startProcess({ ...prepared.env, SVC_REFRESH_REPLAY_SECONDS: '0' })
+    const client = clientOf(() => running)
+    const { deviceCode } = await client.start('laptop')
+    expect((await client.consume(prepared.mailToken())).status).toBe(200)
+    const { refreshToken } = await expectJson<TokenSet>('The poll', client.poll(deviceCode))
+
+    running.freeze()
+    const request = { ...json({ account: ADA, refreshToken }), signal: AbortSignal.timeout(500) }
+    await expect(fetch(`${running.origin}/v1/auth/token/refresh`, request)).rejects.toThrow('timeout')
+    running.thaw()
+    await waitUntil(
+      'the request to end',
+      () => running.output(),
+      (output) => output.includes('"cut":true'),
+    )
+    expect((await client.refresh(refreshToken)).status).toBe(200)
+  },
+  RESTART_TIMEOUT_MS,
+)

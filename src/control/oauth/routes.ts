@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { ipOf, userAgentOf } from '../../http/request.ts'
+import { hasLeft, ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
@@ -87,7 +87,8 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
 
     async issueOAuthTokens(req, res) {
       const clientId = readClientId(req.body.client_id)
-      const session = await findSession(req.body, { userAgent: userAgentOf(req), ip: ipOf(req), clientId })
+      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId, hasLeft: () => hasLeft(req) }
+      const session = await findSession(req.body, client)
       const tokens = await issueTokens(session, clock.now())
       // Required by RFC 6749, section 5.1.
       res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })

@@ -48,8 +48,15 @@ export function makeFindPresentedToken({
   }
 }
 
-/** The client that refreshes; `clientId` is null when it does not name itself. */
-export type RefreshingClient = { readonly userAgent: string; readonly ip: string; readonly clientId: string | null }
+/** The client that refreshes. */
+export type RefreshingClient = {
+  readonly userAgent: string
+  readonly ip: string
+  /** Null when it does not name itself. */
+  readonly clientId: string | null
+  /** Whether it has closed its connection. */
+  readonly hasLeft: () => boolean
+}
 
 /**
  * Refreshes a session and returns it as it is afterwards. `account` is the address that the client named, or null.
@@ -80,6 +87,9 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     if (verdict === 'ahead') logRestored(session, generation)
     if (verdict !== 'rotate') throw new ApiError(verdict === 'expired' ? 'expired' : 'unauthorized')
 
+    // A process that was frozen or overloaded may read a request long after its client gave up. The client keeps its
+    // token then, and would repeat its refresh too late.
+    if (client.hasLeft()) throw new ApiError('service_unavailable')
     const idleExpiresAt = idleEnd(now, lifetimes, session.absoluteExpiresAt)
     const next = { rotatedAt: now, ip: client.ip, idleExpiresAt, fingerprint }
     if (await sessions.rotate(session, next)) return { ...session, generation: generation + 1 }

@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { clearCookies, cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { ipOf, userAgentOf } from '../../http/request.ts'
+import { hasLeft, ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { toTokenAnswer, wantsCookies } from './answer.ts'
@@ -26,7 +26,7 @@ export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'log
     async refreshTokens(req, res) {
       const token = req.body?.refreshToken ?? (wantsCookies(req) ? cookieOf(req, 'svc_refresh') : undefined)
       if (!token) throw new ApiError('unauthorized', { message: 'The refresh token is missing.' })
-      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId: null }
+      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId: null, hasLeft: () => hasLeft(req) }
       const session = await refreshSession(new Secret(token), req.body?.account ?? null, client)
       const tokens = await issueTokens(session, clock.now())
       res.status(200).json({
