@@ -1,4 +1,4 @@
-import { toArguments } from '../tools/custom-tools.ts'
+import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
@@ -50,6 +50,11 @@ const MAX_ID_CHARACTERS = 40
 
 function toId(id: string): string {
   return toCallId(id, MAX_ID_CHARACTERS)
+}
+
+/** Engines parse arguments for their chat template, and refuse the whole conversation when that fails. */
+function toReadable(args: string): string {
+  return parseObject(args) ? args : JSON.stringify(keepBroken(args))
 }
 
 class History {
@@ -162,9 +167,7 @@ class History {
     if (tool.kind === 'custom' && this.#needs.hub.caps.customTools) {
       return { id: toId(id), type: 'custom', custom: { name, input } }
     }
-    // Engines parse the arguments for their chat template, and refuse the whole conversation when that fails.
-    const args =
-      tool.kind === 'custom' ? toArguments(input) : parseObject(input) ? input : JSON.stringify({ __raw: input })
+    const args = tool.kind === 'custom' ? toArguments(input) : toReadable(input)
     return { id: toId(id), type: 'function', function: { name, arguments: args } }
   }
 

@@ -1,4 +1,4 @@
-import { toArguments } from '../tools/custom-tools.ts'
+import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { requireFetchable, toBase64 } from '../parts/data-url.ts'
 import { readableSource } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
@@ -145,7 +145,7 @@ class History {
   #call({ id, tool, input, mark }: CallPart & { readonly mark?: CacheMark }): Json {
     const args = tool.kind === 'custom' ? toArguments(input) : input || '{}'
     // Arguments that are not an object are passed to the model as text.
-    const parsed = parseExactly(args) ?? { __raw: input }
+    const parsed = parseExactly(args) ?? keepBroken(input)
     return { type: 'tool_use', id: toCallId(id), name: this.#needs.names.toName(tool), input: parsed, ...toMark(mark) }
   }
 

@@ -1,9 +1,15 @@
 import { parseObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { ClientTool } from '../neutral.ts'
 
 /** Writes free text as the arguments of the function that replaces a custom tool. */
 export function toArguments(input: string): string {
   return JSON.stringify({ input })
+}
+
+/** Keeps the arguments of a call that are not a JSON object, where a backend requires one. */
+export function keepBroken(args: string): Json {
+  return { __raw: args }
 }
 
 /** Reads the free text from the arguments. Arguments of another shape are returned as the text itself. */
