@@ -54,11 +54,6 @@ export function userAgentOf(req: Pick<Request, 'headers'>): string {
   return (req.headers['user-agent'] ?? '').slice(0, 512)
 }
 
-/** Whether the client has closed its connection, or its side of it. */
-export function hasLeft({ socket }: Pick<Request, 'socket'>): boolean {
-  return socket.destroyed
-}
-
 /** Whether the client is a browser that asks for a page, rather than a program that asks for JSON. */
 export function wantsPage(req: Pick<Request, 'headers'>): boolean {
   return (req.headers.accept ?? '').includes('text/html')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { hasLeft, ipOf, userAgentOf } from '../../http/request.ts'
+import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
@@ -9,6 +9,7 @@ import type { StartLogin } from '../device-login/start.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import { required } from '../form-fields.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
+import { refreshingClientOf } from '../tokens/refresh.ts'
 import type { RefreshingClient, RefreshSession } from '../tokens/refresh.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import { DEVICE_GRANT, readClientId, REFRESH_GRANT, toMetadata } from './rules.ts'
@@ -87,8 +88,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
 
     async issueOAuthTokens(req, res) {
       const clientId = readClientId(req.body.client_id)
-      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId, hasLeft: () => hasLeft(req) }
-      const session = await findSession(req.body, client)
+      const session = await findSession(req.body, refreshingClientOf(req, clientId))
       const tokens = await issueTokens(session, clock.now())
       // Required by RFC 6749, section 5.1.
       res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })

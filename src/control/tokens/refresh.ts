@@ -1,4 +1,6 @@
+import type { Request } from 'express'
 import { ApiError } from '../../http/errors.ts'
+import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isGenuine, readRefreshToken } from '../../kernel/credentials/refresh-token.ts'
 import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
@@ -56,6 +58,14 @@ export type RefreshingClient = {
   readonly clientId: string | null
   /** Whether it has closed its connection. */
   readonly hasLeft: () => boolean
+}
+
+/** The client that has sent a request. */
+export function refreshingClientOf(
+  req: Pick<Request, 'headers' | 'ip' | 'socket'>,
+  clientId: string | null,
+): RefreshingClient {
+  return { userAgent: userAgentOf(req), ip: ipOf(req), clientId, hasLeft: () => req.socket.destroyed }
 }
 
 /**

@@ -2,11 +2,11 @@ import type { Request } from 'express'
 import { clearCookies, cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { hasLeft, ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { toTokenAnswer, wantsCookies } from './answer.ts'
 import type { IssueTokens } from './issue.ts'
+import { refreshingClientOf } from './refresh.ts'
 import type { RefreshSession } from './refresh.ts'
 import type { SignOut } from './sign-out.ts'
 
@@ -26,8 +26,7 @@ export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'log
     async refreshTokens(req, res) {
       const token = req.body?.refreshToken ?? (wantsCookies(req) ? cookieOf(req, 'svc_refresh') : undefined)
       if (!token) throw new ApiError('unauthorized', { message: 'The refresh token is missing.' })
-      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId: null, hasLeft: () => hasLeft(req) }
-      const session = await refreshSession(new Secret(token), req.body?.account ?? null, client)
+      const session = await refreshSession(new Secret(token), req.body?.account ?? null, refreshingClientOf(req, null))
       const tokens = await issueTokens(session, clock.now())
       res.status(200).json({
         account: session.email,
