@@ -1,6 +1,6 @@
 import type { Database } from '../../database/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
-import { joinSql, rawSql, sql } from '../../database/sql.ts'
+import { joinSql, NO_SQL, rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { AuditCursor, AuditRow } from './rules.ts'
 
@@ -22,18 +22,16 @@ export type AuditStore = ReturnType<typeof makeAuditStore>
 
 /** Reads the audit log of a team. */
 export function makeAuditStore({ prisma: db }: Pick<Database, 'prisma'>) {
-  /** The last condition: whose events are wanted. Null: the address has no account, so it has no events. */
+  /** The condition for whose events are wanted. Null: the address has no account, so it has no events. */
   async function findActor(actor: string | null): Promise<Sql | null> {
     if (actor === null) return sql`true`
     if (actor === 'file') return sql`(${OF_FILE} OR account_id IS NULL AND NOT ${OF_ADMIN} AND ${IS_RARE})`
     const account = await db.account.findUnique({ where: { email: actor }, select: { id: true } })
     if (!account) return null
     const { id } = account
-    // With OFFSET 0, the events of the account are found by their indexes. Otherwise the database expects to find
-    // enough of them among the latest of the team, and may read all of the team.
     return sql`
       NOT coalesce(${OF_FILE}, false)
-      AND (account_id = ${id}::uuid AND NOT ${OF_ADMIN} OR details->>'adminId' = ${id}) OFFSET 0`
+      AND (account_id = ${id}::uuid AND NOT ${OF_ADMIN} OR details->>'adminId' = ${id})`
   }
 
   return {
@@ -50,13 +48,16 @@ export function makeAuditStore({ prisma: db }: Pick<Database, 'prisma'>) {
         ...(before ? [sql`(at, id) < (${before.at}, ${before.id}::bigint)`] : []),
         ofActor,
       ]
+      // With OFFSET 0, the events of an account are found by their indexes. Otherwise the database expects to find
+      // enough of them among the latest of the team, and may read all of the team.
+      const fence = actor === null || actor === 'file' ? NO_SQL : sql`OFFSET 0`
       return db.$queryRaw<AuditRow[]>`${rawSql(PLANNED_FOR_VALUES)}
         SELECT e.id::text, e.at, e.kind, e.actor_id::text AS "actorId", actor.email AS "actorEmail",
           person.email AS "personEmail", e.subject_id AS "subjectId", e.ip, e.details
         FROM (
           SELECT *, CASE WHEN ${OF_FILE} THEN NULL
             ELSE coalesce((details->>'adminId')::uuid, account_id) END AS actor_id
-          FROM (SELECT * FROM audit_events WHERE ${joinSql(conditions, ' AND ')}) AS found
+          FROM (SELECT * FROM audit_events WHERE ${joinSql(conditions, ' AND ')} ${fence}) AS found
           ORDER BY at DESC, id DESC LIMIT ${limit}::int
         ) e
         LEFT JOIN accounts actor ON actor.id = e.actor_id
