@@ -61,7 +61,8 @@ function writeHeaders(res: Response, error: ApiError): void {
   if (status === 401) res.set('WWW-Authenticate', toChallenge(error))
   // Claude Code gives up on this header without asking its token command again.
   if (permanent && !error.isSolvedByRefresh) res.set('x-should-retry', 'false')
-  // opencode repeats these all the same, five times and for a minute without this header, before it shows the message.
+  // opencode ignores the header above and shows the message after five retries. Without this one, the pauses between
+  // them take more than a minute in all.
   if (permanent && status >= 500) res.set('retry-after-ms', '1000')
   if (error.retryAfterSeconds !== undefined)
     res.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds))))

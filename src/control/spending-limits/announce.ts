@@ -13,7 +13,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** So few that the sums of their members are read in some milliseconds, while calls and other statements wait. */
+/** A small number, because calls and other statements wait while the sums of the members of these teams are read. */
 const TEAMS_AT_ONCE = 20
 
 /**
