@@ -103,7 +103,8 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
      */
     async findSpending(of: LimitedTeams, now: Date, batches: readonly string[] = []): Promise<FoundSpending> {
       const found = await findLimits(of)
-      if (found.length === 0) return { limits: [], savedBatches: new Set(batches) }
+      // Batches of other teams, which may have limits, count in a gateway until they are saved.
+      if (found.length === 0 && batches.length === 0) return { limits: [], savedBatches: new Set() }
       const spans = makeSpans(now)
       const limits = found.map((limit) => ({ ...limit, span: spans(limit), spent: new Map<string, Spent>() }))
       const byPeriod = Map.groupBy(limits, ({ team, period }) => `${team} ${period}`)
