@@ -104,6 +104,20 @@ describe('housekeeping', () => {
     expect(await prisma.callEvent.count()).toBe(2060)
   })
 
+  it('deletes old call events behind more young ones than a batch has', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    // The clock of a gateway was ahead by years.
+    await writeEvents(prisma, { count: 120, at: '2030-01-01T10:00:00Z' })
+    await writeEvents(prisma, { count: 1000, at: '2026-08-01T10:00:00Z' })
+    await writeEvents(prisma, { count: 1000, at: '2026-11-20T10:00:00Z' })
+    const { sweep } = makeHousekeepingStore({ prisma }, { rowsPerBatch: 50 })
+    await sweep(new Date('2026-11-21T10:00:00Z'))
+    const old = await prisma.callEvent.count({ where: { at: { lt: new Date('2026-08-02T10:00:00Z') } } })
+    expect(old).toBeLessThanOrEqual(120)
+    expect(await prisma.callEvent.count()).toBe(1120 + old)
+  })
+
   it('keeps audit events always, or for SVC_AUDIT_DAYS', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
