@@ -66,7 +66,7 @@ function editForms(backend: TeamBackend, path: string, given: ModelsForm | null,
   const hidden = html`<input type="hidden" name="backend" value="${name}" />`
   return [
     canChange &&
-      html`<form method="post" action="${path}" class="fields">
+      html`<form method="post" action="${path}" class="fields roomy">
         ${hidden} ${backendFields(name, given ?? toForm(backend), credential !== null)}
         <button class="button" name="action" value="change-backend">Save</button>
       </form>`,
@@ -82,7 +82,7 @@ function addForm({ path, draft, team }: ModelsPageForms): Html {
   return fold(
     'Add a backend',
     '',
-    html`<form method="post" action="${path}" class="fields">
+    html`<form method="post" action="${path}" class="fields roomy">
       ${textField('new-backend', 'backend', `Name, after ${team.slice(1)}/`, given?.backend ?? '', { isName: true })}
       ${backendFields('new-backend', given ?? { chat: '1' }, false)}
       <button class="button primary" name="action" value="add-backend">Add it</button>
@@ -103,7 +103,7 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
   const { url = '', credentialAs = 'bearer' } = values
   return [
     textField(prefix, 'url', 'URL, without /v1', url, { maxLength: 500, isName: true }),
-    html`<fieldset>
+    html`<fieldset class="whole ticks">
       <legend>Dialects</legend>
       ${DIALECT_NAMES.map((dialect) => tick(dialect, DIALECT_TITLES[dialect], values[dialect] === '1'))}
     </fieldset>`,
