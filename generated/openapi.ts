@@ -4854,7 +4854,7 @@ export interface components {
                 code: "spending_limit_reached";
                 /**
                  * @description For people. The wording may change.
-                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 2026-12-01 00:00 (UTC). An admin of the team can raise it.
+                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 1 Dec 2026, 00:00 (UTC). An admin of the team can raise it.
                  */
                 message: string;
                 /**
@@ -5419,7 +5419,7 @@ export interface components {
                 code: "usage_limit_reached";
                 /**
                  * @description For people. The wording may change.
-                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 2026-12-01 00:00 (UTC). An admin of the team can raise it.
+                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 1 Dec 2026, 00:00 (UTC). An admin of the team can raise it.
                  */
                 message: string;
                 /**

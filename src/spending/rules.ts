@@ -5,6 +5,7 @@
  */
 import type { Caller } from '../kernel/caller.ts'
 import { writeUsd } from '../kernel/formats/usd.ts'
+import { toDayText } from '../kernel/formats/utc-text.ts'
 import type { Period, CalendarSpan } from './periods.ts'
 
 export const SUBJECTS = ['team', 'members', 'member', 'key', 'service_account'] as const
@@ -134,8 +135,10 @@ const WHOSE: Readonly<Record<Subject, (limit: Named) => string>> = {
 
 type ResettingLimit = { readonly timeZone: string; readonly span: Pick<CalendarSpan, 'resetsAt'> }
 
-/** When a period ends, for people: `2026-11-23 00:00 (Europe/Berlin)`. */
+/** When a period ends, for people: `23 Nov 2026, 00:00 (Europe/Berlin)`. */
 export function writeReset({ timeZone, span }: ResettingLimit): string {
-  const time = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
-  return `${time.format(span.resetsAt)} (${timeZone})`
+  // Swedish writes `2026-11-23 00:00`.
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
+  const [day = '', time = ''] = format.format(span.resetsAt).split(' ')
+  return `${toDayText(day)}, ${time} (${timeZone})`
 }

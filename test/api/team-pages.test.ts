@@ -135,7 +135,7 @@ describe('showTeamLimits and changeTeamLimits', () => {
     for (const whose of ['team', 'members', member ?? '', ...others])
       expect(await create(whose, '20000', whose === 'members' ? 'day' : 'month')).toMatch(/^200 .* The limit is set\./)
     const text = await textOf(team.asAdmin(PAGE))
-    expect(text).toMatch(/The whole team 12,345\.68 of 20,000\.00 USD this month Resets \d{4}-\d\d-01 00:00 \(UTC\)/)
+    expect(text).toMatch(/The whole team 12,345\.68 of 20,000\.00 USD this month Resets 1 \w{3} \d{4}, 00:00 \(UTC\)/)
     expect(text).toContain('Each member 12,345.68 of 20,000.00 USD today by the member who spent the most')
     expect(text).toContain('API key &lt;job&gt; 0.00 of 20,000.00 USD this month')
     expect(await (await team.asAdmin(PAGE)).text()).toMatch(/role="img"\s+aria-label="62% used"/)

@@ -162,5 +162,5 @@ it('admins get one email for a limit that is used up, whatever the number of pro
     ['grace@example.com', 'A spending limit is used up: @acme/core'],
   ])
   expect(sent[0]?.text).toContain('limit of 2.00 USD a day for the team @acme/core')
-  expect(sent[0]?.text).toContain('2026-11-22 00:00 (Asia/Tokyo)')
+  expect(sent[0]?.text).toContain('22 Nov 2026, 00:00 (Asia/Tokyo)')
 })

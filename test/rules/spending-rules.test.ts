@@ -71,7 +71,7 @@ describe('a call', () => {
       code: 'spending_limit_reached',
       message:
         'The limit of 10.00 USD a month for the team @acme/core is used up: 10.50 USD are spent. ' +
-        'It resets at 2026-12-01 00:00 (Europe/Berlin). An admin of the team can raise it.',
+        'It resets at 1 Dec 2026, 00:00 (Europe/Berlin). An admin of the team can raise it.',
       resetsAt: span.resetsAt,
     })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toDayText, toDuration, toPercent } from '../../src/control/console/format.ts'
+import { toDuration, toPercent } from '../../src/control/console/format.ts'
 import { dayChart, fillDays } from '../../src/control/console/usage/chart.ts'
 import { writeDollars } from '../../src/kernel/formats/usd.ts'
 
@@ -30,10 +30,6 @@ describe('numbers on the pages of a team', () => {
     [1200, '1.2 s'],
   ])('writes %d ms as %s', (milliseconds, text) => {
     expect(toDuration(milliseconds)).toBe(text)
-  })
-
-  it('writes a day in UTC', () => {
-    expect(toDayText('2026-03-01')).toBe('1 Mar 2026')
   })
 })
 

@@ -1,6 +1,5 @@
-/** How the pages of a team write numbers and days. */
+/** How the pages of a team write numbers and durations. */
 import { makeNumberFormat } from '../../kernel/formats/number-format.ts'
-import { toUtcDay } from '../../kernel/formats/utc-text.ts'
 
 /** Whole numbers, with separators: `12,345`. */
 export const toCount = makeNumberFormat({})
@@ -18,9 +17,4 @@ export function toPercent(part: number, whole: number): string {
 /** A duration in milliseconds: `340 ms`, `1.2 s`. */
 export function toDuration(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`
-}
-
-/** A day such as `2026-11-21` for people: `21 Nov 2026`. */
-export function toDayText(day: string): string {
-  return toUtcDay(new Date(`${day}T00:00:00Z`))
 }

@@ -7,7 +7,12 @@ export function toUtcText(at: Date): string {
 
 /** Formats the day in UTC: `21 Nov 2026`. */
 export function toUtcDay(at: Date): string {
-  const [year, month, day] = toIsoDay(at).split('-')
+  return toDayText(toIsoDay(at))
+}
+
+/** Formats a day such as `2026-11-21` for people: `21 Nov 2026`. */
+export function toDayText(isoDay: string): string {
+  const [year, month, day] = isoDay.split('-')
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`
 }
 

@@ -1,7 +1,6 @@
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
-import { listDays } from '../../../kernel/formats/utc-text.ts'
-import { toDayText } from '../format.ts'
+import { listDays, toDayText } from '../../../kernel/formats/utc-text.ts'
 
 /** A chart covers at most this many days, so that each bar can be seen. */
 export const MAX_CHART_DAYS = 92

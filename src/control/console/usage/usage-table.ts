@@ -1,9 +1,10 @@
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { writeDollars } from '../../../kernel/formats/usd.ts'
+import { toDayText } from '../../../kernel/formats/utc-text.ts'
 import type { UsageGrouping, UsageSums } from '../../usage/report.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
-import { toCompact, toCount, toDayText } from '../format.ts'
+import { toCompact, toCount } from '../format.ts'
 import type { Column } from '../table.ts'
 import { dayChart, fillDays, MAX_CHART_DAYS } from './chart.ts'
 
