@@ -18,7 +18,7 @@ export type ChatMessage =
   | { role: 'system'; content: string | ChatTextPart[] }
   | { role: 'user'; content: string | ChatPart[] }
   | { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ChatToolCall[] }
-  | { role: 'tool'; tool_call_id: string; content: string }
+  | { role: 'tool'; tool_call_id: string; content: string | ChatTextPart[] }
 
 export type ChatFunction = {
   type: 'function'

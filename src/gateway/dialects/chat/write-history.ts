@@ -123,9 +123,12 @@ class History {
     if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
     const shown = parts.flatMap((part) => this.#show(part))
     const rest = shown.filter((part) => part.type !== 'text')
-    const said = shown.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+    const texts = shown.filter((part) => part.type === 'text')
+    const said = texts.map(({ text }) => text).join('\n')
     const text = said === '' && rest.length > 0 ? describeFollowing(rest) : said
-    exchange.results.push({ role: 'tool', tool_call_id: toId(callId), content: failed ? `Error: ${text}` : text })
+    const marked = texts.findLast((part) => part.prompt_cache_breakpoint)
+    const part: ChatTextPart = { ...marked, type: 'text', text: failed ? `Error: ${text}` : text }
+    exchange.results.push({ role: 'tool', tool_call_id: toId(callId), content: toText([part]) ?? [part] })
     exchange.user.push(...rest)
   }
 

@@ -7,8 +7,8 @@ const MAX_MARKS = 4
 /**
  * Returns the request with the cache marks that its backend supports. Marks of the client stay where they are, because
  * a mark at another place would miss the cache. When there are too many, the earliest ones of the messages are removed
- * first. `generate`: sets marks when the client set none. `onTools`: the dialect has marks on tools; without it, the
- * mark of a tool moves to the last system part.
+ * first. `generate`: sets marks when the client set none. `onTools`: the dialect has marks on tools and on their
+ * results; without it, the mark of a tool moves to the last system part, and that of a result to its last part.
  */
 export function planCacheMarks(
   request: NeutralRequest,
@@ -18,7 +18,7 @@ export function planCacheMarks(
   if (caps.cacheMarks === 'none') return withoutMarks(request)
   const marked = countMarks(request)
   if (marked === 0) return generate && caps.cacheMarks === 'explicit' ? setMarks(request) : request
-  const placed = onTools ? request : moveToolMarks(request)
+  const placed = onTools ? request : moveResultMarks(moveToolMarks(request))
   return dropOverflow(placed)
 }
 
@@ -37,8 +37,13 @@ function withoutMarks(request: NeutralRequest): NeutralRequest {
 }
 
 function unmark(part: Part): Part {
-  const { mark: _, ...rest } = part
-  return rest.type === 'result' ? { ...rest, parts: rest.parts.map(unmark) } : rest
+  const own = unmarkSelf(part)
+  return own.type === 'result' ? { ...own, parts: own.parts.map(unmark) } : own
+}
+
+/** Removes the mark of a part, and not those inside of a result. */
+function unmarkSelf({ mark: _, ...rest }: Part): Part {
+  return rest
 }
 
 function unmarkTool(tool: Tool): Tool {
@@ -47,12 +52,17 @@ function unmarkTool(tool: Tool): Tool {
 }
 
 function countMarks({ tools, turns }: NeutralRequest): number {
-  const parts = turns.flatMap((turn) => turn.parts)
-  return tools.filter(({ mark }) => mark).length + parts.filter(isMarked).length
+  const parts = turns.flatMap((turn) => turn.parts.flatMap(withInner))
+  return tools.filter(({ mark }) => mark).length + parts.filter(({ mark }) => mark).length
+}
+
+/** A part, and those of a result. */
+function withInner(part: Part): readonly Part[] {
+  return part.type === 'result' ? [...part.parts, part] : [part]
 }
 
 function isMarked(part: Part): boolean {
-  return part.mark !== undefined || (part.type === 'result' && part.parts.some(isMarked))
+  return withInner(part).some(({ mark }) => mark)
 }
 
 /** Sets marks on the last tool, the last leading system part and the last part of the conversation. */
@@ -94,14 +104,29 @@ function moveToolMarks(request: NeutralRequest): NeutralRequest {
   return { ...request, tools: request.tools.map(unmarkTool), turns }
 }
 
+function moveResultMarks(request: NeutralRequest): NeutralRequest {
+  return { ...request, turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(moveInside) })) }
+}
+
+function moveInside(part: Part): Part {
+  const { mark } = part
+  if (part.type !== 'result' || !mark) return part
+  const end = part.parts.length - 1
+  return unmarkSelf({
+    ...part,
+    parts: part.parts.map((inner, at) => (at === end ? { ...inner, mark: inner.mark ?? mark } : inner)),
+  })
+}
+
 /** Drops marks in a fixed order, so that the same conversation always keeps the same marks. */
 function dropOverflow(request: NeutralRequest): NeutralRequest {
   let excess = countMarks(request) - MAX_MARKS
   if (excess <= 0) return request
-  const drop = (part: Part): Part => {
-    if (excess <= 0 || !isMarked(part)) return part
+  const drop = (given: Part): Part => {
+    const part = given.type === 'result' ? { ...given, parts: given.parts.map(drop) } : given
+    if (excess <= 0 || !part.mark) return part
     excess--
-    return unmark(part)
+    return unmarkSelf(part)
   }
   const leading = leadingSystem(request.turns)
   const later = request.turns.slice(leading).map((turn) => ({ ...turn, parts: turn.parts.map(drop) }))

@@ -114,7 +114,9 @@ class Items {
     const texts = shown.flatMap((part) => (part.type === 'input_text' ? [String(part.text)] : []))
     const isText = texts.length === shown.length
     const text = failed ? `Error: ${texts.join('\n')}` : texts.join('\n')
-    const output = isText ? text : failed ? [{ type: 'input_text', text: 'Error:' }, ...shown] : shown
+    const marked = shown.findLast((part) => part.prompt_cache_breakpoint)
+    const said = marked ? [{ ...marked, text }] : text
+    const output = isText ? said : failed ? [{ type: 'input_text', text: 'Error:' }, ...shown] : shown
     const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
     this.list.push({ type, call_id: toCallId(callId), output })
   }
@@ -127,7 +129,7 @@ class Items {
       case 'refusal':
         return textOf(part).map(toInputText)
       case 'toolsAdded':
-        return part.names.map((name) => ({ type: 'input_text', text: announceTool(name) }))
+        return part.names.map((name) => ({ type: 'input_text', text: announceTool(name), ...mark }))
       case 'image':
         if (!caps.images) refuse(part.path, NO_IMAGES)
         return [
