@@ -328,6 +328,20 @@ describe('without a network', () => {
     expect([second.status, servedBy(second), attemptsOf(second)]).toEqual([200, 'b', null])
   })
 
+  it('the call may be repeated where the local worker for this time is away too', async () => {
+    await using alone = await startGateway({
+      engine: deadUrl,
+      backends: [{ name: 'dead', dialects: ['chat'], url: deadUrl.href, credential: null }],
+    })
+    const entries = [serveEntry('dead', 'large'), serveEntry('local-engine', 'small', { rank: 1, ...offline })]
+    alone.known.team = { defaultModel: null, models: [servedModel('any/model', { serve: entries })] }
+    for (const attempts of ['dead=unreachable,local-engine=unreachable', 'local-engine=unreachable,dead=unreachable']) {
+      const response = await alone.post('/v1/chat/completions', body)
+      expect([await outcomeOf(response), attemptsOf(response)]).toEqual(['502 upstream_failed', attempts])
+      expect(response.headers.get('x-should-retry')).toBe(null)
+    }
+  })
+
   it('it does not take over while another backend can be reached', async () => {
     serve([{ to: 'a' }, { to: 'b', more: offline }])
     a.restart(fails(503))

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { chooseAnswer, findRetryAfter, readRetryAfter } from '../../src/gateway/plan/best-answer.ts'
 
-const failed = (status: number, retryAfterSeconds: number | null = null) => ({ status, retryAfterSeconds })
+const failed = (status: number, retryAfterSeconds: number | null = null) => ({
+  status,
+  retryAfterSeconds,
+  isPermanent: false,
+})
 
 describe('the answer of a call whose backends have all failed', () => {
   it.each<[string, number[], number | undefined]>([
@@ -13,6 +17,12 @@ describe('the answer of a call whose backends have all failed', () => {
     ['none without an answer', [], undefined],
   ])('is %s', (_name, statuses, expected) => {
     expect(chooseAnswer(statuses.map((status) => failed(status)))?.status).toBe(expected)
+  })
+
+  it('is one after which the call may be repeated, before one that says that no backend is there', () => {
+    const unavailable = { ...failed(503), isPermanent: true }
+    expect(chooseAnswer([unavailable, failed(502)])?.status).toBe(502)
+    expect(chooseAnswer([unavailable])?.status).toBe(503)
   })
 
   it('says the earliest time at which one may be asked again', () => {

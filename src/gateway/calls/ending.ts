@@ -36,16 +36,17 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
   const status = judgedStatusOf(outcome)
   if (refusal) {
     const isError = status !== null && status >= 400
-    return [{ by, answer: refusal, status: isError ? status : ERRORS[refusal.code].status, retryAfterSeconds: null }]
+    return [{ ...toRefused(refusal), by, ...(isError && { status }) }]
   }
   const { kept } = outcome
   if (!kept) return []
   const retryAfterSeconds = readRetryAfter(headersOf(kept)['retry-after'], now)
-  return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds }]
+  return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]
 }
 
 function toRefused(answer: ApiError): Failed {
-  return { by: null, answer, status: ERRORS[answer.code].status, retryAfterSeconds: null }
+  const { status, permanent = false } = ERRORS[answer.code]
+  return { by: null, answer, status, retryAfterSeconds: null, isPermanent: permanent }
 }
 
 function withRetryAfter(kept: KeptAnswer, seconds: number | null): KeptAnswer {
