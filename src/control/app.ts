@@ -1,23 +1,23 @@
 import { makeMemberStore } from '../directory/members.ts'
-import type { RoleRoutes } from '../http/role.ts'
 import { contractOf } from '../http/contract.ts'
+import type { RoleRoutes } from '../http/role.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
-import { makeControlSchemes } from './callers.ts'
 import { makeConsoleFlow } from './console/flow.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
-import { makeControlEdge } from './edge.ts'
+import { makeControlSchemes } from './edge/callers.ts'
+import { makeControlEdge } from './edge/edge.ts'
+import { makeControlLimits } from './edge/rate-limits.ts'
+import { makeUnknownCredentials } from './edge/unknown-credentials.ts'
 import { makeKeyFlows } from './key-flows.ts'
-import { makeKeyHandlers } from './keys/routes.ts'
-import { makeControlLimits } from './limits.ts'
 import { makeMagicLinkHandlers } from './magic-link/routes.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makeOAuthHandlers } from './oauth/routes.ts'
 import { makePageHandlers } from './pages/routes.ts'
-import { makeSignInFlows } from './sign-in.ts'
-import type { SharedParts } from './sign-in.ts'
+import { makeSignInFlows } from './sign-in-flows.ts'
+import type { SharedParts } from './sign-in-flows.ts'
 import { makeTeamFlows } from './team-flows.ts'
-import { makeUnknownCredentials } from './unknown-credentials.ts'
+import { makeKeySetHandlers } from './tokens/key-set.ts'
 
 export type ControlPlane = {
   /** Its operations, for the app. */
@@ -135,7 +135,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...oauth,
     ...team.handlers,
     ...apiKeys.handlers,
-    ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
+    ...makeKeySetHandlers({ publicKeys: keys.publicKeys }),
     ...makeConsoleFlow({ database, members, team, apiKeys, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }

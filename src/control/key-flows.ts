@@ -3,15 +3,15 @@ import type { MemberStore } from '../directory/members.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
-import { makeFindAdminTeam } from './admin-team.ts'
 import { makeAnnounceKey } from './api-keys/announce.ts'
 import { makeKeyChanges } from './api-keys/changes.ts'
 import { makeApiKeyHandlers } from './api-keys/routes.ts'
 import { makeApiKeyStore } from './api-keys/store.ts'
-import type { Notify } from './notify.ts'
+import type { Notify } from './mails/notify.ts'
 import { makeServiceAccountChanges } from './service-accounts/changes.ts'
 import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
+import { makeFindAdminTeam } from './team-access.ts'
 
 type Needs = {
   readonly database: Database

@@ -4,12 +4,12 @@ import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
-import type { ExplainToken } from '../kernel/caller.ts'
 import type { Contract } from '../http/contract.ts'
+import type { ExplainToken } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
-import type { Notify } from './notify.ts'
+import type { Notify } from './mails/notify.ts'
 
 /** The settings that the control plane reads. */
 type Settings = Pick<

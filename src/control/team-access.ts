@@ -1,6 +1,6 @@
 import type { FindMembership, Membership } from '../directory/members.ts'
 import { ApiError } from '../http/errors.ts'
-import type { Role } from '../kernel/caller.ts'
+import type { Caller, Role } from '../kernel/caller.ts'
 import { parseTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 
@@ -22,4 +22,19 @@ export async function findMemberTeam(
 /** Throws `forbidden` for members who are not admins. */
 export function requireAdmin(role: Role): void {
   if (role !== 'admin') throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+}
+
+/**
+ * Finds the id of a team that the caller is an admin of. Throws `forbidden` for members; for others the team does not
+ * exist.
+ */
+export type FindAdminTeam = (name: string, caller: Caller) => Promise<string>
+
+/** Makes the check with which every operation for admins of a team begins. */
+export function makeFindAdminTeam(findMembership: FindMembership): FindAdminTeam {
+  return async (name, { accountId }) => {
+    const { membership } = await findMemberTeam(findMembership, name, accountId)
+    requireAdmin(membership.role)
+    return membership.teamId
+  }
 }

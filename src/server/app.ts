@@ -1,6 +1,6 @@
 import type { Config } from '../config/values.ts'
+import { makeWriteControlError, writeForwardedError } from '../control/edge/write-error.ts'
 import { makeOAuthForwarding } from '../control/oauth/forwarding.ts'
-import { makeWriteControlError, writeForwardedError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import { makeDocsHandlers } from '../docs/routes.ts'
 import { createApp } from '../http/app.ts'

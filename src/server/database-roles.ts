@@ -1,7 +1,7 @@
 import { openKeyring } from '../access/keyring.ts'
 import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
-import { makeNotifier } from '../control/notify.ts'
+import { makeNotifier } from '../control/mails/notify.ts'
 import type { Database } from '../database/client.ts'
 import { makeAnswerOrLastKnown } from '../database/last-known.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'

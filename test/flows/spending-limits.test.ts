@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeNotifier } from '../../src/control/notify.ts'
+import { makeNotifier } from '../../src/control/mails/notify.ts'
 import { makeAnnounceLimits } from '../../src/control/spending-limits/announce.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Mail } from '../../src/mail.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { makeAnnounceInvitation } from '../../src/control/invitations/announce.ts'
-import { makeControlLimits } from '../../src/control/limits.ts'
+import { makeControlLimits } from '../../src/control/edge/rate-limits.ts'
 
 const limits = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
 

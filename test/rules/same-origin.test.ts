@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import { describe, expect, it } from 'vitest'
-import { sameOrigin } from '../../src/control/same-origin.ts'
+import { sameOrigin } from '../../src/http/same-origin.ts'
 import { ApiError } from '../../src/http/errors.ts'
 
 const guard = sameOrigin(['https://svc.example.com', 'https://app.example.com'])

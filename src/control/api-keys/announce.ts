@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../http/rate-limit.ts'
-import type { Logger } from '../../log.ts'
 import type { Actor } from '../../kernel/caller.ts'
-import type { Notify } from '../notify.ts'
+import type { Logger } from '../../log.ts'
+import type { Notify } from '../mails/notify.ts'
 import type { ApiKeyStore, KeyScope, ListedKey } from './store.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import type { Notify } from '../notify.ts'
+import type { Notify } from '../mails/notify.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import { makeDevicesHandlers } from './routes.ts'
 import { makeSignOutEverywhere } from './sign-out-everywhere.ts'

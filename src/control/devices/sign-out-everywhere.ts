@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
-import type { Notify } from '../notify.ts'
+import type { Notify } from '../mails/notify.ts'
 import type { CurrentSessions, SignOut } from '../tokens/sign-out.ts'
 import type { DeviceStore, Kept } from './store.ts'
 

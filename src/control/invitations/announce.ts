@@ -1,7 +1,7 @@
 import { tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
-import type { Notify } from '../notify.ts'
+import type { Notify } from '../mails/notify.ts'
 import type { ListedInvitation } from './store.ts'
 
 /**

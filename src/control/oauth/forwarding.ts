@@ -13,7 +13,7 @@ import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { RoleRoutes } from '../../http/role.ts'
-import { sameOrigin } from '../same-origin.ts'
+import { sameOrigin } from '../../http/same-origin.ts'
 import type { Discovery } from './routes.ts'
 import { toMetadata } from './rules.ts'
 

@@ -2,7 +2,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
-import type { Notify } from '../notify.ts'
+import type { Notify } from '../mails/notify.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
 
 /** Changes the caller's own passkeys. Refusals are values, because the API and the page answer them differently. */

@@ -2,9 +2,9 @@ import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeSpendingStore } from '../../spending/store.ts'
-import type { Notify } from '../notify.ts'
-import { makeNoticeStore } from './store.ts'
+import type { Notify } from '../mails/notify.ts'
 import { findReached } from './rules.ts'
+import { makeNoticeStore } from './store.ts'
 
 type Needs = {
   readonly database: Database

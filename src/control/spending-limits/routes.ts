@@ -2,7 +2,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import type { FindAdminTeam } from '../admin-team.ts'
+import type { FindAdminTeam } from '../team-access.ts'
 import type { LimitRefusal, TeamLimits } from './changes.ts'
 import { MAX_LIMITS } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { FindAdminTeam } from '../admin-team.ts'
+import type { FindAdminTeam } from '../team-access.ts'
 import { makeTeamDevices } from './changes.ts'
 import { makeTeamDeviceHandlers } from './routes.ts'
 import { makeTeamDeviceStore } from './store.ts'

@@ -1,8 +1,8 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import type { FindAdminTeam } from '../admin-team.ts'
 import { readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
+import type { FindAdminTeam } from '../team-access.ts'
 import type { TeamDevices } from './changes.ts'
 
 type Needs = { readonly devices: TeamDevices; readonly findAdminTeam: FindAdminTeam }

@@ -1,13 +1,13 @@
 import type { Request, Response } from 'express'
-import type { WriteErrorPage } from '../http/error-handler.ts'
-import { ERRORS } from '../http/errors.ts'
-import type { ApiError } from '../http/errors.ts'
-import { sendPage } from '../http/page.ts'
-import { wantsPage } from '../http/request.ts'
-import { toOAuthProblem } from './oauth/rules.ts'
-import { errorPage } from './pages/error-page.ts'
-import { PATHS } from './pages/forms.ts'
-import { deviceSignInPage, teamSignInPage } from './pages/sign-in-page.ts'
+import type { WriteErrorPage } from '../../http/error-handler.ts'
+import { ERRORS } from '../../http/errors.ts'
+import type { ApiError } from '../../http/errors.ts'
+import { sendPage } from '../../http/page.ts'
+import { wantsPage } from '../../http/request.ts'
+import { toOAuthProblem } from '../oauth/rules.ts'
+import { errorPage } from '../pages/error-page.ts'
+import { PATHS } from '../pages/forms.ts'
+import { deviceSignInPage, teamSignInPage } from '../pages/sign-in-page.ts'
 
 /** The routes that a person opens in a browser, without a slash at the end. Unknown routes have a page too. */
 const PAGES: readonly string[] = [

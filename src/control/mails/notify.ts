@@ -1,13 +1,13 @@
-import type { Logger } from '../log.ts'
-import { MailError } from '../mail.ts'
-import type { Mailer } from '../mail.ts'
-import type { ComposedMail } from './mails/compose.ts'
-import { invitationMail } from './mails/invitation.ts'
-import type { InvitationMail } from './mails/invitation.ts'
-import { deviceSignedInMail, keyMadeMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
-import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './mails/notices.ts'
-import { spendingReachedMail } from './mails/spending-limit.ts'
-import type { SpendingReached } from './mails/spending-limit.ts'
+import type { Logger } from '../../log.ts'
+import { MailError } from '../../mail.ts'
+import type { Mailer } from '../../mail.ts'
+import type { ComposedMail } from './compose.ts'
+import { invitationMail } from './invitation.ts'
+import type { InvitationMail } from './invitation.ts'
+import { deviceSignedInMail, keyMadeMail, passkeyChangedMail, refreshReusedMail } from './notices.ts'
+import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './notices.ts'
+import { spendingReachedMail } from './spending-limit.ts'
+import type { SpendingReached } from './spending-limit.ts'
 
 type Data<Notice> = Omit<Notice, 'devicePage'>
 

@@ -1,6 +1,6 @@
 import type { MemberStore } from '../directory/members.ts'
 import { makeDeviceLoginFlow } from './device-login/flow.ts'
-import type { ControlLimits } from './limits.ts'
+import type { ControlLimits } from './edge/rate-limits.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makePasskeyFlow } from './passkeys/flow.ts'
 import { makeSignInLinkFlow } from './sign-in-link/flow.ts'

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express'
-import { cookieOf } from '../http/cookies.ts'
-import { ipOf } from '../http/request.ts'
-import { makeUnknownCount } from '../http/unknown-credentials.ts'
+import { cookieOf } from '../../http/cookies.ts'
+import { ipOf } from '../../http/request.ts'
+import { makeUnknownCount } from '../../http/unknown-credentials.ts'
 
 /**
  * Limits how many unknown credentials one network may send: tokens of links, device codes, refresh tokens, session

@@ -5,7 +5,7 @@ import type { Handlers } from '../../http/operation.ts'
 const MAX_AGE_SECONDS = 300
 
 /** The published keys that verify access tokens (RFC 7517). */
-export function makeKeyHandlers({ publicKeys }: { readonly publicKeys: () => PublicKey[] }): Handlers<'getKeySet'> {
+export function makeKeySetHandlers({ publicKeys }: { readonly publicKeys: () => PublicKey[] }): Handlers<'getKeySet'> {
   return {
     async getKeySet(_req, res) {
       res.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)

@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express'
-import { smallBody } from '../http/body.ts'
-import type { Contract } from '../http/contract.ts'
-import { CONTROL_ACCESS, cors } from '../http/cors.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
-import { sameOrigin } from './same-origin.ts'
+import { smallBody } from '../../http/body.ts'
+import type { Contract } from '../../http/contract.ts'
+import { CONTROL_ACCESS, cors } from '../../http/cors.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import { sameOrigin } from '../../http/same-origin.ts'
 import type { UnknownCredentials } from './unknown-credentials.ts'
 
 /** The largest body of most operations. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import { combineLimits, openRateLimits } from '../http/rate-limit.ts'
-import { DAY_SECONDS } from '../kernel/durations.ts'
+import { combineLimits, openRateLimits } from '../../http/rate-limit.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 
 type Needs = {
   /** Counts within ten minutes; 0 switches a limit off. */
