@@ -4,7 +4,7 @@ import { makeSecuritySchemes } from '../http/authenticate.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
-import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
+import { cors, GATEWAY_CORS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
 import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
@@ -46,6 +46,6 @@ export function makeEdge({
     parseBody: callBody(settings.maxBodyBytes, setBody),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
-    before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),
+    before: cors(own, settings.allowedOrigins, GATEWAY_CORS),
   }
 }

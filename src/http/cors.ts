@@ -3,8 +3,8 @@ import type { RequestHandler } from 'express'
 import type { Contract } from './contract.ts'
 import { routesOf, toExpressPath } from './contract.ts'
 
-/** What pages of other origins may send to a role, and read of its answers. */
-export type PageAccess = {
+/** What pages of other origins may send to a role, and read of its answers (CORS). */
+export type CorsPolicy = {
   /** Whether browsers may send cookies with the request. */
   readonly credentials: boolean
   readonly requestHeaders: readonly string[]
@@ -12,7 +12,7 @@ export type PageAccess = {
 }
 
 /** The control plane, which also authenticates browsers by cookie. */
-export const CONTROL_ACCESS: PageAccess = {
+export const CONTROL_PLANE_CORS: CorsPolicy = {
   credentials: true,
   requestHeaders: ['authorization', 'content-type', 'last-event-id', 'x-svc-use-cookies'],
   answerHeaders: ['x-request-id', 'retry-after'],
@@ -23,7 +23,7 @@ export const CONTROL_ACCESS: PageAccess = {
  * are allowed here; other lists decide which headers go upstream and come back. Without credentials, `*` means every
  * name except `authorization` (Fetch, "CORS non-wildcard request-header name").
  */
-export const GATEWAY_ACCESS: PageAccess = {
+export const GATEWAY_CORS: CorsPolicy = {
   credentials: false,
   requestHeaders: ['authorization', '*'],
   answerHeaders: ['*'],
@@ -37,12 +37,12 @@ const MAX_AGE_SECONDS = 600
  * protocol) and read the answers, errors included. Answers preflights. Without origins there are no steps, and no
  * answer has a CORS header. The answer's origin is copied from the setting, never from the request.
  */
-export function cors(contract: Contract, origins: readonly string[], access: PageAccess): RequestHandler[] {
+export function cors(contract: Contract, origins: readonly string[], policy: CorsPolicy): RequestHandler[] {
   if (origins.length === 0) return []
-  return [allow(origins, access), preflights(contract, access)]
+  return [allow(origins, policy), preflights(contract, policy)]
 }
 
-function allow(origins: readonly string[], { credentials, answerHeaders }: PageAccess): RequestHandler {
+function allow(origins: readonly string[], { credentials, answerHeaders }: CorsPolicy): RequestHandler {
   return (req, res, next) => {
     // Also when the origin is not allowed: a cache must not serve that answer to an allowed origin.
     res.vary('Origin')
@@ -56,7 +56,7 @@ function allow(origins: readonly string[], { credentials, answerHeaders }: PageA
   }
 }
 
-function preflights(contract: Contract, { requestHeaders }: PageAccess): RequestHandler {
+function preflights(contract: Contract, { requestHeaders }: CorsPolicy): RequestHandler {
   const router = express.Router({ caseSensitive: true })
   for (const [path, methods] of methodsByPath(contract)) {
     router.options(toExpressPath(path), (req, res, next) => {

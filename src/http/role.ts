@@ -62,7 +62,7 @@ export function serveRole(role: RoleRoutes, onFailure: (error: unknown) => void)
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
     authenticate(contract, access, { ...role, onFailure }),
     ...(limitCaller ? [limitCaller] : []),
-    settleEmptyBody,
+    setTypeOfMissingBody,
     whereBodyIsTaken(role.parseBody),
     checkRequest,
     requireBody,
@@ -90,7 +90,7 @@ const refuseWebSocket: RequestHandler = (req, _res, next) => {
  * Sets the content type of a request without a body to the one that the operation requires. The validator then says
  * that the body is missing, and not that its type is wrong.
  */
-const settleEmptyBody: RequestHandler = (req, _res, next) => {
+const setTypeOfMissingBody: RequestHandler = (req, _res, next) => {
   if (!hasBody(req)) {
     const type = requiredTypeOf(req)
     if (type) req.headers['content-type'] = type

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 import { smallBody } from '../../http/body.ts'
 import type { Contract } from '../../http/contract.ts'
-import { CONTROL_ACCESS, cors } from '../../http/cors.ts'
+import { CONTROL_PLANE_CORS, cors } from '../../http/cors.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { sameOrigin } from '../../http/same-origin.ts'
 import type { UnknownCredentials } from './unknown-credentials.ts'
@@ -43,7 +43,7 @@ export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCred
       // First, because it must cost as little as possible.
       unknownCredentials.refuseOpen,
       // Before the same-origin check, so that browsers of allowed origins can read its refusals.
-      ...cors(contract, allowedOrigins, CONTROL_ACCESS),
+      ...cors(contract, allowedOrigins, CONTROL_PLANE_CORS),
       sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),
     ],
   }

@@ -18,7 +18,7 @@ export type NeutralRequest = {
   readonly maxOutput: number | null
   readonly stop: readonly string[]
   readonly sampling: Sampling
-  readonly reasoning: ReasoningWish
+  readonly reasoning: ReasoningOptions
   readonly format: OutputFormat | null
   readonly hints: Hints
 }
@@ -149,7 +149,8 @@ export type Sampling = {
 /** How much a model reasons. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-export type ReasoningWish = {
+/** What a request says of reasoning. */
+export type ReasoningOptions = {
   /** An `Effort`, or another word of a vendor. */
   readonly effort: string | null
   /** The client's agent sends an effort with every call, for any model. It is left out where it may be refused. */

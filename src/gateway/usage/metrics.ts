@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import Gauge from 'prom-client/lib/gauge.js'
-import { makeCounter, makeHistogram } from '../../http/telemetry/call-histograms.ts'
+import { makeCounter, makeHistogram } from '../../http/telemetry/fast-metrics.ts'
 import { teamOfBackend } from '../../kernel/backend-name.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { makeBoundedLabels } from './bounded-labels.ts'

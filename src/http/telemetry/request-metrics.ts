@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import type { Registry } from 'prom-client'
-import { makeHistogram } from './call-histograms.ts'
+import { makeHistogram } from './fast-metrics.ts'
 
 /** A request whose answer has ended. */
 export type EndedRequest = {

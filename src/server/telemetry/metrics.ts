@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import MetricsRegistry from 'prom-client/lib/registry.js'
 import { createServer } from '../../http/node-http.ts'
-import { makeCounter } from '../../http/telemetry/call-histograms.ts'
+import { makeCounter } from '../../http/telemetry/fast-metrics.ts'
 import type { Logger } from '../../log.ts'
 import { listenOn } from '../listener.ts'
 import { isToChild, tellParent } from '../processes/child-messages.ts'

@@ -27,8 +27,8 @@ export function prepareSameDialect(needs: StepNeeds, req: CallRequest): Prepared
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const wish = askForUsage(operation, model, req.body)
-  const changes = { model: step.model, ...limits, ...wish?.changes }
+  const usage = askForUsage(operation, model, req.body)
+  const changes = { model: step.model, ...limits, ...usage?.changes }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
@@ -37,8 +37,8 @@ export function prepareSameDialect(needs: StepNeeds, req: CallRequest): Prepared
       headers: toStepHeaders(needs, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
-    filter: isRenamed ? null : (wish?.makeFilter ?? null),
+    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: usage !== null }) : null,
+    filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
 }
 

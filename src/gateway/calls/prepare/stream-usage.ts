@@ -5,7 +5,8 @@ import type { Json } from '../../dialects/json/read-json.ts'
 import type { MakeStreamFilter } from '../../exchange/relay.ts'
 import type { Operation } from '../operations.ts'
 
-type UsageWish = {
+/** The request for the usage of a stream. */
+type UsageRequest = {
   /** Members of the request with new values. */
   readonly changes: Json
   /** Removes the event of the answer that the caller did not ask for. */
@@ -17,7 +18,7 @@ export function askForUsage(
   { dialect }: Operation,
   { caps }: Pick<SnapshotModel, 'caps'>,
   body: Json,
-): UsageWish | null {
+): UsageRequest | null {
   const { streamUsage } = DIALECTS[dialect]
   const isSupported = caps.streamUsage ?? DEFAULT_CAPS[dialect].streamUsage
   if (!streamUsage || !isSupported || body.stream !== true) return null

@@ -4,7 +4,7 @@ import type { ModelCaps } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat, ReasoningWish, ToolRef } from '../neutral.ts'
+import type { NeutralRequest, OutputFormat, ReasoningOptions, ToolRef } from '../neutral.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { isStrictSchema } from '../tools/schemas.ts'
@@ -59,7 +59,7 @@ function writeLogprobs(top: number): Pick<ChatRequest, 'logprobs' | 'top_logprob
   return { logprobs: true, ...(top > 0 && { top_logprobs: top }) }
 }
 
-function writeEffort({ effort, effortIsHint }: ReasoningWish, caps: ModelCaps): { reasoning_effort?: string } {
+function writeEffort({ effort, effortIsHint }: ReasoningOptions, caps: ModelCaps): { reasoning_effort?: string } {
   if (effort === null || (effortIsHint && !caps.effortHints)) return {}
   return { reasoning_effort: nearestEffort(effort, caps.efforts) }
 }

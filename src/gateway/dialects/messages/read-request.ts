@@ -2,7 +2,7 @@ import { isObject } from '../../../kernel/json.ts'
 import type { ClientCall, Hub } from '../hub.ts'
 import { parseObject, readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Turn } from '../neutral.ts'
+import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
@@ -93,7 +93,7 @@ function readFormat(body: Json): OutputFormat | null {
   }
 }
 
-function readReasoning(body: Json): ReasoningWish {
+function readReasoning(body: Json): ReasoningOptions {
   const thinking = readObject(body.thinking)
   const isOff = thinking.type === 'disabled'
   const effort = readName(readObject(body.output_config).effort)

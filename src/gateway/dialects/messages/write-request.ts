@@ -4,7 +4,7 @@ import type { ModelCaps } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
+import type { NeutralRequest, OutputFormat, ReasoningOptions } from '../neutral.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { refuse } from '../refusal.ts'
@@ -87,7 +87,7 @@ const BUDGETS: ReadonlyMap<string, number> = new Map([
 const LARGE_BUDGET = 24_576
 const MIN_BUDGET = 1024
 
-function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: ModelCaps): Thinking {
+function writeThinking({ effort, show }: ReasoningOptions, limit: number, caps: ModelCaps): Thinking {
   if (caps.thinking === 'none' || (effort === null && show === null)) return NO_THINKING
   if (effort === 'none') return { thinking: { type: 'disabled' }, effort: null }
   const binding = caps.blockBinding ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}

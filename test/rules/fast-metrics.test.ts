@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { makeCounter, makeHistogram } from '../../src/http/telemetry/call-histograms.ts'
+import { makeCounter, makeHistogram } from '../../src/http/telemetry/fast-metrics.ts'
 
 const about = { name: 'seen', help: 'Number of sightings.', labelNames: ['who', 'how'] } as const
 const LABELS = [
@@ -9,7 +9,7 @@ const LABELS = [
   ['b"ob\n', 'well'],
 ] as const
 
-describe('metrics of call-histograms.ts have the same text as those of prom-client', () => {
+describe('counters and histograms that are counted here have the same text as those of prom-client', () => {
   it('for a counter', async () => {
     const [ours, theirs] = [new Registry(), new Registry()]
     const count = makeCounter(ours, about)
