@@ -52,7 +52,7 @@ function eventsOf(
     size: { bytes: 400, maxOutputTokens: 10, answers: 1 },
     timeZone: 'Europe/Berlin',
     slot: null,
-    hold: null,
+    reservation: null,
   }
   const events: CallEvent[] = []
   const ignore = () => undefined

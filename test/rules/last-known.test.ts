@@ -69,11 +69,11 @@ describe('a call of a known caller', () => {
     async function call() {
       const known = await states.callerOf(caller.sessionId, () => answer(caller))
       const found = await teams.team('@acme/core')
-      const hold = await ledger.hold(caller, () => 1)
-      return { isKnown: known === caller, team: found?.name, hold }
+      const reservation = await ledger.reserve(caller, () => 1)
+      return { isKnown: known === caller, team: found?.name, reservation }
     }
 
-    const admitted = { isKnown: true, team: 'core', hold: null }
+    const admitted = { isKnown: true, team: 'core', reservation: null }
     expect(await timed(call)).toEqual([admitted, 0])
     vi.advanceTimersByTime(10_000)
     database.isFrozen = true

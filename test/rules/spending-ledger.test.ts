@@ -79,7 +79,7 @@ it('goes on with the last known sums and its own calls while the database is awa
   ledger.record(costs(1))
   ledger.expire()
   expect(await spentUsd()).toBe(10)
-  expect(await ledger.hold(caller, () => USD)).toMatchObject({ refused: 'used_up' })
+  expect(await ledger.reserve(caller, () => USD)).toMatchObject({ refused: 'used_up' })
 })
 
 it('counts its own calls in a period that begins while the database is away', async () => {
@@ -92,19 +92,19 @@ it('counts its own calls in a period that begins while the database is away', as
   expect(await spentUsd()).toBe(0)
   const spent = { day: '2026-12-02', nanoUsd: 10 * USD }
   ledger.record(endedCall({ usage: { inputTokens: 1 }, result: { spent } }))
-  expect(await ledger.hold(caller, () => USD)).toMatchObject({ refused: 'used_up' })
+  expect(await ledger.reserve(caller, () => USD)).toMatchObject({ refused: 'used_up' })
 })
 
 it('returns what a call has reserved, and asks for no estimate where no limit applies', async () => {
   const { ledger } = setUp()
-  const first = await ledger.hold(caller, () => 9 * USD)
-  expect(await ledger.hold(caller, () => 2 * USD)).toMatchObject({ refused: 'reserved' })
+  const first = await ledger.reserve(caller, () => 9 * USD)
+  expect(await ledger.reserve(caller, () => 2 * USD)).toMatchObject({ refused: 'reserved' })
   if (!first || 'refused' in first) throw new Error('The first call was refused.')
   first.release()
-  expect(await ledger.hold(caller, () => 2 * USD)).toHaveProperty('release')
+  expect(await ledger.reserve(caller, () => 2 * USD)).toHaveProperty('release')
   const other = { ...caller, team: '@acme/other' }
   const estimate = () => expect.unreachable('No limit applies.')
-  expect(await ledger.hold(other, estimate)).toBeNull()
+  expect(await ledger.reserve(other, estimate)).toBeNull()
 })
 
 it('loads the limits of teams with calls in the last minute only, and those of a new team at once', async () => {

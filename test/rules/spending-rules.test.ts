@@ -46,8 +46,8 @@ describe('the limits of a caller', () => {
 })
 
 describe('a call', () => {
-  const standing = (spent: number, held = 0, given = {}): Standing => {
-    return { limit: limitOf(given), spentNanoUsd: spent * USD, heldNanoUsd: held * USD }
+  const standing = (spent: number, reserved = 0, given = {}): Standing => {
+    return { limit: limitOf(given), spentNanoUsd: spent * USD, reservedNanoUsd: reserved * USD }
   }
 
   it.each<[string, Standing[], string]>([

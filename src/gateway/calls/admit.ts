@@ -8,15 +8,15 @@ import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
 import { toCallSize } from '../spending/estimate.ts'
 import type { CallSize } from '../spending/estimate.ts'
-import type { SpendingHold } from '../spending/ledger.ts'
+import type { SpendingReservation } from '../spending/ledger.ts'
 import { findPlacements } from './candidates.ts'
 import type { Operation } from './operations.ts'
 import { judgeAlternatives } from './request/alternatives.ts'
 import { findAmbiguous } from './request/decisive-members.ts'
 import { bytesOf, locatedOf, sessionIdOf } from './request/request.ts'
 import type { CallRequest } from './request/request.ts'
-import { holdSpending } from './spending.ts'
-import type { SpendingNeeds } from './spending.ts'
+import { reserveSpending } from './reserve-spending.ts'
+import type { SpendingNeeds } from './reserve-spending.ts'
 
 /** A call that may be made. It holds nothing of the request's body, because it lives as long as the answer. */
 export type Admission = {
@@ -35,7 +35,7 @@ export type Admission = {
   /** Freed when the call has ended; null for a call that does not stream. */
   readonly slot: StreamSlot | null
   /** Released when the call is recorded; null for a call that no spending limit counts. */
-  readonly hold: SpendingHold | null
+  readonly reservation: SpendingReservation | null
 }
 
 export type AdmitNeeds = SpendingNeeds & {
@@ -60,12 +60,12 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const size = toCallSize(bytesOf(req).length, req.body, operation.dialect)
-  const hold = await holdSpending(needs, { operation, caller, model, size, placementsOf })
-  if (hold instanceof ApiError) return hold
+  const reservation = await reserveSpending(needs, { operation, caller, model, size, placementsOf })
+  if (reservation instanceof ApiError) return reservation
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null
   if (slot instanceof ApiError) {
-    hold?.release()
+    reservation?.release()
     return slot
   }
   const calledAs = req.body.model ?? model.id
@@ -80,7 +80,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
     size,
     timeZone: team?.timeZone ?? 'UTC',
     slot,
-    hold,
+    reservation,
   }
 }
 

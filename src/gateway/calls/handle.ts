@@ -53,7 +53,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     if (ending) sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
-    admission.hold?.release()
+    admission.reservation?.release()
   }
 }
 

@@ -11,13 +11,14 @@ import type { SpendingSum } from '../usage/spending-sums.ts'
 import { judgeSpending } from './rules.ts'
 import type { SpendingVerdict, Standing } from './rules.ts'
 
-/** A running call, with what it has reserved. */
-export type SpendingHold = {
+/** What a running call has reserved of the limits of its caller. */
+export type SpendingReservation = {
   /** Returns what is reserved. Must be called once, after the event of the call was recorded. */
   release(): void
 }
 
-type Refused = Exclude<SpendingVerdict, 'may_start'>
+/** A reservation, or why there is none. Null: no limit applies, or the call costs nothing. */
+type Reserved = SpendingReservation | Exclude<SpendingVerdict, 'may_start'> | null
 
 /** A limit of a caller, and what the caller has spent of it. */
 export type LimitState = { readonly limit: CountedLimit; readonly spent: Spent }
@@ -25,10 +26,10 @@ export type LimitState = { readonly limit: CountedLimit; readonly spent: Spent }
 /** What the callers of a gateway have spent of their limits. */
 export type SpendingLedger = {
   /**
-   * Lets a call start, or refuses it. `estimate` says what the call may cost in 10^-9 USD, and is asked only where a
-   * limit applies. Null: no limit applies, or the call costs nothing.
+   * Reserves what a call may cost, or refuses the call. `estimate` says what it may cost in 10^-9 USD, and is asked only
+   * where a limit applies.
    */
-  hold(caller: Caller, estimate: () => number): Promise<SpendingHold | Refused | null> | SpendingHold | Refused | null
+  reserve(caller: Caller, estimate: () => number): Promise<Reserved> | Reserved
   /** The limits that apply to a caller. Rejects only while none were ever loaded. */
   findStates(caller: Caller): Promise<LimitState[]>
 }
@@ -93,10 +94,10 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
   const batches = new Map<string, readonly SpendingSum[]>()
-  const holds = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
+  const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
   let unsaved = new Map<string, number>()
-  let held = new Map<string, number>()
+  let reserved = new Map<string, number>()
 
   /** Loads the sums of the teams in use, of which this is one. Rejects when they cannot be loaded. */
   function reload(team: string): Promise<void> {
@@ -164,9 +165,9 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   /** Counts what the sums do not include, and what is reserved. */
   function countOwn(): void {
     unsaved = new Map()
-    held = new Map()
+    reserved = new Map()
     for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
-    for (const { team, spender, nanoUsd } of holds) add(held, team, spender, { nanoUsd })
+    for (const { team, spender, nanoUsd } of reservations) add(reserved, team, spender, { nanoUsd })
   }
 
   /** Adds an amount to the counters of a spender. `day`: only to those whose period has it. */
@@ -210,11 +211,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       limit,
       // The next sums are of the period that has begun meanwhile.
       spentNanoUsd: isCurrent ? saved + (unsaved.get(counter) ?? 0) : 0,
-      heldNanoUsd: held.get(counter) ?? 0,
+      reservedNanoUsd: reserved.get(counter) ?? 0,
     }
   }
 
-  function start(caller: Caller, estimate: () => number): SpendingHold | Refused | null {
+  function reserve(caller: Caller, estimate: () => number): Reserved {
     const limits = findLimits(caller)
     const nanoUsd = limits.length === 0 ? 0 : estimate()
     if (nanoUsd === 0) return null
@@ -225,20 +226,20 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     )
     if (verdict !== 'may_start') return verdict
     const one = { team: caller.team, spender, nanoUsd }
-    holds.add(one)
-    add(held, caller.team, spender, { nanoUsd })
+    reservations.add(one)
+    add(reserved, caller.team, spender, { nanoUsd })
     return {
       release() {
-        holds.delete(one)
-        add(held, caller.team, spender, { nanoUsd: -nanoUsd })
+        reservations.delete(one)
+        add(reserved, caller.team, spender, { nanoUsd: -nanoUsd })
       },
     }
   }
 
   return {
-    hold(caller, estimate) {
+    reserve(caller, estimate) {
       const refreshing = refresh(caller.team)
-      return refreshing ? refreshing.then(() => start(caller, estimate)) : start(caller, estimate)
+      return refreshing ? refreshing.then(() => reserve(caller, estimate)) : reserve(caller, estimate)
     },
     async findStates(caller) {
       await refresh(caller.team)
@@ -272,7 +273,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 }
 
 /** A gateway without a database knows no limits. */
-export const NO_LEDGER: SpendingLedger = { hold: () => null, findStates: async () => [] }
+export const NO_LEDGER: SpendingLedger = { reserve: () => null, findStates: async () => [] }
 
 /** Sums the events of calls that cost something. */
 function sumCosts(events: readonly CallEvent[]): readonly SpendingSum[] {

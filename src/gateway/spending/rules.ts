@@ -13,7 +13,7 @@ export type Standing = {
   readonly limit: CountedLimit
   readonly spentNanoUsd: number
   /** What the running calls of this process have reserved. */
-  readonly heldNanoUsd: number
+  readonly reservedNanoUsd: number
 }
 
 /** `used_up`: nothing more can start in this period. `reserved`: when running calls have ended, more can start. */
@@ -26,8 +26,8 @@ export function judgeSpending(standings: readonly Standing[], estimate: number):
   const [last] = usedUp.toSorted((a, b) => resetOf(b) - resetOf(a))
   if (last) return { refused: 'used_up', by: last }
   const full = standings.find(
-    ({ limit, spentNanoUsd, heldNanoUsd }) =>
-      heldNanoUsd > 0 && spentNanoUsd + heldNanoUsd + estimate > limit.amountNanoUsd,
+    ({ limit, spentNanoUsd, reservedNanoUsd }) =>
+      reservedNanoUsd > 0 && spentNanoUsd + reservedNanoUsd + estimate > limit.amountNanoUsd,
   )
   return full ? { refused: 'reserved', by: full } : 'may_start'
 }
@@ -47,11 +47,11 @@ export function toSpendingRefusal(
   { refused, by }: Exclude<SpendingVerdict, 'may_start'>,
   { isCodex, now }: { readonly isCodex: boolean; readonly now: Date },
 ): ApiError {
-  const { limit, spentNanoUsd, heldNanoUsd } = by
+  const { limit, spentNanoUsd, reservedNanoUsd } = by
   const what = `The ${describeLimit(limit)}`
   const spent = `${writeUsd(spentNanoUsd)} USD are spent`
   if (refused === 'reserved') {
-    const running = `running calls may cost the rest (${writeUsd(heldNanoUsd)} USD)`
+    const running = `running calls may cost the rest (${writeUsd(reservedNanoUsd)} USD)`
     return new ApiError('rate_limited', {
       message: `${what} is nearly used up: ${spent}, and ${running}. Try again when they have ended.`,
       retryAfterSeconds: RESERVED_RETRY_SECONDS,

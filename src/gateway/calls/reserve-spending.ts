@@ -7,7 +7,7 @@ import type { Placement } from '../plan/plan.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { estimateUsage } from '../spending/estimate.ts'
 import type { CallSize } from '../spending/estimate.ts'
-import type { SpendingHold, SpendingLedger } from '../spending/ledger.ts'
+import type { SpendingLedger, SpendingReservation } from '../spending/ledger.ts'
 import { toSpendingRefusal } from '../spending/rules.ts'
 import type { Operation } from './operations.ts'
 
@@ -33,13 +33,16 @@ type Call = {
  * Reserves what a call may cost of each spending limit of its caller, or refuses the call. Null: no limit counts it. A
  * model without a price, and one that costs nothing, is never refused.
  */
-export async function holdSpending(needs: SpendingNeeds, call: Call): Promise<SpendingHold | ApiError | null> {
+export async function reserveSpending(
+  needs: SpendingNeeds,
+  call: Call,
+): Promise<SpendingReservation | ApiError | null> {
   const { operation, caller } = call
   if (operation.isCount) return null
-  const held = await needs.spending.hold(caller, () => estimateCost(needs, call))
-  if (held === null || 'release' in held) return held
-  needs.onSpendingRefused(held.refused)
-  return toSpendingRefusal(held, { isCodex: operation.isCodex ?? false, now: needs.clock.now() })
+  const reserved = await needs.spending.reserve(caller, () => estimateCost(needs, call))
+  if (reserved === null || 'release' in reserved) return reserved
+  needs.onSpendingRefused(reserved.refused)
+  return toSpendingRefusal(reserved, { isCodex: operation.isCodex ?? false, now: needs.clock.now() })
 }
 
 /** At the most expensive of the backends that may serve the call. */
