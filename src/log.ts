@@ -76,18 +76,17 @@ type Destination = ReturnType<typeof pino.destination>
 
 /**
  * Opens stdout. When it cannot be written, for example because its disk is full, the service goes on: lines wait, and
- * further ones are dropped. Without a listener, the error would end the process; and at exit, pino's destination would
- * try to write for ever.
+ * further ones are dropped. Without a listener, the error would end the process.
  */
 function openDestination(): Destination {
   const destination = pino.destination(DESTINATION)
-  const flushSync = destination.flushSync.bind(destination)
   let isFailing = false
   destination.on('error', () => (isFailing = true))
   destination.on('write', () => (isFailing = false))
-  destination.flushSync = () => {
-    if (!isFailing) flushSync()
-  }
+  // Before pino's own listener, which would try to write the last lines until it can.
+  process.prependListener('exit', () => {
+    if (isFailing) destination.destroy()
+  })
   return destination
 }
 
