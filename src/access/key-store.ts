@@ -2,7 +2,8 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { Database } from '../database/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { SecretHash } from '../kernel/secret.ts'
-import { formatTeamName } from '../kernel/team-name.ts'
+import { teamNameOf } from '../kernel/team-name.ts'
+import type { TeamRow } from '../kernel/team-name.ts'
 import type { Use } from './last-seen.ts'
 
 /** An API key that exists. */
@@ -71,7 +72,6 @@ function toCaller({ id, models, invitation, serviceAccount }: Row): Caller | nul
   return { accountId, invitationId, role, ...session, ...teamOf(invitation), key: { ...key, serviceAccount: null } }
 }
 
-function teamOf({ team }: { readonly team: { readonly name: string; readonly organization: { name: string } } }) {
-  const organization = team.organization.name
-  return { organization, team: formatTeamName({ organization, name: team.name }) }
+function teamOf({ team }: { readonly team: TeamRow }) {
+  return { organization: team.organization.name, team: teamNameOf(team) }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
-import { formatTeamName } from '../kernel/team-name.ts'
+import { teamNameOf } from '../kernel/team-name.ts'
 import type { Use } from './last-seen.ts'
 
 export type KeyPurpose = 'access_token' | 'refresh_token'
@@ -69,14 +69,13 @@ export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
       })
       if (!row) return null
       const { id: invitationId, accountId, role, team } = row.invitation
-      const organization = team.organization.name
       return {
         accountId,
         invitationId,
         sessionId,
         sessionKind: 'device',
-        organization,
-        team: formatTeamName({ organization, name: team.name }),
+        organization: team.organization.name,
+        team: teamNameOf(team),
         role,
         authenticatedAt: row.login ? provenAt(row.login) : row.createdAt,
       }

@@ -63,11 +63,18 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     log,
   })
   const signInLinks = makeSignInLinkFlow({
-    ...{ database, findInvitation, mailer, baseUrl, secure, onUnknownCredential, clock, log },
-    ping: () => database.ping(),
-    limits: limits.signInLinks,
-    inBackground: notify.inBackground,
+    database,
+    findInvitation,
+    mailer,
+    baseUrl,
+    secure,
     approvalMode: login.approvalMode,
+    limits: limits.signInLinks,
+    onUnknownCredential,
+    inBackground: notify.inBackground,
+    ping: () => database.ping(),
+    clock,
+    log,
   })
   return { tokens, deviceLogin, passkeys, signInLinks }
 }

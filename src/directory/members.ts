@@ -1,7 +1,7 @@
 import type { Database } from '../database/client.ts'
 import { sql } from '../database/sql.ts'
 import type { Role } from '../kernel/caller.ts'
-import { formatTeamName } from '../kernel/team-name.ts'
+import { formatTeamName, teamNameOf } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 
 /** An invitation in force: the membership that a sign-in is for. */
@@ -64,9 +64,7 @@ export function makeMemberStore({ prisma: db, query }: Pick<Database, 'prisma' |
         where: { accountId: { in: [...accountIds] }, revokedAt: null },
         select: { accountId: true, team: { select: { name: true, organization: { select: { name: true } } } } },
       })
-      return rows.map(({ accountId, team: { name, organization } }) => {
-        return [accountId, formatTeamName({ organization: organization.name, name })]
-      })
+      return rows.map(({ accountId, team }) => [accountId, teamNameOf(team)])
     },
 
     /** The address of an account that exists. */

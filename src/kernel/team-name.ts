@@ -20,3 +20,11 @@ export function parseTeamName(text: string): TeamName | null {
 export function formatTeamName({ organization, name }: TeamName): string {
   return `@${organization}/${name}`
 }
+
+/** A team as the database has it: its name, and its organization with the name of that. */
+export type TeamRow = { readonly name: string; readonly organization: { readonly name: string } }
+
+/** `@organization/name` of a team as the database has it. */
+export function teamNameOf({ name, organization }: TeamRow): string {
+  return formatTeamName({ organization: organization.name, name })
+}

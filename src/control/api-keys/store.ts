@@ -3,7 +3,7 @@ import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
+import { teamNameOf } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
@@ -269,7 +269,7 @@ function toListed(row: Row): ListedKey {
     id,
     name,
     prefix,
-    team: team ? formatTeamName({ organization: team.organization.name, name: team.name }) : '',
+    team: team ? teamNameOf(team) : '',
     models: models.length > 0 ? models : null,
     createdAt,
     expiresAt,

@@ -4,7 +4,7 @@ import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
+import { teamNameOf } from '../../kernel/team-name.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import type { BrowserSessionTimes } from './rules.ts'
@@ -47,14 +47,13 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
       })
       if (!row) return null
       const { id: invitationId, accountId, role, team } = row.invitation
-      const organization = team.organization.name
       const caller = {
         accountId,
         invitationId,
         sessionId: row.id,
         sessionKind: 'browser',
-        organization,
-        team: formatTeamName({ organization, name: team.name }),
+        organization: team.organization.name,
+        team: teamNameOf(team),
         role,
         authenticatedAt: row.authenticatedAt,
       } as const

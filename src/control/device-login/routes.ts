@@ -27,7 +27,9 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
   const start: Handlers<'startDeviceLogin'>['startDeviceLogin'] = async (req, res) => {
     const { email, deviceId, deviceName, team } = req.body
     const login = await startLogin({
-      ...{ email, team, deviceId },
+      email,
+      team,
+      deviceId,
       deviceName: chooseDeviceName([deviceName, deviceId]),
       clientId: null,
       startIp: ipOf(req),

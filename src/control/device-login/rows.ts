@@ -84,13 +84,22 @@ export function toLogin(row: LoginRow): FoundLogin | UnnamedLogin {
 /** The login of a row that has an invitation. */
 export function toNamedLogin(row: LoginRow): FoundLogin {
   if (row.invitationId === null) throw new Error('This login has no account.')
-  const { id, invitationId, accountId, email, organization, teamName, deviceId, deviceName, clientId } = row
-  const { userCode, startIp, createdAt, approvedVia, unnamed } = row
   return {
     ...toState(row),
-    ...{ id, invitationId, accountId, email, organization, deviceId, deviceName, clientId },
-    ...{ userCode, startIp, createdAt, approvedVia, unnamed },
-    team: formatTeamName({ organization, name: teamName }),
+    id: row.id,
+    invitationId: row.invitationId,
+    accountId: row.accountId,
+    email: row.email,
+    organization: row.organization,
+    team: formatTeamName({ organization: row.organization, name: row.teamName }),
+    deviceId: row.deviceId,
+    deviceName: row.deviceName,
+    clientId: row.clientId,
+    userCode: row.userCode,
+    startIp: row.startIp,
+    createdAt: row.createdAt,
+    approvedVia: row.approvedVia,
+    unnamed: row.unnamed,
   }
 }
 

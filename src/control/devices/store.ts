@@ -1,6 +1,6 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
+import { teamNameOf } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
@@ -113,7 +113,7 @@ async function listDevices(db: PrismaClient, accountId: string, now: Date): Prom
     sessionId: id,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
-    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    team: teamNameOf(team),
     firstSeenAt: createdAt,
     lastSeenAt: latestOf([row, ...browserSessions]),
     lastIp: row.lastIp,
@@ -139,7 +139,7 @@ async function listBrowsers(db: PrismaClient, accountId: string, now: Date): Pro
     sessionId: id,
     deviceId: `web-${id}`,
     deviceName: chooseDeviceName([readUserAgentName(userAgent)]),
-    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    team: teamNameOf(team),
     firstSeenAt: createdAt,
     lastSeenAt,
     lastIp: ip,

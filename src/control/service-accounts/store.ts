@@ -1,7 +1,7 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
+import { teamNameOf } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
 
 /** A service account of a team. */
@@ -99,7 +99,7 @@ function toListed({ id, name, team, createdAt, createdBy, apiKeys }: Row, now: D
   return {
     id,
     name,
-    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    team: teamNameOf(team),
     createdAt,
     createdBy: createdBy.email,
     activeKeys: apiKeys.filter((key) => isWorking(key, now)).length,

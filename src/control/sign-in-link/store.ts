@@ -2,7 +2,7 @@ import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
+import { teamNameOf } from '../../kernel/team-name.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
@@ -62,7 +62,7 @@ export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
         hash,
         accountId: account.id,
         email: account.email,
-        team: formatTeamName({ organization: team.organization.name, name: team.name }),
+        team: teamNameOf(team),
         invited: revokedAt === null,
       }
     },

@@ -45,13 +45,10 @@ export const withPeople = (sessions: Sql): Sql => sql`
   JOIN organizations organization ON organization.id = team.organization_id`
 
 /** The session of a row. One whose invitation was withdrawn counts as revoked. */
-export function toSession(row: SessionRow): DeviceSession {
-  const { id, salt, accountId, email, organization, teamName, role, deviceId, deviceName, clientId } = row
-  const { generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt, revokedAt, withdrawnAt } = row
+export function toSession({ teamName, revokedAt, withdrawnAt, ...session }: SessionRow): DeviceSession {
   return {
-    ...{ id, salt, accountId, email, organization, role, deviceId, deviceName, clientId },
-    ...{ generation, rotatedAt, clientFingerprint, idleExpiresAt, absoluteExpiresAt },
-    team: formatTeamName({ organization, name: teamName }),
+    ...session,
+    team: formatTeamName({ organization: session.organization, name: teamName }),
     revoked: revokedAt !== null || withdrawnAt !== null,
   }
 }

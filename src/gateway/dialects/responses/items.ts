@@ -210,7 +210,10 @@ function callItem(kind: CallKind, callId: string, tool: ToolRef, { outputIndex, 
   const id = hub.newId(kind.prefix)
   const at = { item_id: id, output_index: outputIndex }
   const toItem = (status: string, given: string): Json => ({
-    ...{ id, type: kind.type, status, call_id: callId },
+    id,
+    type: kind.type,
+    status,
+    call_id: callId,
     ...named(tool),
     [kind.member]: given,
   })
