@@ -1,7 +1,7 @@
+import type { CryptoKey } from 'jose'
 import { JOSEError, JWSInvalid } from 'jose/errors'
 import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
-import type { CryptoKey } from 'jose'
 import type { Role } from '../kernel/caller.ts'
 import { newIdentifier } from '../kernel/identifier.ts'
 import { Secret } from '../kernel/secret.ts'

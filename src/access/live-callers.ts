@@ -4,10 +4,10 @@ import type { Caller, ExplainToken, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { FindPublicKey } from './access-token.ts'
+import { makeApiKeyAccessStore } from './api-key-store.ts'
 import { makeExplainToken } from './explain-token.ts'
-import { makeKeyStore } from './key-store.ts'
-import { makeIdentifyKey } from './live-keys.ts'
-import type { UnknownKeys } from './live-keys.ts'
+import { makeIdentifyKey } from './live-api-keys.ts'
+import type { UnknownKeys } from './live-api-keys.ts'
 import { makeIdentifyToken } from './live-sessions.ts'
 import { openLiveStates } from './live-states.ts'
 import type { LiveStates } from './live-states.ts'
@@ -35,7 +35,7 @@ type Needs = {
 export function openLiveCallers(needs: Needs): LiveCallers {
   const { database, issuer, findPublicKey, unknownKeys, answerOrLastKnown, clock } = needs
   const { findDeviceCaller, findAlive } = makeAccessStore(database)
-  const { findKey, findAliveKeys } = makeKeyStore(database)
+  const { findKey, findAliveKeys } = makeApiKeyAccessStore(database)
   const states = openLiveStates({
     answerOrLastKnown,
     async findAlive(ids) {

@@ -1,6 +1,6 @@
 import type { AnswerOrLastKnown } from '../database/last-known.ts'
-import type { Caller } from '../kernel/caller.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
+import type { Caller } from '../kernel/caller.ts'
 import { SlotList } from '../kernel/slot-list.ts'
 
 /**

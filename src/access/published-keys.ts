@@ -1,12 +1,12 @@
-import { importJWK } from 'jose/key/import'
 import type { CryptoKey } from 'jose'
+import { importJWK } from 'jose/key/import'
 import { DAY_SECONDS } from '../kernel/durations.ts'
 import { isObject } from '../kernel/json.ts'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
-import { readKeysFile, writeKeysFile } from './keys-file.ts'
 import { toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
+import { readKeysFile, writeKeysFile } from './keys-file.ts'
 
 type Needs = {
   /** The control plane's address, without a slash at the end. */

@@ -17,7 +17,7 @@ export type StoredKey = {
 
 export type AccessStore = ReturnType<typeof makeAccessStore>
 
-/** The rows that decide which tokens are valid: the keys, and the device sessions that have not ended. */
+/** The rows that decide which tokens are valid: the signing keys, and the device sessions that have not ended. */
 export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Every key that has not retired, the oldest first. */

@@ -1,4 +1,4 @@
-import { makeKeyStore } from '../access/key-store.ts'
+import { makeApiKeyAccessStore } from '../access/api-key-store.ts'
 import { openLastSeen } from '../access/last-seen.ts'
 import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
@@ -40,7 +40,7 @@ export function startBackgroundWork(needs: Needs): BackgroundWork {
   const announceLimits = notify && makeAnnounceLimits({ database, notify, clock, log })
   const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
   const devices = openLastSeen({ save: access.saveUses, clock, log })
-  const keys = openLastSeen({ save: makeKeyStore(database).saveKeyUses, clock, log })
+  const keys = openLastSeen({ save: makeApiKeyAccessStore(database).saveKeyUses, clock, log })
   return {
     onCaller({ sessionKind, sessionId }, req) {
       if (sessionKind === 'device') devices.note(sessionId, () => ipOf(req))

@@ -21,8 +21,8 @@ const WITH_OWNER = {
 
 type Row = Prisma.ApiKeyGetPayload<{ include: typeof WITH_OWNER }>
 
-/** The API keys, as gateways read them. */
-export function makeKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
+/** The API keys, as a gateway reads them, and their last uses. */
+export function makeApiKeyAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Finds a key by its hash or its id; null when there is none. */
     async findKey(where: { readonly hash: SecretHash } | { readonly id: string }): Promise<FoundKey | null> {

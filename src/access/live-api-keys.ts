@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { isApiKey } from '../kernel/credentials/api-key.ts'
 import { hashSecret } from '../kernel/secret.ts'
 import type { SecretHash } from '../kernel/secret.ts'
-import type { FoundKey } from './key-store.ts'
+import type { FoundKey } from './api-key-store.ts'
 import type { LiveStates } from './live-states.ts'
 
 /** Limits the API keys of one network that the database does not know. */
