@@ -1,13 +1,20 @@
 import { openKeyring } from '../access/keyring.ts'
+import { openLiveCallers } from '../access/live-callers.ts'
+import type { LiveCallers } from '../access/live-callers.ts'
 import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
+import type { ControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/mails/notify.ts'
+import type { Notify } from '../control/mails/notify.ts'
 import type { Database } from '../database/client.ts'
 import { makeAnswerOrLastKnown } from '../database/last-known.ts'
+import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
+import type { Deployment } from '../gateway/deployment.ts'
+import { makeUnknownCount } from '../http/unknown-credentials.ts'
 import { openAdminBackends, reencryptCredentials } from './admin-backends.ts'
 import { startBackgroundWork } from './background.ts'
-import { openCallers } from './callers.ts'
+import type { BackgroundWork } from './background.ts'
 import { openConfiguredGateway } from './configured-gateway.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
 
@@ -25,16 +32,21 @@ export async function openDatabaseRoles(
   const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane
   // Up to here a step can fail, and nothing has to be closed. From here on no step fails.
   const answerOrLastKnown = makeAnswerOrLastKnown()
-  const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, answerOrLastKnown, clock })
+  const live = openLiveCallers({
+    database,
+    issuer: config.baseUrl,
+    findPublicKey: keys.findPublicKey,
+    unknownKeys: makeUnknownCount({ perMinute: config.limits.startsPerIp }),
+    answerOrLastKnown,
+    clock,
+  })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
-  const { spoolDirectory, auditDays } = config
-  const { metrics } = given
   const deployment = openDatabaseDeployment({
     database,
     live,
-    spoolDirectory,
+    spoolDirectory: config.spoolDirectory,
     answerOrLastKnown,
-    metrics,
+    metrics: given.metrics,
     clock,
     log,
   })
@@ -44,11 +56,11 @@ export async function openDatabaseRoles(
     access,
     rotateKeys: keys.rotate,
     notify: mailer && notify,
-    auditDays,
+    auditDays: config.auditDays,
     clock,
     log,
   })
-  const needs = {
+  const control = openControlPlane?.({
     settings: config,
     ...resources,
     ...given,
@@ -59,8 +71,20 @@ export async function openDatabaseRoles(
     explainToken: live.explainToken,
     onSessionEnd: live.end,
     onLimitsChanged: deployment.expireSpending,
-  }
-  const control = openControlPlane?.(needs)
+  })
+  return toRoles({ gateway, control: control ?? null, deployment, live, background, notify })
+}
+
+type Opened = {
+  readonly gateway: Gateway | null
+  readonly control: ControlPlane | null
+  readonly deployment: Deployment
+  readonly live: LiveCallers
+  readonly background: BackgroundWork
+  readonly notify: Notify
+}
+
+function toRoles({ gateway, control, deployment, live, background, notify }: Opened): Roles {
   return {
     routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),
     applyDirectory: deployment.applyDirectory,
