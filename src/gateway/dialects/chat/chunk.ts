@@ -6,6 +6,7 @@ import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { withReasoning } from '../tokens/usage.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -148,10 +149,9 @@ function readUsage(value: unknown): AnswerUsage | null {
   }
 }
 
-/** Some servers, such as xAI's, count the reasoning beside the completion. Their total shows that. */
 function readOutput(value: Json): Pick<AnswerUsage, 'output' | 'reasoning'> {
-  const output = readCount(value.completion_tokens) ?? 0
-  const reasoning = readCount(readObject(value.completion_tokens_details).reasoning_tokens) ?? 0
-  const isBeside = value.total_tokens === (readCount(value.prompt_tokens) ?? 0) + output + reasoning
-  return { output: isBeside ? output + reasoning : output, reasoning }
+  const reasoning = readCount(readObject(value.completion_tokens_details).reasoning_tokens)
+  const [prompt, output] = [readCount(value.prompt_tokens), readCount(value.completion_tokens)]
+  const total = readCount(value.total_tokens)
+  return { output: withReasoning({ prompt, output, reasoning, total }) ?? 0, reasoning: reasoning ?? 0 }
 }

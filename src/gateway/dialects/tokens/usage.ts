@@ -100,13 +100,23 @@ const REASONING = [
   'output_tokens_details.thinking_tokens',
 ] as const
 
-/** Some chat servers, such as xAI, count the reasoning beside the completion. Their total shows that. */
 function toOutput(
   { prompt_tokens: prompt, total_tokens: total }: Counts,
   output: number | undefined,
   reasoning: number | undefined,
 ): Pick<Usage, 'outputTokens' | 'reasoningTokens'> {
-  if (output === undefined) return { outputTokens: null, reasoningTokens: reasoning ?? null }
-  const isBeside = reasoning !== undefined && prompt !== undefined && total === prompt + output + reasoning
-  return { outputTokens: isBeside ? output + reasoning : output, reasoningTokens: reasoning ?? null }
+  const known = { prompt: prompt ?? null, output: output ?? null, reasoning: reasoning ?? null, total: total ?? null }
+  return { outputTokens: withReasoning(known), reasoningTokens: known.reasoning }
+}
+
+/** The counts of a chat answer; null where it does not report them. */
+type ChatCounts = { readonly [Name in 'prompt' | 'output' | 'reasoning' | 'total']: number | null }
+
+/**
+ * All output of a chat answer, with the reasoning; null when the output is not reported. Some servers, such as xAI's,
+ * count the reasoning beside the completion. Their total shows that.
+ */
+export function withReasoning({ prompt, output, reasoning, total }: ChatCounts): number | null {
+  if (output === null || reasoning === null || prompt === null) return output
+  return total === prompt + output + reasoning ? output + reasoning : output
 }
