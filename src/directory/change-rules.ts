@@ -36,14 +36,13 @@ const MAX_SHARE = 0.3
  */
 export function findRefusal({ members, withdrawn, revision, lastRevision }: DirectoryChanges): string | null {
   if (revision !== null && lastRevision !== null && revision < lastRevision)
-    return `Its revision ${revision} is older than revision ${lastRevision}, which was applied before.`
+    return `Its revision ${revision} is older than revision ${lastRevision}, which was applied before. ${INTENDED}`
   const isNewer = revision !== null && (lastRevision === null || revision > lastRevision)
   if (isNewer || withdrawn < MIN_WITHDRAWALS || withdrawn <= members * MAX_SHARE) return null
-  return (
-    `It would withdraw ${withdrawn} of ${members} members and end their sessions. ` +
-    'If that is intended, raise its "revision", or use --force (svc reload --force, svc serve --force).'
-  )
+  return `It would withdraw ${withdrawn} of ${members} members and end their sessions. ${INTENDED}`
 }
+
+const INTENDED = 'If that is intended, raise its "revision", or use --force (svc reload --force, svc serve --force).'
 
 /** Says in words what applying a file has changed, such as `members: 2 invited, 1 withdrawn; models: 1 changed`. */
 export function describeChanges({ invited, roles, withdrawn, teams, models, backends }: DirectoryChanges): string {

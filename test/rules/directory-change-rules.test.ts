@@ -28,6 +28,10 @@ describe('findRefusal', () => {
   it('says how many members would be withdrawn and what to do', () => {
     expect(findRefusal({ ...CHANGES, withdrawn: 12 })).toMatch(/withdraw 12 of 20 members.*"revision".*--force/)
   })
+
+  it('says which revision was applied before and what to do', () => {
+    expect(findRefusal({ ...CHANGES, revision: 6, lastRevision: 7 })).toMatch(/6 is older.* 7.*"revision".*--force/)
+  })
 })
 
 describe('describeChanges', () => {
