@@ -6,7 +6,7 @@ import { SETTING_NAMES } from '../../src/config/settings.ts'
 import { itemsOf, readPage, ROOT, sectionOf } from '../support/source/documents.ts'
 import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source/source-facts.ts'
 
-const operating = readPage('docs/operating.md')
+const monitoring = readPage('docs/monitoring.md')
 
 describe('docs/settings.md', () => {
   const documented = itemsOf(readPage('docs/settings.md').text).flatMap((item) => {
@@ -45,9 +45,9 @@ describe('the variables of OpenTelemetry', () => {
   })
 })
 
-describe('the log events of docs/operating.md', () => {
+describe('the log events of docs/monitoring.md', () => {
   const inSource = findLogEvents()
-  const documented = itemsOf(sectionOf(operating, 'Log events')).flatMap((item) => {
+  const documented = itemsOf(sectionOf(monitoring, 'Log events')).flatMap((item) => {
     const [, name, level] = /^`([a-z_]+\.[a-z_]+)` \((\w+)\):/.exec(item) ?? []
     return name && level ? [{ name, level }] : []
   })
@@ -66,9 +66,9 @@ describe('the log events of docs/operating.md', () => {
   })
 })
 
-describe('the metrics of docs/operating.md', () => {
+describe('the metrics of docs/monitoring.md', () => {
   it('are those that src registers, with their kinds and labels', () => {
-    const documented = itemsOf(sectionOf(operating, 'Metrics')).flatMap((item) => {
+    const documented = itemsOf(sectionOf(monitoring, 'Metrics')).flatMap((item) => {
       const [, name, kind, labels = ''] = /^`(svc_\w+)` \((\w+)(?:; (.*?))?\):/.exec(item) ?? []
       return name && kind ? [{ name, kind, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label) }] : []
     })

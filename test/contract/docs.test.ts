@@ -34,7 +34,7 @@ const matches =
 /** Models of admins have ids of three parts. */
 const isOfAdmins = ({ code }: { readonly code: string }) => /id: \w+\/\w+\/\w+$/m.test(code)
 
-/** The value of a capability that is left out, as docs/settings.md writes it. */
+/** The value of a capability that is left out, as docs/directory.md writes it. */
 function defaultsOf(name: string): string {
   const values = DIALECT_NAMES.map((dialect) => [dialect, String(DEFAULT_CAPS[dialect][name as keyof ModelCaps])])
   const [[, first] = []] = values
@@ -120,9 +120,9 @@ describe('the documents', () => {
     expect(unused).toEqual(['src/http/app.ts', 'src/gateway/calls/handle.ts'])
   })
 
-  it('list in docs/settings.md what a model can be asked, with the value of what is left out', () => {
-    const [, section = ''] = readPage('docs/settings.md').text.split('### What a model can be asked\n')
-    const [list = ''] = section.split('\n###')
+  it('list in docs/directory.md what a model can be asked, with the value of what is left out', () => {
+    const [, section = ''] = readPage('docs/directory.md').text.split('## What a model can be asked\n')
+    const [list = ''] = section.split('\n## ')
     const names = Object.keys(DEFAULT_CAPS.chat)
     expect(matches(/^- `(\w+)`/gm)(list).toSorted()).toEqual(names.toSorted())
     const words = list.replaceAll(/\s+/g, ' ')
