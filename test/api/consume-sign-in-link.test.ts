@@ -73,7 +73,7 @@ describe('consumeSignInLink', () => {
       },
     )
 
-    it('does not lead another browser to the code of whoever asked for the link', async () => {
+    it('does not lead another browser to the code of the person who asked for the link', async () => {
       const email = persons.next()
       await service.fetch('/sign-in', form({ email, userCode: 'BCDF-GHJK' }))
       const consumed = await consumeSignInLink(service, await requestSignInLink(service, email))

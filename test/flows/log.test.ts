@@ -42,7 +42,7 @@ it('has written all lines when it is closed', async () => {
   expect(lines.map(({ msg }) => msg)).toEqual(['first'])
 })
 
-it('keeps the process alive with nothing when it is closed', async () => {
+it('leaves no timer that keeps the process alive when it is closed', async () => {
   const [line] = await linesOf(
     `await log.close()\nconst timers = process.getActiveResourcesInfo().filter((each) => each === 'Timeout')
      log.info({ text: String(timers.length) }, 'closed')`,
@@ -68,7 +68,7 @@ it('removes secrets from lines, except from a link that is shown on purpose, and
 const FULL = '/dev/full'
 const END_TIMEOUT_MS = 20_000
 
-it.runIf(existsSync(FULL))('neither ends the process nor keeps it from ending while its disk is full', async () => {
+it.runIf(existsSync(FULL))('lets the process go on, and end, while its disk is full', async () => {
   await using full = await open(FULL, 'w')
   const statements = `log.info({}, 'line')
     await new Promise((resolve) => setTimeout(resolve, 300))

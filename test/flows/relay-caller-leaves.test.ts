@@ -75,7 +75,7 @@ describe('a caller that leaves', () => {
     expect((await relay.outcome()).kind).toBe('whole')
   })
 
-  it('has its call never sent when it leaves while the connection is being made', async () => {
+  it('leaves while the connection to the backend is being made: its call is never sent', async () => {
     // Accepts the connection and never answers the TLS handshake.
     const sockets: Socket[] = []
     const silent = createTcpServer((socket) => void sockets.push(socket.on('error', () => {})))
@@ -105,7 +105,7 @@ describe('a caller that leaves', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(Array(200).fill('left'))
   })
 
-  it('has its call never sent when it leaves before that', async () => {
+  it('leaves before the connection is made: its call is never sent', async () => {
     const relay = await startRelay(answersJson({}), { leavesFirst: true })
     relay.open()
     expect(await relay.outcome()).toMatchObject({ kind: 'left' })

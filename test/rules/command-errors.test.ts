@@ -11,7 +11,7 @@ describe('toCommandError', () => {
     expect(toCommandError(error)?.message).toBe(message)
   })
 
-  it('leaves bugs as they are', () => {
+  it('explains no error of a kind that it does not know', () => {
     expect(toCommandError(new TypeError('x is not a function'))).toBeNull()
   })
 })

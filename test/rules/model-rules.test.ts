@@ -269,7 +269,7 @@ describe('the refusal of a model', () => {
     )
   })
 
-  it('stays short', () => {
+  it('names at most 30 models and cuts a long requested name', () => {
     const models = Array.from({ length: 40 }, (_, i) => model(`v/${i}`, {}))
     expect(explainRefusal({}, { ...TEAM, models }, 'x'.repeat(5000)).length).toBeLessThan(500)
     expect(explainRefusal({}, { ...TEAM, models }, 'x')).toMatch(

@@ -21,7 +21,7 @@ describe('sameOrigin', () => {
     ['an origin that the operator allows', { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' }],
     ['a program, which says nothing', {}],
     ['our own page in a browser that sends no Origin', { 'sec-fetch-site': 'same-origin' }],
-    ['our own page that names itself to nobody', { origin: 'null', 'sec-fetch-site': 'same-origin' }],
+    ['our own page with Referrer-Policy: no-referrer', { origin: 'null', 'sec-fetch-site': 'same-origin' }],
     ['a person who typed the address', { 'sec-fetch-site': 'none' }],
   ])('lets %s through', (_, headers) => {
     expect(refusalOf('POST', headers)).toBeUndefined()

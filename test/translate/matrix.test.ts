@@ -132,7 +132,7 @@ describe('the table of cases', () => {
 describe.each(ALL_PAIRS)('a $client client of a $backend backend', (of) => {
   const { client, backend } = of
 
-  it('gets what is on record', async () => {
+  it('gets the recorded answers', async () => {
     const recorded = Object.entries(CASES).map(([name, given]) => record(of, name, given))
     await expect(recorded.join('\n')).toMatchFileSnapshot(`golden/matrix/${client}-to-${backend}.golden`)
   })

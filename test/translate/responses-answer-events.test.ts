@@ -4,7 +4,7 @@ import { output, stream, types } from './responses-answers.ts'
 import { callDelta, delta, finalResponse, parsed, toResponses } from './streams.ts'
 
 describe('the sequence of events', () => {
-  it('of a text is whole', () => {
+  it('of a text has each event of the dialect, from created to completed', () => {
     expect(
       types(
         stream(
