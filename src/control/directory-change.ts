@@ -1,12 +1,12 @@
 /** What the changes that admins make to models, backends and whole teams have in common. */
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import { withRetry } from '../database/errors.ts'
-import type { AdminModelMistake } from '../directory/admin-models.ts'
+import type { AdminMistake } from '../directory/mistakes.ts'
 import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
 import { ApiError } from '../http/errors.ts'
 
 /** Why a change was refused. `busy`: the directory file is being applied. */
-export type DirectoryRefusal = AdminModelMistake | { readonly kind: 'not_found' | 'busy' }
+export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy' }
 
 type Work<Result> = (tx: Prisma.TransactionClient) => Promise<Result>
 

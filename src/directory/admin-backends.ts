@@ -11,10 +11,10 @@ import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isName } from '../kernel/team-name.ts'
-import type { AdminModelMistake } from './admin-models.ts'
 import { isBackendUrl } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
 import { readSettings } from './mistakes.ts'
+import type { AdminMistake } from './mistakes.ts'
 
 /** A backend of admins, as the database has it. */
 export type AdminBackend = {
@@ -86,7 +86,7 @@ export function judgeAdminBackend(
   name: string,
   wanted: AdminBackendSettings,
   { prefix, hosts, existing }: AdminBackendContext,
-): AdminModelMistake | null {
+): AdminMistake | null {
   if (!name.startsWith(prefix) || !isName(name.slice(prefix.length)))
     return invalid(
       `The name of a backend that admins of this team add begins with ${prefix}, such as ${prefix}vendor. ` +
@@ -106,7 +106,7 @@ export function judgeAdminBackend(
   return null
 }
 
-const invalid = (message: string): AdminModelMistake => ({ kind: 'invalid', message })
+const invalid = (message: string): AdminMistake => ({ kind: 'invalid', message })
 const originOf = (url: string) => new URL(url).origin
 
 /** What an encrypted credential belongs to: it is useless in the row of another backend. */
@@ -129,7 +129,7 @@ export type AdminBackendTrust = { readonly hosts: AllowedHosts; readonly cipher:
  * The credential of a backend that may be called (null: it wants none), or why it may not. `trust`: null allows no
  * backend.
  */
-export function openAdminBackend(
+export function readAdminCredential(
   backend: AdminBackend,
   trust: AdminBackendTrust | null,
 ): { readonly secret: Secret | null } | { readonly problem: AdminBackendProblem } {

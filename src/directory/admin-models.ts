@@ -13,6 +13,7 @@ import { adminServe, caps } from './backends.ts'
 import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, text, tokens } from './fields.ts'
 import { readSettings } from './mistakes.ts'
+import type { AdminMistake } from './mistakes.ts'
 import type { DirectoryModel } from './rules.ts'
 
 type DatedModel = DirectoryModel & { readonly createdAt: Date }
@@ -74,8 +75,6 @@ export type AdminModelContext = AdminModelSources & {
   readonly others: readonly Pick<AdminModel, 'id' | 'aliases'>[]
 }
 
-export type AdminModelMistake = { readonly kind: 'invalid' | 'taken'; readonly message: string }
-
 /** What follows the name of the team in an id. */
 const OWN_NAME = /^[A-Za-z0-9][\w.:@+-]{0,63}$/
 
@@ -84,7 +83,7 @@ export function judgeAdminModel(
   id: string,
   wanted: AdminModelSettings,
   context: AdminModelContext,
-): AdminModelMistake | null {
+): AdminMistake | null {
   const { prefix, names, fileModels, ownBackends, others } = context
   if (fileModels.some((model) => model.id === id)) return refuseListed(id)
   if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
@@ -99,7 +98,7 @@ function judgeNames(
   aliases: readonly string[],
   names: NameTable,
   others: AdminModelContext['others'],
-): AdminModelMistake | null {
+): AdminMistake | null {
   const wanted = [id, ...aliases]
   if (new Set(wanted).size < wanted.length) return invalid('aliases: a name is listed twice.')
   const own = new Map(others.flatMap((other) => [other.id, ...other.aliases].map((name) => [name, other.id])))
@@ -113,7 +112,7 @@ function judgeServe(
   entries: readonly ServeEntry[],
   fileModels: readonly DatedModel[],
   ownBackends: readonly string[],
-): AdminModelMistake | null {
+): AdminMistake | null {
   if (entries[0]?.when === 'offline') return invalid('serve[0].when: must not be offline for the first backend.')
   if (entries.some(({ price }) => price !== undefined))
     return invalid('serve: must have no price. Prices come from the directory file and the price file.')
@@ -132,12 +131,12 @@ function judgeServe(
 }
 
 /** Why an admin cannot change a model of the directory file. */
-export function refuseListed(id: string): AdminModelMistake {
+export function refuseListed(id: string): AdminMistake {
   return taken(`The directory file lists the model ${id}. Change it there and reload the service.`)
 }
 
-const invalid = (message: string): AdminModelMistake => ({ kind: 'invalid', message })
-const taken = (message: string): AdminModelMistake => ({ kind: 'taken', message })
+const invalid = (message: string): AdminMistake => ({ kind: 'invalid', message })
+const taken = (message: string): AdminMistake => ({ kind: 'taken', message })
 
 // ---- Loading --------------------------------------------------------------------------------------------------------
 

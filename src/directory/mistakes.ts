@@ -5,6 +5,9 @@ export type Path = readonly (string | number)[]
 
 export type Mistake = { readonly path: Path; readonly message: string }
 
+/** Why an admin cannot have what they want. `taken`: others have the name, or the limit of a number is reached. */
+export type AdminMistake = { readonly kind: 'invalid' | 'taken'; readonly message: string }
+
 /** A mistake for each value that was listed before; empty values do not count. */
 export function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
   const seen = new Set<string>()

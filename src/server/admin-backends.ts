@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts'
 type Settings = Pick<Config, 'adminBackendHosts' | 'encryptionKeys' | 'database'>
 
 /** Opens what backends of admins need: the allowed hosts, and the cipher of credentials. Null: none are allowed. */
-export async function openAdminBackends(config: Settings, log: Logger): Promise<AdminBackendTrust | null> {
+export async function openAdminBackendTrust(config: Settings, log: Logger): Promise<AdminBackendTrust | null> {
   const { adminBackendHosts: hosts } = config
   return hosts && { hosts, cipher: await openCipher(config, log) }
 }

@@ -12,7 +12,7 @@ import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
 import { makeUnknownCount } from '../http/unknown-credentials.ts'
-import { openAdminBackends, reencryptCredentials } from './admin-backends.ts'
+import { openAdminBackendTrust, reencryptCredentials } from './admin-backends.ts'
 import { startBackgroundWork } from './background.ts'
 import type { BackgroundWork } from './background.ts'
 import { openConfiguredGateway } from './configured-gateway.ts'
@@ -27,7 +27,7 @@ export async function openDatabaseRoles(
   const { database, mailer, clock, log } = resources
   const access = makeAccessStore(database)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
-  const adminBackends = await openAdminBackends(config, log)
+  const adminBackends = await openAdminBackendTrust(config, log)
   if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database, adminBackends, log)
   const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane
   // Up to here a step can fail, and nothing has to be closed. From here on no step fails.

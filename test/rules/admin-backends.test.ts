@@ -3,7 +3,7 @@ import {
   contextOfCredential,
   judgeAdminBackend,
   MAX_ADMIN_BACKENDS,
-  openAdminBackend,
+  readAdminCredential,
   readAdminBackend,
 } from '../../src/directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
@@ -100,9 +100,9 @@ describe('judgeAdminBackend', () => {
   })
 })
 
-describe('openAdminBackend', () => {
-  const problemOf = (given: AdminBackend, trust: Parameters<typeof openAdminBackend>[1] = { hosts, cipher }) => {
-    const opened = openAdminBackend(given, trust)
+describe('readAdminCredential', () => {
+  const problemOf = (given: AdminBackend, trust: Parameters<typeof readAdminCredential>[1] = { hosts, cipher }) => {
+    const opened = readAdminCredential(given, trust)
     return 'problem' in opened ? opened.problem : (opened.secret?.reveal() ?? null)
   }
 

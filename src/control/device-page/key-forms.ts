@@ -28,23 +28,25 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
       const made = await changes.create(caller, { scope: ownOf(req), holder }, wanted, ipOf(req))
       if (made === 'not_found') throw new ApiError('not_invited')
-      if (typeof made === 'string') return says(KEY_REFUSALS[made])
-      return 'unknown' in made ? says('unknown_model') : { status: 200, madeKey: made }
+      if (typeof made === 'string') return toOutcome(KEY_REFUSALS[made])
+      return 'unknown' in made ? toOutcome('unknown_model') : { status: 200, madeKey: made }
     },
 
     async rotate(req, keyId, { expiresInDays, overlapSeconds }) {
       const wanted = { days: toNumber(expiresInDays), overlapSeconds: toNumber(overlapSeconds) }
       const made = await changes.rotate(callerOf(req), keyId, ownOf(req), wanted, ipOf(req))
-      return typeof made === 'string' ? says(KEY_REFUSALS[made]) : { status: 200, madeKey: made, notice: 'key_rotated' }
+      return typeof made === 'string'
+        ? toOutcome(KEY_REFUSALS[made])
+        : { status: 200, madeKey: made, notice: 'key_rotated' }
     },
 
     async revoke(req, keyId) {
       const revoked = await changes.revoke(callerOf(req), keyId, ownOf(req), ipOf(req))
-      return says(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
+      return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     },
   }
 }
 
-function says(notice: keyof typeof KEY_NOTICES | 'reauthenticate'): FormOutcome {
+function toOutcome(notice: keyof typeof KEY_NOTICES | 'reauthenticate'): FormOutcome {
   return { status: notice === 'reauthenticate' ? 403 : KEY_NOTICES[notice].status, notice }
 }

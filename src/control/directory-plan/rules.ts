@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
 import { judgeAdminModel } from '../../directory/admin-models.ts'
-import type { AdminModel, AdminModelMistake, AdminModelSettings } from '../../directory/admin-models.ts'
+import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import type { NameTable } from '../../directory/aliases.ts'
+import type { AdminMistake } from '../../directory/mistakes.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import type { Role } from '../../kernel/caller.ts'
 
@@ -64,7 +65,7 @@ export type TeamPlan = {
 }
 
 /** Decides what has to change in a team, or why it cannot. */
-export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | AdminModelMistake {
+export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | AdminMistake {
   const { team } = wanted
   const members = planMembers(wanted, current)
   const models = planModels(wanted, current)
@@ -84,7 +85,7 @@ export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | A
   }
 }
 
-function withTeam(team: string, { kind, message }: AdminModelMistake): AdminModelMistake {
+function withTeam(team: string, { kind, message }: AdminMistake): AdminMistake {
   return { kind, message: `${team}: ${message}` }
 }
 
@@ -118,7 +119,7 @@ function keepsAdmin({ members }: CurrentTeam, changes: readonly MemberChange[]):
 
 type PlannedModel = Extract<PlannedChange, { kind: 'model' }>
 
-function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonly PlannedModel[] | AdminModelMistake {
+function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonly PlannedModel[] | AdminMistake {
   if (!models) return []
   const { fileModels, ownBackends, names } = current
   for (const { id, settings } of models) {
@@ -149,7 +150,7 @@ function planDefaultModel(
   wanted: WantedTeam,
   current: CurrentTeam,
   models: readonly PlannedModel[],
-): Pick<TeamPlan, 'changes' | 'readOnly'> | AdminModelMistake {
+): Pick<TeamPlan, 'changes' | 'readOnly'> | AdminMistake {
   const { defaultModel: before, adminDefaultModel } = current
   const after = wanted.defaultModel === undefined ? adminDefaultModel : wanted.defaultModel
   const ids = new Set([...current.fileModels, ...current.adminModels].map(({ id }) => id))
@@ -180,7 +181,7 @@ function planDefaultModel(
 const MAX_CHANGES = 500
 
 /** What is wrong with plans that change too much at once; null: nothing. */
-export function judgeSize(plans: readonly TeamPlan[]): AdminModelMistake | null {
+export function judgeSize(plans: readonly TeamPlan[]): AdminMistake | null {
   const changes = plans.reduce((sum, plan) => sum + plan.changes.length, 0)
   if (changes <= MAX_CHANGES) return null
   const message =

@@ -1,8 +1,8 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
-import type { AdminModelMistake } from '../../directory/admin-models.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
+import type { AdminMistake } from '../../directory/mistakes.ts'
 import { toAdminModel } from '../../directory/rows/model-rows.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
@@ -31,7 +31,7 @@ export type Applied = {
  * `changed`: the fingerprint is of another plan, as the team or the directory has changed. `reauthenticate`: the plan
  * makes an admin, and the sign-in is not fresh. `busy`: the directory file is being applied.
  */
-export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminModelMistake
+export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminMistake
 
 /** The author of the changes, and whether the sign-in is fresh enough to make admins. */
 export type PlanActor = Actor & { readonly isFresh: boolean }
@@ -41,7 +41,7 @@ export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 /** Plans and applies directories of admins. */
 export function makeDirectoryPlanStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
-    plan: (teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminModelMistake> => planTeams(db, teams),
+    plan: (teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminMistake> => planTeams(db, teams),
 
     /** Applies the plan of a fingerprint in one transaction, with an audit row for each change. */
     async apply(
@@ -141,10 +141,7 @@ async function applyChange(
   }
 }
 
-async function planTeams(
-  db: Transaction,
-  teams: readonly WantedOfTeam[],
-): Promise<readonly TeamPlan[] | AdminModelMistake> {
+async function planTeams(db: Transaction, teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminMistake> {
   const plans: TeamPlan[] = []
   for (const { teamId, wanted } of teams) {
     const plan = planTeam(wanted, await findCurrent(db, teamId))

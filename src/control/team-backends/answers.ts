@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/openapi.ts'
-import { openAdminBackend } from '../../directory/admin-backends.ts'
+import { readAdminCredential } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import type { BackendsOfTeam } from './store.ts'
@@ -28,7 +28,7 @@ function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {
 /** Converts a backend that an admin has added. Its credential is not shown. */
 export function toAddedBackend(backend: AdminBackend, trust: AdminBackendTrust | null): TeamBackend {
   const { name, dialects, url, credential } = backend
-  const opened = openAdminBackend(backend, trust)
+  const opened = readAdminCredential(backend, trust)
   return {
     name,
     source: 'admin',

@@ -1,6 +1,6 @@
 /** The backends of the directory, which come and go while the gateway runs. */
 import { isDeepStrictEqual } from 'node:util'
-import { openAdminBackend } from '../../directory/admin-backends.ts'
+import { readAdminCredential } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
@@ -62,7 +62,7 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   }
 
   function readOfAdmin(row: AdminBackend): Credentials {
-    const opened = openAdminBackend(row, adminBackends)
+    const opened = readAdminCredential(row, adminBackends)
     if ('secret' in opened) return opened
     return { report: () => log.error({ backend: row.name, problem: opened.problem }, 'backend.unusable') }
   }

@@ -36,22 +36,22 @@ type Needs = {
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
   async function changeKey({ caller, teamId }: Viewer, form: Form, ip: string): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
-    if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return says('unknown_account')
+    if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
       const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days }
       const made = await changes.create(caller, { scope, holder: { ...scope, teamId } }, wanted, ip)
-      if (typeof made === 'string') return says(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
-      return 'unknown' in made ? says('unknown_model') : { notice: 'key_made', madeKey: made }
+      if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
+      return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
     }
     const keyId = required('keyId', form.keyId)
     if (form.action === 'revoke-key') {
       const revoked = await changes.revoke(caller, keyId, scope, ip)
-      return says(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
+      return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     }
     const made = await changes.rotate(caller, keyId, scope, { days, overlapSeconds: toNumber(form.overlapSeconds) }, ip)
-    return typeof made === 'string' ? says(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
+    return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
   return {
@@ -72,11 +72,11 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
       switch (form.action) {
         case 'create-account': {
           const made = await accountChanges.create(caller, teamId, required('account', form.account), ip)
-          return says(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
+          return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
         }
         case 'delete-account': {
           const isDeleted = await accountChanges.remove(caller, teamId, required('accountId', form.accountId), ip)
-          return says(isDeleted ? 'account_deleted' : 'unknown_account')
+          return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
         }
         default:
           return changeKey(admin, form, ip)
@@ -85,7 +85,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
   }
 }
 
-function says(notice: TeamNotice): Outcome {
+function toOutcome(notice: TeamNotice): Outcome {
   return { notice, madeKey: null }
 }
 

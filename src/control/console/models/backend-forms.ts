@@ -5,7 +5,7 @@ import { required } from '../../form-fields.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
-import { refuse, says } from './models-outcome.ts'
+import { refuse, toOutcome } from './models-outcome.ts'
 import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */
@@ -22,7 +22,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
       credential: toCredential(form),
     }
     const refusal = await changes.put(caller, { id: teamId, name: team }, name, settings, ip)
-    if (!refusal) return says('backend_saved')
+    if (!refusal) return toOutcome('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
     return refuse(form, REFUSALS[refusal.kind], detailOf(refusal))
@@ -31,8 +31,8 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
   return async (admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form, ip)
     const refusal = await changes.remove(admin.caller, admin.teamId, required('backend', form.backend), ip)
-    if (!refusal) return says('backend_deleted')
-    return says(REFUSALS[refusal.kind], detailOf(refusal))
+    if (!refusal) return toOutcome('backend_deleted')
+    return toOutcome(REFUSALS[refusal.kind], detailOf(refusal))
   }
 }
 

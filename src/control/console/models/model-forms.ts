@@ -12,7 +12,7 @@ import type { TeamModelStore } from '../../team-models/store.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { makeBackendForms } from './backend-forms.ts'
-import { refuse, says } from './models-outcome.ts'
+import { refuse, toOutcome } from './models-outcome.ts'
 import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 import { modelsPage } from './models-page.ts'
 import { readServeRows, toServe } from './serve-fields.ts'
@@ -48,7 +48,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
     const actor = { accountId: caller.accountId, ip }
     const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
-    if (!refusal) return says('model_saved')
+    if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
   }
 
@@ -71,11 +71,11 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
         case 'set-default': {
           const model = required('model', form.model)
           const refusal = await models.setDefault(teamId, model === '' ? null : model, actor, clock.now())
-          return says(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
+          return toOutcome(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
         }
         case 'delete': {
           const refusal = await models.remove(teamId, required('model', form.model), actor, clock.now())
-          return says(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
+          return toOutcome(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
         }
         case 'add-model':
         case 'change-model':

@@ -13,7 +13,7 @@ export type ModelsOutcome = {
 }
 
 /** An outcome without anything to fill in again. */
-export function says(notice: TeamNotice | null, detail: string | null = null): ModelsOutcome {
+export function toOutcome(notice: TeamNotice | null, detail: string | null = null): ModelsOutcome {
   return { notice, detail, draft: null }
 }
 
