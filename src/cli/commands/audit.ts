@@ -4,6 +4,7 @@ import type { components } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
+import { readPages } from '../deployment/pages.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type AuditEvent = components['schemas']['AuditEvent']
@@ -77,15 +78,14 @@ async function findEvents(cli: Cli, options: Options): Promise<AuditEvent[]> {
   const { control, team } = await openTeam(cli, options)
   const filters = { ...(actor && { actor }), ...(action && { action }), ...(from && { from }), ...(to && { to }) }
   const events: AuditEvent[] = []
-  for (let before: string | null = ''; before !== null && events.length < count;) {
+  const pages = readPages((before) => {
     const limit = Math.min(MAX_PAGE, count - events.length)
     const query = { ...filters, limit, ...(before && { before }) }
-    const params = { path: { team }, query }
-    const page: components['schemas']['AuditEventList'] = await unwrap(
-      control.GET('/v1/teams/{team}/audit', { params }),
-    )
+    return unwrap(control.GET('/v1/teams/{team}/audit', { params: { path: { team }, query } }))
+  })
+  for await (const page of pages) {
     events.push(...page.events)
-    before = page.next
+    if (events.length >= count) break
   }
   return events
 }

@@ -5,6 +5,7 @@ import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
+import { readPages } from '../deployment/pages.ts'
 import { CommandError } from '../failures.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
@@ -51,15 +52,11 @@ async function listMembers(cli: Cli, options: TeamOptions): Promise<void> {
 }
 
 async function findMembers(control: Deployment['control'], team: string): Promise<Member[]> {
+  const pages = readPages((after) =>
+    unwrap(control.GET('/v1/teams/{team}/members', { params: { path: { team }, query: { ...(after && { after }) } } })),
+  )
   const members: Member[] = []
-  for (let after: string | null = ''; after !== null;) {
-    const params = { path: { team }, query: after === '' ? {} : { after } }
-    const page: components['schemas']['TeamMemberList'] = await unwrap(
-      control.GET('/v1/teams/{team}/members', { params }),
-    )
-    members.push(...page.members)
-    after = page.next
-  }
+  for await (const page of pages) members.push(...page.members)
   return members
 }
 

@@ -92,9 +92,8 @@ function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent,
   const [word, color] = STATES[type]
   const { durationMs, status, outcome, tokens, costNanoUsd } = event
   const ending = type === 'call.failed' ? [outcome === 'whole' ? '' : outcome, status && `status ${status}`] : []
+  const time = new Date(at).toTimeString().slice(0, 8)
   const facts = [
-    new Date(at).toTimeString().slice(0, 8),
-    style(color, word.padEnd(8)),
     model,
     servedBy,
     durationMs === undefined ? '' : `${(durationMs / 1000).toFixed(1)} s`,
@@ -102,12 +101,8 @@ function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent,
     costNanoUsd === undefined ? '' : writeDollars(costNanoUsd),
     ...ending,
   ]
-  return facts.filter(Boolean).map(String).map(unlessStyled).join('  ')
-}
-
-/** Styles are control sequences of this command; the other texts come from elsewhere. */
-function unlessStyled(text: string, at: number): string {
-  return at === 1 ? text : printable(text)
+  const printed = facts.filter(Boolean).map(String).map(printable)
+  return [time, style(color, word.padEnd(8)), ...printed].join('  ')
 }
 
 function toTokens({ input, cached, output }: NonNullable<SessionEvent['tokens']>): string {

@@ -5,6 +5,7 @@ import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
+import { readPages } from '../deployment/pages.ts'
 import { CommandError } from '../failures.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
@@ -31,14 +32,14 @@ async function findInvitation(
   team: string,
   email: string,
 ): Promise<components['schemas']['TeamInvitation'] | undefined> {
-  for (let after: string | null = ''; after !== null;) {
-    const params = { path: { team }, query: after === '' ? {} : { after } }
-    const page: components['schemas']['InvitationList'] = await unwrap(
-      control.GET('/v1/teams/{team}/invitations', { params }),
-    )
-    const found = page.invitations.find((each) => each.email.toLowerCase() === email)
+  const pages = readPages((after) =>
+    unwrap(
+      control.GET('/v1/teams/{team}/invitations', { params: { path: { team }, query: { ...(after && { after }) } } }),
+    ),
+  )
+  for await (const { invitations } of pages) {
+    const found = invitations.find((each) => each.email.toLowerCase() === email)
     if (found) return found
-    after = page.next
   }
   return undefined
 }

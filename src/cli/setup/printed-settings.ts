@@ -16,19 +16,19 @@ export const PRINTED = {
       `export OPENAI_API_KEY="$(svc token --new --url ${quoteForShell(url)})"`,
     note:
       'Put it into your shell: eval "$(svc setup openai)". The token expires within minutes. For a program that runs ' +
-      `longer, use an API key instead of the token. ${makeKey('openai')}`,
+      `longer, use an API key instead of the token. ${howToCreateKey('openai')}`,
   }),
   zed: ({ gatewayUrl, models }) => ({
     text: JSON.stringify({ language_models: { openai_compatible: { svc: toZed(gatewayUrl, models) } } }, null, 2),
     note:
       'These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. When you do not ' +
-      `start it in a shell, give it the key with its command "agent: open settings". ${makeKey('zed')}`,
+      `start it in a shell, give it the key with its command "agent: open settings". ${howToCreateKey('zed')}`,
   }),
   continue: ({ gatewayUrl, models }) => ({
     text: toContinue(gatewayUrl, models),
     note:
       'These are settings for ~/.continue/config.yaml. Continue reads its key from the line SVC_API_KEY=KEY in ' +
-      `~/.continue/.env. ${makeKey('continue')}`,
+      `~/.continue/.env. ${howToCreateKey('continue')}`,
   }),
   cursor: ({ gatewayUrl, models }) => ({
     text: `Base URL: ${gatewayUrl}/v1\nModels: ${models.map(({ id }) => id).join(', ')}`,
@@ -36,7 +36,7 @@ export const PRINTED = {
       'In Cursor, open Settings > Models: set "Override OpenAI Base URL", add the models, and put a key into ' +
       '"OpenAI API Key". Cursor calls models from its own servers, so the gateway must be on the internet. While the ' +
       'base URL is set, it sends calls of its own OpenAI models there too. ' +
-      makeKey('cursor'),
+      howToCreateKey('cursor'),
   }),
 } as const satisfies Readonly<Record<string, Print>>
 
@@ -50,7 +50,7 @@ export function printSettings(tool: PrintedName, settings: AgentSettings, deploy
   return print(settings, deploymentUrl)
 }
 
-function makeKey(tool: string): string {
+function howToCreateKey(tool: string): string {
   return `Create one: svc keys create "${toolKeyName(tool)}" --print`
 }
 

@@ -13,7 +13,7 @@ import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 
 /** An API key that `svc setup` has created, and its deployment. */
-type HeldKey = { readonly url: string; readonly id: string }
+type StoredKey = { readonly url: string; readonly id: string }
 
 /** The path of the file that holds only the API key of a tool. Only its owner can read it. */
 export function toolKeyFile({ folder }: Environment, tool: string): string {
@@ -39,12 +39,12 @@ export async function provideToolKey(
   days: number | undefined,
 ): Promise<ToolKey> {
   const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
-  const held = await findHeld(environment, tool)
-  const current = held?.url === deployment.url ? findLasting(await owner.list(), held.id) : undefined
+  const stored = await findStored(environment, tool)
+  const current = stored?.url === deployment.url ? findUsable(await owner.list(), stored.id) : undefined
   if (current && days === undefined) return { info: current, isNew: false }
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
-  if (held) await revokeToolKey(environment, tool)
+  if (stored) await revokeToolKey(environment, tool)
   // The record is saved first, so that a stored key can always be revoked.
   await replaceFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
   await replaceFile(toolKeyFile(environment, tool), key)
@@ -56,21 +56,21 @@ export async function provideToolKey(
  * key may then still work.
  */
 export async function revokeToolKey(environment: Environment, tool: string): Promise<void> {
-  const held = await findHeld(environment, tool)
-  if (!held) return
-  const failure = await revoke(environment, held)
+  const stored = await findStored(environment, tool)
+  if (!stored) return
+  const failure = await revoke(environment, stored)
   await rm(toolKeyFile(environment, tool), { force: true })
   await rm(recordFile(environment, tool), { force: true })
   if (failure === null) return
   throw new CommandError(
     `The API key of ${tool} could not be revoked: ${failure.message} It was removed from this machine. ` +
-      `To revoke it, run: svc keys revoke ${held.id} --url ${held.url}`,
+      `To revoke it, run: svc keys revoke ${stored.id} --url ${stored.url}`,
     failure.exitStatus,
   )
 }
 
 /** Returns why the key could not be revoked; null when it was, or when it does not exist any more. */
-async function revoke({ folder }: Environment, { url, id }: HeldKey): Promise<CommandError | null> {
+async function revoke({ folder }: Environment, { url, id }: StoredKey): Promise<CommandError | null> {
   try {
     const owner = await findKeyOwner(await openDeployment(folder, url), { service: undefined, team: undefined })
     await owner.revoke(id)
@@ -85,7 +85,7 @@ async function revoke({ folder }: Environment, { url, id }: HeldKey): Promise<Co
 
 const MIN_REMAINING_MS = 7 * DAY_MS
 
-function findLasting(keys: readonly ApiKeyInfo[], id: string): ApiKeyInfo | undefined {
+function findUsable(keys: readonly ApiKeyInfo[], id: string): ApiKeyInfo | undefined {
   return keys.find((key) => key.id === id && Date.parse(key.expiresAt) - systemClock.now().getTime() > MIN_REMAINING_MS)
 }
 
@@ -93,7 +93,7 @@ function recordFile(environment: Environment, tool: string): string {
   return `${toolKeyFile(environment, tool)}.json`
 }
 
-async function findHeld(environment: Environment, tool: string): Promise<HeldKey | null> {
+async function findStored(environment: Environment, tool: string): Promise<StoredKey | null> {
   const text = await readFile(recordFile(environment, tool), 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as HeldKey)
+  return text === null ? null : (JSON.parse(text) as StoredKey)
 }
