@@ -20,21 +20,12 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
   const { findInvitation } = members
-  const tokens = makeTokenFlow({
-    database,
-    keys,
-    issuer: baseUrl,
-    lifetimes,
-    secure,
-    notify,
-    onSessionEnd,
-    onUnknownCredential,
-    clock,
-    log,
-  })
+  /** What each of the flows needs. */
+  const shared = { database, secure, onUnknownCredential, clock, log }
+  const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onSessionEnd })
   const { openSession, issueTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
-    database,
+    ...shared,
     findInvitation,
     mailer,
     openSession,
@@ -42,39 +33,27 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     settings: login,
     lifetimes,
     limits: limits.logins,
-    onUnknownCredential,
     baseUrl,
-    secure,
-    clock,
-    log,
   })
   const passkeys = makePasskeyFlow({
-    database,
+    ...shared,
     findInvitation,
     openSession,
     issueTokens,
     notify,
     webauthn: { rpId, origin: new URL(baseUrl).origin },
     starts: limits.passkeyStarts,
-    onUnknownCredential,
     lifetimes,
-    secure,
-    clock,
-    log,
   })
   const signInLinks = makeSignInLinkFlow({
-    database,
+    ...shared,
     findInvitation,
     mailer,
     baseUrl,
-    secure,
     approvalMode: login.approvalMode,
     limits: limits.signInLinks,
-    onUnknownCredential,
     inBackground: notify.inBackground,
     ping: () => database.ping(),
-    clock,
-    log,
   })
   return { tokens, deviceLogin, passkeys, signInLinks }
 }

@@ -26,8 +26,8 @@ export type LimitState = { readonly limit: CountedLimit; readonly spent: Spent }
 /** What the callers of a gateway have spent of their limits. */
 export type SpendingLedger = {
   /**
-   * Reserves what a call may cost, or refuses the call. `estimate` says what it may cost in 10^-9 USD, and is asked only
-   * where a limit applies.
+   * Reserves what a call may cost, or refuses the call. `estimate` says what it may cost in 10^-9 USD, and is asked
+   * only where a limit applies.
    */
   reserve(caller: Caller, estimate: () => number): Promise<Reserved> | Reserved
   /** The limits that apply to a caller. Rejects only while none were ever loaded. */
