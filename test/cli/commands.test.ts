@@ -577,6 +577,13 @@ describe('svc doctor', () => {
       expect.stringMatching(/us is not called, because the gateway has no credential for it/),
     ])
   })
+
+  it('tells admins that there is no backend', async () => {
+    const workers = [{ id: 'local-engine', state: 'not_configured' }]
+    const { stdout, status } = await examine({ data: [{}], workers, backends: [] }, new Date())
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^problem +backends +The gateway has no backend, so it can answer no call/m)
+  })
 })
 
 describe('svc logout', () => {

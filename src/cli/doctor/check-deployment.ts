@@ -76,18 +76,23 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
             `${id} is ${state.replaceAll('_', ' ')}. The operator can start the local inference server.`,
           ),
     ),
-    ...(backends ? checkBackends(backends.filter(({ kind }) => kind === 'vendor')) : []),
+    ...(backends ? checkBackends(backends) : []),
   ]
 }
 
+const NO_BACKEND =
+  'The gateway has no backend, so it can answer no call. The operator can list one in the directory file.'
+
 /** Checks the vendors' backends: one warning for each fault, or one line that names them all. */
 function checkBackends(backends: readonly Backend[]): Finding[] {
-  const failing = backends.flatMap((backend) => {
+  if (backends.length === 0) return [problem('backends', NO_BACKEND)]
+  const vendors = backends.filter(({ kind }) => kind === 'vendor')
+  const failing = vendors.flatMap((backend) => {
     const fault = faultOf(backend)
     return fault === null ? [] : [warning('backend', `${backend.name} ${fault}`)]
   })
-  const isFine = failing.length === 0 && backends.length > 0
-  return isFine ? [ok('backends', `No known faults: ${backends.map(({ name }) => name).join(', ')}.`)] : failing
+  const isFine = failing.length === 0 && vendors.length > 0
+  return isFine ? [ok('backends', `No known faults: ${vendors.map(({ name }) => name).join(', ')}.`)] : failing
 }
 
 /** What is wrong with a backend, and what to do; null when no fault is known. */
