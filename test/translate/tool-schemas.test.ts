@@ -74,3 +74,32 @@ describe.each(PAIRS)('a tool of a $client client at a $backend backend', ({ clie
     })
   })
 })
+
+describe.each(['chat', 'responses'] as const)('a tool of a %s client at a messages backend', (client) => {
+  const text = { type: 'string' }
+  const written = (schema: Json, strict = false): Json => {
+    const tool = TOOLS[client](schema)
+    const sent = 'function' in tool ? { ...tool, function: { ...tool.function, strict } } : { ...tool, strict }
+    const { tools } = pair(client, 'messages', { tools: [sent] }, { caps: { strictTools: true } }).request
+    return readObject(readList(tools)[0])
+  }
+  const odd = { type: 'object', properties: { id: text, $filter: text, 'labels[]': text, ['n'.repeat(65)]: text } }
+
+  it('names no argument in its schema that the vendor refuses (twilio-labs/mcp#56, ComposioHQ/composio#2330)', () => {
+    const { id: _, ...properties } = odd.properties
+    const required = ['$filter']
+    expect(written({ ...odd, description: 'D', required: ['id', '$filter'] }).input_schema).toEqual({
+      type: 'object',
+      description: `D\nThere are further arguments: ${JSON.stringify({ properties, required })}`,
+      properties: { id: text },
+      required: ['id'],
+      additionalProperties: true,
+    })
+  })
+
+  it('is not strict when its schema does not name all arguments', () => {
+    const closed = { required: ['id'], additionalProperties: false }
+    expect(written({ ...odd, ...closed }, true)).not.toHaveProperty('strict')
+    expect(written({ ...odd, ...closed, properties: { id: text } }, true)).toMatchObject({ strict: true })
+  })
+})

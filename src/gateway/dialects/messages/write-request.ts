@@ -11,7 +11,7 @@ import { refuse } from '../refusal.ts'
 import { toOutputSchema } from '../tools/schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import { toToolSchema } from '../tools/tool-schemas.ts'
+import { describeRefusedNames, toToolSchema } from '../tools/tool-schemas.ts'
 import { makeMessagesReader } from './read-answer.ts'
 import { toMark, writeMessagesHistory } from './write-history.ts'
 import type { Message } from './write-history.ts'
@@ -142,11 +142,13 @@ function writeChoice(name: string | null, mode: ToolOffer['mode'], parallel: boo
 function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
   const isCustom = tool.kind === 'custom'
   const description = isCustom ? describeCustomTool(tool) : tool.description
+  const schema: Json = isCustom ? INPUT_SCHEMA : describeRefusedNames(toToolSchema(tool.schema))
   return {
     name,
     ...(description !== null && { description }),
-    input_schema: isCustom ? INPUT_SCHEMA : toToolSchema(tool.schema),
-    ...(tool.strict === true && caps.strictTools && { strict: true }),
+    input_schema: schema,
+    // The vendor refuses `strict` for an object that allows any property.
+    ...(tool.strict === true && caps.strictTools && schema.additionalProperties !== true && { strict: true }),
     ...toMark(tool.mark),
   }
 }

@@ -15,6 +15,33 @@ export function toToolSchema(schema: unknown): Json {
   return completeArrays(isObject(object.properties) ? object : { ...object, properties: {} })
 }
 
+/** The names that messages backends accept for the arguments of a tool. */
+const ARGUMENT_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
+
+/**
+ * Moves the arguments whose names messages backends refuse, such as `$filter`, into the description for the model. The
+ * schema then allows any further property. These backends check the names in a schema, and not those in a call.
+ */
+export function describeRefusedNames(schema: Json): Json {
+  const all = Object.entries(readObject(schema.properties))
+  const isRefused = (name: string) => !ARGUMENT_NAME.test(name)
+  const refused = all.filter(([name]) => isRefused(name))
+  if (refused.length === 0) return schema
+  const required = readTexts(schema.required)
+  const further = { properties: Object.fromEntries(refused), required: required.filter(isRefused) }
+  return {
+    ...schema,
+    description: addSentence(schema.description, `There are further arguments: ${JSON.stringify(further)}`),
+    properties: Object.fromEntries(all.filter(([name]) => !isRefused(name))),
+    required: required.filter((name) => !isRefused(name)),
+    additionalProperties: true,
+  }
+}
+
+function addSentence(description: unknown, sentence: string): string {
+  return [readText(description), sentence].join('\n').trim()
+}
+
 /**
  * Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. A schema
  * that is a reference to one of its definitions is replaced by that definition.
@@ -58,7 +85,7 @@ function withoutAlternatives(schema: Json): Json {
   )
   return {
     ...rest,
-    description: [readText(rest.description), `The arguments must match: ${JSON.stringify(given)}`].join('\n').trim(),
+    description: addSentence(rest.description, `The arguments must match: ${JSON.stringify(given)}`),
     properties: joinProperties([rest, ...branches].map(({ properties }) => readObject(properties))),
     required: [...new Set([...required, ...inAll])],
   }
