@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readList } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { ALL_DIALECTS, pair, refusalOf } from './pairs.ts'
@@ -32,6 +33,36 @@ describe('a refusal of the model', () => {
         stop_details: { type: 'refusal', category: null },
       },
     })
+  })
+})
+
+describe('a conversation that a vendor refuses to continue', () => {
+  const usage = { input_tokens: 10, output_tokens: 4 }
+  const stop_details = { type: 'refusal', category: 'cyber', explanation: 'This is about attacks.' }
+  const message = { type: 'message', role: 'assistant', content: [], stop_reason: 'refusal', stop_details, usage }
+  const answerFor = (client: Dialect, isCodex: boolean) => {
+    const made = pair(client, 'messages', {}, { isCodex }).answer.whole(message)
+    return 'answer' in made ? made.answer : made
+  }
+  const output = [{ content: [{ type: 'output_text', text: 'This is about attacks.' }] }]
+
+  it('fails for Codex with a message, because Codex repeats a call whose answer was filtered', () => {
+    expect(answerFor('responses', true)).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_prompt', message: expect.stringContaining('refuses to continue this conversation') },
+      incomplete_details: null,
+      output,
+      usage: { input_tokens: 10, output_tokens: 4 },
+    })
+  })
+
+  it('is a filtered answer for other clients', () => {
+    expect(answerFor('responses', false)).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
+      output,
+    })
+    expect(answerFor('chat', false)).toMatchObject({ choices: [{ finish_reason: 'content_filter' }] })
   })
 })
 

@@ -190,10 +190,13 @@ export type AnswerUsage = {
 }
 
 /**
- * Why an answer ended. `length`, `context` and `filter` take precedence over `tools`, because a tool call that was cut
- * off must not be executed. `pause`: the backend paused a long turn and expects another request.
+ * Why an answer ended. `length`, `context`, `filter` and `blocked` take precedence over `tools`, because a tool call
+ * that was cut off must not be executed. `filter`: a filter ended the answer, and another answer may pass it.
+ * `blocked`: the vendor refuses the conversation, so another answer to it would end in the same way. `refusal`: the
+ * model refused in words of its own. `pause`: the backend paused a long turn and expects another request.
  */
-export type Finish = 'stop' | 'stopSequence' | 'length' | 'context' | 'tools' | 'filter' | 'refusal' | 'pause'
+export type Finish =
+  'stop' | 'stopSequence' | 'length' | 'context' | 'tools' | 'filter' | 'blocked' | 'refusal' | 'pause'
 
 /**
  * A part of an answer. The id of a tool call is unique within the answer. `search`: a web search that the backend ran;

@@ -34,7 +34,7 @@ export function requireObjects(): Stage {
   }
 }
 
-const CUT: ReadonlySet<string> = new Set(['length', 'context', 'filter'])
+const CUT: ReadonlySet<string> = new Set(['length', 'context', 'filter', 'blocked'])
 
 /** Leaves only the text of an answer that is a summary, as one part. An answer without a text fails. */
 export function keepSummary(): Stage {

@@ -111,6 +111,7 @@ const REASONS: Readonly<Record<Finish, string>> = {
   context: 'length',
   tools: 'tool_calls',
   filter: 'content_filter',
+  blocked: 'content_filter',
   refusal: 'stop',
   pause: 'stop',
 }

@@ -158,7 +158,7 @@ const FINISHES: ReadonlyMap<string, Finish> = new Map([
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'context'],
   ['tool_use', 'tools'],
-  ['refusal', 'filter'],
+  ['refusal', 'blocked'],
   ['pause_turn', 'pause'],
 ])
 

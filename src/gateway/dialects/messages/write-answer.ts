@@ -103,6 +103,7 @@ const STOP_REASONS: Readonly<Record<Finish, string>> = {
   length: 'max_tokens',
   context: 'model_context_window_exceeded',
   filter: 'refusal',
+  blocked: 'refusal',
   refusal: 'refusal',
   tools: 'tool_use',
   pause: 'pause_turn',

@@ -2,7 +2,7 @@ import type { Failure } from '../failures/failure.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
 import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
+import type { AnswerEvent, AnswerUsage, Finish, FinishEvent } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
 import { writeResponsesError } from './errors.ts'
@@ -15,7 +15,7 @@ type Needs = {
   readonly echo: Json
   /** Whether the client asked for sealed reasoning, which it then sends back. */
   readonly wantsSeals: boolean
-  /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
+  /** Whether the client shows refusals. For Codex, which does not, they are texts and failures. */
   readonly showsRefusals: boolean
   /** The text of the answer is a summary, which becomes an item `compaction`. */
   readonly compacts: boolean
@@ -73,7 +73,7 @@ function makeEvents({ hub, echo, ...options }: Needs): (event: AnswerEvent) => R
         return closed.events
       }
       case 'finish': {
-        const end = toEnd(event.finish, event.usage)
+        const end = toEnd(event, options)
         return [lifecycle(end.status, end)]
       }
       case 'fail':
@@ -97,9 +97,17 @@ const INCOMPLETE: Readonly<Partial<Record<Finish, string>>> = {
   length: 'max_output_tokens',
   context: 'max_output_tokens',
   filter: 'content_filter',
+  blocked: 'content_filter',
 }
 
-function toEnd(finish: Finish, usage: AnswerUsage | null): ResponseEnd {
+/** For Codex, which repeats a call five times after `content_filter`, and shows this message and stops. */
+const BLOCKED: Failure = {
+  kind: 'filter',
+  message: 'The vendor of this model refuses to continue this conversation. Start a new one, or go back a step.',
+}
+
+function toEnd({ finish, usage }: FinishEvent, { showsRefusals }: Pick<Needs, 'showsRefusals'>): ResponseEnd {
+  if (finish === 'blocked' && !showsRefusals) return toFailed(BLOCKED, usage)
   const reason = INCOMPLETE[finish]
   return {
     status: reason === undefined ? 'completed' : 'incomplete',
