@@ -4,6 +4,7 @@ import path from 'node:path'
 import type * as Nodemailer from 'nodemailer'
 import { isLoopback } from './config/fields.ts'
 import type { MailConfig } from './config/values.ts'
+import { codeOf } from './kernel/error-code.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
 import { makePrivateDirectory } from './private-files.ts'
@@ -109,7 +110,7 @@ function outboxMailer(
         if (await makePrivateDirectory(directory)) log.warn({ path: directory }, 'files.made_private')
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
-        throw new MailError(`The email outbox ${directory} cannot be written (${codeOf(error, 'code') ?? 'unknown'}).`)
+        throw new MailError(`The email outbox ${directory} cannot be written (${codeOf(error) ?? 'unknown'}).`)
       }
       if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'email.saved')
     },
@@ -208,15 +209,16 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Why sending failed, in words and with the status of the server's answer. The text of the answer is left out. */
 function reasonOf(error: unknown): string {
-  const codes = [codeOf(error, 'originalCode'), codeOf(error, 'code')].filter((code) => code !== null)
+  const codes = [socketCodeOf(error), codeOf(error)].filter((code) => code !== null)
   const known = codes.map((code) => REASONS[code]).find((reason) => reason !== undefined)
   const [code = 'unknown error'] = codes
   const status = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
   return `${known ?? code}${status > 0 ? ` (${status})` : ''}`
 }
 
-/** A code of an error of Node or nodemailer, such as `ECONNREFUSED`. Their messages quote the server. */
-function codeOf(error: unknown, name: 'code' | 'originalCode'): string | null {
-  const code: unknown = error instanceof Error ? (error as { code?: unknown; originalCode?: unknown })[name] : null
-  return typeof code === 'string' ? code : null
+/** The code of the socket's error behind an error of nodemailer; null without one. */
+function socketCodeOf(error: unknown): string | null {
+  return error instanceof Error && 'originalCode' in error && typeof error.originalCode === 'string'
+    ? error.originalCode
+    : null
 }

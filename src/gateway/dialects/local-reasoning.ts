@@ -19,12 +19,12 @@ export function hasLocalReasoning(body: Json): boolean {
   const blocks = (message: unknown): readonly unknown[] => (isObject(message) ? readList(message.content) : [])
   return (
     readList(body.input).some((item) => isLocalItem(item) || readSummary(item) !== null) ||
-    readList(body.messages).some((one) => blocks(one).some(isLocal) || hasSealedMembers(one))
+    readList(body.messages).some((one) => blocks(one).some(isRefusedBlock) || hasSealedMembers(one))
   )
 }
 
-function isLocal(block: unknown): boolean {
-  return isLocalThought(block) || hasMarkedCitations(block)
+function isRefusedBlock(block: unknown): boolean {
+  return isLocalBlock(block) || hasMarkedCitations(block)
 }
 
 /**
@@ -40,27 +40,28 @@ export function withoutLocalReasoning(bytes: Buffer): Buffer {
   const body = { messages: read('messages'), input: read('input') }
   if (!hasLocalReasoning(body)) return bytes
   const cleaned = setMembers(bytes, {
-    messages: Array.isArray(body.messages) ? body.messages.flatMap(withoutThoughts) : undefined,
+    messages: Array.isArray(body.messages) ? body.messages.flatMap(withoutLocalBlocks) : undefined,
     input: Array.isArray(body.input) ? body.input.flatMap(withoutLocalItems) : undefined,
   })
   return cleaned ?? bytes
 }
 
-function withoutThoughts(message: unknown): unknown[] {
+function withoutLocalBlocks(message: unknown): unknown[] {
   if (!isObject(message)) return [message]
   const rest = hasSealedMembers(message) ? withoutSealedMembers(message) : message
   if (!Array.isArray(rest.content)) return [rest]
   const marked = markedSearches(rest.content)
-  const isKept = (block: unknown): boolean => !isLocalThought(block) && !marked.has(readObject(block).id)
+  const isKept = (block: unknown): boolean => !isLocalBlock(block) && !marked.has(readObject(block).id)
   const content = readList(rest.content).filter(isKept).map(withoutMarkedCitations)
   // A turn that has only reasoning is removed, because vendors refuse empty content too.
   return content.length === 0 && rest.content.length > 0 ? [] : [{ ...rest, content } satisfies Json]
 }
 
 /**
- * Whether a block is reasoning of a local model. Engines omit the signature, or write 32 hexadecimal digits instead.
+ * Whether a block is reasoning of a local model, or the result of a search that no vendor has encrypted. Engines omit
+ * the signature of reasoning, or write 32 hexadecimal digits instead.
  */
-function isLocalThought(block: unknown): boolean {
+function isLocalBlock(block: unknown): boolean {
   if (!isObject(block)) return false
   if (block.type === 'redacted_thinking') return isSealed(block.data)
   if (block.type === 'web_search_tool_result') return readList(block.content).some(isMarkedPage)
@@ -80,7 +81,7 @@ function isMarkedPage(page: unknown): boolean {
 
 /** The ids of the searches whose results no vendor has encrypted. */
 function markedSearches(content: readonly unknown[]): ReadonlySet<unknown> {
-  return new Set(content.filter(isLocalThought).flatMap((block) => readObject(block).tool_use_id ?? []))
+  return new Set(content.filter(isLocalBlock).flatMap((block) => readObject(block).tool_use_id ?? []))
 }
 
 function hasMarkedCitations(block: unknown): boolean {
@@ -112,8 +113,7 @@ function isLocalItem(item: unknown): boolean {
   return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /[^\x21-\x7f]/.test(sealed)
 }
 
-// ---- chat dialect: seals are in members beside the content
-
+/** Whether a message of the chat dialect has seals, which are in members beside its content. */
 function hasSealedMembers(message: unknown): boolean {
   if (!isObject(message)) return false
   return readList(message.reasoning_details).some(isSealedDetail) || readList(message.tool_calls).some(isSealedCall)

@@ -47,7 +47,9 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     part.id ??= delta.id
     // Some engines repeat the name with every fragment, others send the name in fragments.
     if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
-    part[part.closed ? 'sent' : 'waiting'] += delta.args
+    // What comes for a closed call is not sent any more. It still counts for where the next call begins.
+    if (part.closed) part.sent += delta.args
+    else part.waiting += delta.args
   }
 
   function advance(ended: boolean, cut: boolean): PartEvent[] {

@@ -25,8 +25,9 @@ export type PartQueue = {
 type Entry = {
   readonly part: OpenPart
   text: string
+  /** The number of characters of the text that were sent. */
   sent: number
-  isOpen: boolean
+  wasOpened: boolean
   /** The log probabilities so far, and how many of them were sent. */
   readonly logprobs: unknown[]
   sentLogprobs: number
@@ -55,9 +56,7 @@ export function makePartQueue(newId: NewId): PartQueue {
     for (let entry = waiting[0]; entry; entry = waiting[0]) {
       emit(entry, events)
       if (!entry.end) return events
-      if (entry.isOpen) {
-        events.push(toClose(entry, entry.end))
-      }
+      if (entry.wasOpened) events.push(toClose(entry, entry.end))
       waiting.shift()
     }
     return events
@@ -67,7 +66,7 @@ export function makePartQueue(newId: NewId): PartQueue {
     open(key, opened) {
       if (entries.has(key)) return []
       const part = identify(opened)
-      const entry: Entry = { part, text: '', sent: 0, isOpen: false, logprobs: [], sentLogprobs: 0, end: null }
+      const entry: Entry = { part, text: '', sent: 0, wasOpened: false, logprobs: [], sentLogprobs: 0, end: null }
       entries.set(key, entry)
       waiting.push(entry)
       return advance()
@@ -89,7 +88,7 @@ export function makePartQueue(newId: NewId): PartQueue {
       for (const entry of waiting) finish(entry, { cut: cut && entry === last })
       return advance()
     },
-    has: (kind) => [...entries.values()].some((entry) => entry.isOpen && entry.part.kind === kind),
+    has: (kind) => [...entries.values()].some((entry) => entry.wasOpened && entry.part.kind === kind),
     knows: (key) => entries.has(key),
     hasNamelessCall: () => [...entries.values()].some(({ part }) => isNameless(part)),
   }
@@ -97,18 +96,21 @@ export function makePartQueue(newId: NewId): PartQueue {
 
 function emit(entry: Entry, events: PartEvent[]): void {
   const { part } = entry
-  const hasNoText = (part.kind === 'tool' && !isNameless(part)) || part.kind === 'search'
-  const isSaid = part.kind !== 'tool' && (entry.text.trim() !== '' || Boolean(entry.end?.seal))
-  const isSubstantial = hasNoText || isSaid
-  if (!entry.isOpen && isSubstantial) {
-    entry.isOpen = true
+  if (!entry.wasOpened && hasContent(entry)) {
+    entry.wasOpened = true
     events.push({ type: 'open', part })
   }
-  if (!entry.isOpen || entry.sent === entry.text.length) return
+  if (!entry.wasOpened || entry.sent === entry.text.length) return
   const logprobs = entry.logprobs.slice(entry.sentLogprobs)
   events.push({ type: 'delta', part, text: entry.text.slice(entry.sent), ...(logprobs.length > 0 && { logprobs }) })
   entry.sent = entry.text.length
   entry.sentLogprobs = entry.logprobs.length
+}
+
+/** A call and a search say something without a text. A call without a name never does. */
+function hasContent({ part, text, end }: Entry): boolean {
+  if (part.kind === 'tool') return !isNameless(part)
+  return part.kind === 'search' || text.trim() !== '' || Boolean(end?.seal)
 }
 
 function isNameless(part: OpenPart): boolean {
