@@ -121,7 +121,13 @@ export function makeStartLogin(needs: Needs): StartLogin {
     for (let tries = 0; tries < MAX_USER_CODE_TRIES; tries += 1) {
       const secrets = newSecrets(settings.devLinks)
       const row = {
-        ...{ deviceId, deviceName, clientId, startIp, startUserAgent, createdAt, expiresAt },
+        deviceId,
+        deviceName,
+        clientId,
+        startIp,
+        startUserAgent,
+        createdAt,
+        expiresAt,
         invitationId: invitation?.id ?? null,
         userCode: secrets.userCode,
         deviceCodeHash: hashSecret(secrets.deviceCode),

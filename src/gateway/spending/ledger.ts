@@ -10,6 +10,7 @@ import { addSpending, sumSpending, toSpendingSum } from '../usage/spending-sums.
 import type { SpendingSum } from '../usage/spending-sums.ts'
 import { judgeSpending } from './rules.ts'
 import type { SpendingVerdict, Standing } from './rules.ts'
+import { makeTeamRefresher } from './team-refresher.ts'
 
 /** What a running call has reserved of the limits of its caller. */
 export type SpendingReservation = {
@@ -57,39 +58,14 @@ type Needs = {
   readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
-/** Sums that are younger are used as they are. */
-const FRESH_MS = 1000
 /**
- * A team may have thousands of members. Sums are also fresh for ten times as long as reading them took, so that it
- * takes a tenth of the time, but never for longer than `MAX_FRESH_MS`.
- */
-const FRESH_LOADS = 10
-const MAX_FRESH_MS = 5000
-/** Sums that are this many times as old are used only when the database does not answer in time. */
-const STALE_TIMES = 2
-/** The sums of teams without a call for this long are not loaded any more. */
-const IDLE_MS = 60_000
-
-/** The sums that are being loaded, and of which teams. */
-type Loading = { readonly teams: ReadonlySet<string>; readonly done: Promise<void> }
-
-/**
- * Counts in memory (stale-while-revalidate): the sums of the database, what this process has recorded and these sums do
- * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up. Only the sums of
- * teams whose calls come here are loaded, all of them together, because those of thousands of members take the database
- * and this process too long to read them every second.
+ * Counts in memory: the sums of the database, what this process has recorded and these sums do not include yet, and
+ * what its running calls have reserved. Without limits, a call costs one look-up.
  */
 export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs): OpenLedger {
-  const teams = new Map<string, LimitIndex<CountedLimit>>()
+  /** The limits of each team with the saved sums, and the same by whom they limit. */
   const known = new Map<string, readonly CountedLimit[]>()
-  /** When the limits of a team were loaded. A team is here as soon as its limits are known. */
-  const checkedAt = new Map<string, number>()
-  /** The last call of each team. */
-  const usedAt = new Map<string, number>()
-  let expirations = 0
-  let isFailing = false
-  let loading: Loading | null = null
-  let freshMs = FRESH_MS
+  const teams = new Map<string, LimitIndex<CountedLimit>>()
   /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
@@ -99,42 +75,20 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let unsaved = new Map<string, number>()
   let reserved = new Map<string, number>()
 
-  /** Loads the sums of the teams in use, of which this is one. Rejects when they cannot be loaded. */
-  function reload(team: string): Promise<void> {
-    if (loading && !loading.teams.has(team)) return loading.done.catch(() => undefined).then(() => reload(team))
-    loading ??= beginLoading()
-    return loading.done
-  }
-
-  function beginLoading(): Loading {
-    const now = performance.now()
-    for (const [team, lastUse] of usedAt) if (now - lastUse > IDLE_MS) usedAt.delete(team)
-    const used = new Set(usedAt.keys())
-    return { teams: used, done: loadOnce(used).finally(() => (loading = null)) }
-  }
-
-  async function loadOnce(used: ReadonlySet<string>): Promise<void> {
-    const [startedAt, expiredBefore] = [performance.now(), expirations]
-    try {
-      replace(used, await load([...used], [...batches.keys()]))
-      freshMs = Math.min(Math.max(FRESH_MS, FRESH_LOADS * (performance.now() - startedAt)), MAX_FRESH_MS)
-      // The sums are as old as the question. Limits that have changed since then may be missing.
-      for (const team of used) checkedAt.set(team, expirations === expiredBefore ? startedAt : -Infinity)
-    } catch (error) {
-      isFailing = true
-      for (const team of used) if (checkedAt.has(team)) checkedAt.set(team, performance.now())
+  const refresher = makeTeamRefresher({
+    load: async (used) => replace(used, await load([...used], [...batches.keys()])),
+    onFailure(error) {
       onFailure(error)
       beginPeriods()
-      throw error
-    }
-  }
+    },
+    answerOrLastKnown,
+  })
 
   function replace(used: ReadonlySet<string>, { limits, savedBatches }: FoundSpending): void {
-    isFailing = false
     // The next sums of a team that was idle include these batches too.
     for (const id of savedBatches) batches.delete(id)
     const byTeam = Map.groupBy(limits, ({ team }) => team)
-    for (const team of used) use(team, byTeam.get(team) ?? [])
+    for (const team of used) setLimits(team, byTeam.get(team) ?? [])
     countOwn()
   }
 
@@ -149,7 +103,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
         span: spanAt(limit.period, limit.timeZone, now),
         spent: new Map(),
       })
-      use(
+      setLimits(
         team,
         limits.map((limit) => (isOver(limit) ? begin(limit) : limit)),
       )
@@ -157,7 +111,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     countOwn()
   }
 
-  function use(team: string, limits: readonly CountedLimit[]): void {
+  function setLimits(team: string, limits: readonly CountedLimit[]): void {
     known.set(team, limits)
     teams.set(team, indexLimits(limits))
   }
@@ -182,20 +136,6 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       const counter = counterOf(limit, spender)
       counters.set(counter, (counters.get(counter) ?? 0) + nanoUsd)
     }
-  }
-
-  /** Resolves when the sums of a team are fresh enough, or cannot be fresher. */
-  function refresh(team: string): Promise<void> | null {
-    const now = performance.now()
-    usedAt.set(team, now)
-    const lastCheck = checkedAt.get(team)
-    if (lastCheck === undefined) return reload(team)
-    const ageMs = now - lastCheck
-    if (ageMs < freshMs) return null
-    const reloading = reload(team)
-    if (!isFailing && ageMs >= STALE_TIMES * freshMs) return answerOrLastKnown(reloading, () => undefined)
-    reloading.catch(() => undefined)
-    return null
   }
 
   function findLimits(caller: Caller): CountedLimit[] {
@@ -238,11 +178,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   return {
     reserve(caller, estimate) {
-      const refreshing = refresh(caller.team)
+      const refreshing = refresher.refresh(caller.team)
       return refreshing ? refreshing.then(() => reserve(caller, estimate)) : reserve(caller, estimate)
     },
     async findStates(caller) {
-      await refresh(caller.team)
+      await refresher.refresh(caller.team)
       const spender = spenderOf(caller)
       return findLimits(caller).map((limit) => {
         const saved = limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT
@@ -265,10 +205,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       batches.delete(id)
       for (const sum of sumCosts(events)) addSpending(open, sum)
     },
-    expire() {
-      expirations += 1
-      for (const team of checkedAt.keys()) checkedAt.set(team, -Infinity)
-    },
+    expire: refresher.expire,
   }
 }
 
