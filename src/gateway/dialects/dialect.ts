@@ -18,6 +18,11 @@ export type DialectTraits = {
   /** Watches a stream that passes unchanged. `untilClosed`: the stream has no other end than its closed connection. */
   readonly monitorStream: (options: { readonly untilClosed: boolean }) => StreamMonitor
   /**
+   * Whether a stream that failed ends regularly behind its failure event. Otherwise its connection is broken, because
+   * some clients take every regular end for success.
+   */
+  readonly failureEndsStream: boolean
+  /**
    * Passes a stream of a backend that supports this dialect. It renames the model, and an incomplete stream ends with a
    * failure.
    */
@@ -113,11 +118,7 @@ export type StreamMonitor = {
   see(chunk: Buffer): void
   /** Whether the last event of a complete stream has passed. Always true when the transport marks the end itself. */
   hasEnded(): boolean
-  /**
-   * The event that reports a failure to the client. Null in the middle of an event, where a client could not read it.
-   * The connection must be broken in both cases, because some clients of chat streams take every regular end for
-   * success.
-   */
+  /** The event that reports a failure to the client. Null in the middle of an event, where it could not be read. */
   failure(failure: StreamFailure): string | null
 }
 

@@ -23,7 +23,7 @@ export type Connection = {
 
 export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
+  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer'>
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
@@ -58,8 +58,8 @@ export type Exchange = {
  * the other connection is closed at once, in every phase.
  *
  * Before the first byte to the caller, a failure is only reported in the outcome, so that the call can still be
- * answered. After it, the caller's connection is broken: the status cannot be changed any more, and a regular end would
- * look like success.
+ * answered. After it, the status cannot be changed any more. The caller's connection is then broken, because a regular
+ * end would look like success, unless its dialect reports a failure with the last event of a stream.
  */
 export function startExchange(
   { pool, idleTimeoutMs }: Connection,

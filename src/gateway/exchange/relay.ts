@@ -30,7 +30,7 @@ export type Relay = {
   end(): void
   /** Whether the caller has the whole answer, although the backend has not ended it yet. */
   isComplete(): boolean
-  /** Writes the failure to a stream, then breaks the connection. Call it only after the head has been sent. */
+  /** Writes the failure to a stream and ends it. Call it only after the head has been sent. */
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void
   /** Releases timers and buffers. Called when the exchange is over. */
   stop(): void
@@ -67,6 +67,12 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   code: 'upstream_timeout',
   type: 'api_error',
   message: 'The upstream fell silent in the middle of its answer.',
+}
+
+/** Ends a stream that failed. `isRegular`: the caller's dialect says so with the last event, which was written. */
+export function endFailed(res: ServerResponse, isRegular: boolean): void {
+  if (isRegular) res.end()
+  else breakConnection(res)
 }
 
 /**

@@ -1,12 +1,17 @@
-import type { StreamFailure, StreamTranslator } from '../dialects/dialect.ts'
+import type { DialectTraits, StreamFailure, StreamTranslator } from '../dialects/dialect.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
-import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
+import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
+
+type Needs = {
+  readonly dialect: Pick<DialectTraits, 'failureEndsStream'>
+  readonly keepAlive: StreamKeepAlive
+}
 
 /**
  * How long a backend may take to end a stream whose last event the caller has got. Most end it at once, and their
@@ -23,6 +28,7 @@ export class RewrittenStream implements Relay, SilentStream {
   #ending: NodeJS.Timeout | null = null
   readonly #exchange: RelayedExchange
   readonly #rewrite: AnswerRewrite
+  readonly #failureEndsStream: boolean
   readonly #translator: StreamTranslator
   readonly #keepAlive: StreamKeepAlive
   readonly #keepAliveSlot: number
@@ -31,9 +37,10 @@ export class RewrittenStream implements Relay, SilentStream {
   #hasBegun = false
   #silentTicks = 0
 
-  constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, keepAlive: StreamKeepAlive) {
+  constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, keepAlive }: Needs) {
     this.#exchange = exchange
     this.#rewrite = rewrite
+    this.#failureEndsStream = dialect.failureEndsStream
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
@@ -70,7 +77,7 @@ export class RewrittenStream implements Relay, SilentStream {
     const events = this.#translator.fail(message)
     if (events.length > 0) this.#exchange.res.write(encodeEvents(events))
     this.#exchange.finish(kind, reason)
-    breakConnection(this.#exchange.res)
+    endFailed(this.#exchange.res, this.#failureEndsStream && this.#translator.state() === 'failed')
   }
 
   stop(): void {

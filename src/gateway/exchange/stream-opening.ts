@@ -12,7 +12,7 @@ import { UntouchedStream } from './untouched-stream.ts'
 
 type Needs = {
   /** The caller's dialect. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
+  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer'>
   /** The backend's dialect. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
@@ -121,19 +121,20 @@ export class StreamOpening implements Relay, SilentStream {
 
 /** Writes the head of a stream and starts to relay its events. */
 function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
-  const { rewrite } = needs
+  const { rewrite, dialect } = needs
   const { headers } = head
   const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
   exchange.beginAnswer(head.status)
   writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
   exchange.res.flushHeaders()
-  if (rewrite) return new RewrittenStream(exchange, rewrite, needs.keepAlive)
+  if (rewrite) return new RewrittenStream(exchange, rewrite, needs)
   // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
   const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
-  const monitor = needs.dialect.monitorStream({ untilClosed })
+  const monitor = dialect.monitorStream({ untilClosed })
   // A compressed stream cannot be read.
   const { 'content-encoding': encoding = 'identity' } = headers
-  return new UntouchedStream(exchange, monitor, encoding === 'identity' ? (needs.filter?.() ?? null) : null)
+  const filter = encoding === 'identity' ? (needs.filter?.() ?? null) : null
+  return new UntouchedStream(exchange, { dialect, monitor, filter })
 }
 
 function streamHeaders(cacheControl: string | undefined) {

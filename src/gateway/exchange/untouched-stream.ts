@@ -1,7 +1,13 @@
-import type { StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
+import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
+import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { Relay, RelayedExchange } from './relay.ts'
+
+type Needs = {
+  readonly dialect: Pick<DialectTraits, 'failureEndsStream'>
+  readonly monitor: StreamMonitor
+  readonly filter: StreamFilter | null
+}
 
 /**
  * A stream whose bytes pass unchanged, but for events that a filter removes. A class, because thousands of these are
@@ -11,12 +17,14 @@ export class UntouchedStream implements Relay {
   readonly #exchange: RelayedExchange
   readonly #monitor: StreamMonitor
   readonly #filter: StreamFilter | null
+  readonly #failureEndsStream: boolean
   readonly #writer: ChunkWriter
 
-  constructor(exchange: RelayedExchange, monitor: StreamMonitor, filter: StreamFilter | null) {
+  constructor(exchange: RelayedExchange, { dialect, monitor, filter }: Needs) {
     this.#exchange = exchange
     this.#monitor = monitor
     this.#filter = filter
+    this.#failureEndsStream = dialect.failureEndsStream
     this.#writer = new ChunkWriter(exchange)
   }
 
@@ -45,7 +53,7 @@ export class UntouchedStream implements Relay {
     const event = this.#monitor.failure(failure)
     if (event !== null) this.#exchange.res.write(event)
     this.#exchange.finish(kind, reason)
-    breakConnection(this.#exchange.res)
+    endFailed(this.#exchange.res, this.#failureEndsStream && event !== null)
   }
 
   stop(): void {

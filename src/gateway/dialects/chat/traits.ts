@@ -16,6 +16,7 @@ export const CHAT: DialectTraits = {
   // `best_of` is vLLM's: it generates that many answers and returns `n` of them.
   answerCounts: ['n', 'best_of'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  failureEndsStream: false,
   passStream: passChatStream,
   streamUsage: CHAT_STREAM_USAGE,
   keepAlive: () => KEEP_ALIVE_COMMENT,

@@ -34,6 +34,7 @@ export const MESSAGES: DialectTraits = {
   tokenLimits: ['max_tokens'],
   answerCounts: [],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  failureEndsStream: false,
   passStream: passMessagesStream,
   streamUsage: null,
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.

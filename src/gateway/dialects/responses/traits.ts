@@ -42,6 +42,8 @@ export const RESPONSES: DialectTraits = {
   tokenLimits: ['max_output_tokens'],
   answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
+  // Codex takes a broken connection for the cause of the failure, and repeats the call.
+  failureEndsStream: true,
   passStream: passResponsesStream,
   streamUsage: null,
   keepAlive: () => KEEP_ALIVE_COMMENT,
