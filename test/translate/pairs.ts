@@ -1,10 +1,10 @@
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import type { TranslationContext } from '../../src/gateway/dialects/hub.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { translateCall } from '../../src/gateway/dialects/translate.ts'
 import type { Translation } from '../../src/gateway/dialects/translate.ts'
+import type { TranslationOptions } from '../../src/gateway/dialects/translation.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { countingIds } from './streams.ts'
 
@@ -28,7 +28,7 @@ export const CHECKS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => s
   messages: checkMessagesStream,
 }
 
-export type Options = Partial<TranslationContext>
+export type Options = Partial<TranslationOptions>
 
 /** A call between two dialects, or why it is refused. */
 function tryPair(

@@ -5,7 +5,6 @@ import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import { readChatRequest } from '../../src/gateway/dialects/chat/read-request.ts'
 import { writeChatRequest } from '../../src/gateway/dialects/chat/write-request.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import type { BackendDialect, ClientDialect, Hub } from '../../src/gateway/dialects/hub.ts'
 import { readList } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { readMessagesRequest } from '../../src/gateway/dialects/messages/read-request.ts'
@@ -15,6 +14,7 @@ import { toUrl } from '../../src/gateway/dialects/parts/data-url.ts'
 import { readResponsesRequest } from '../../src/gateway/dialects/responses/read-request.ts'
 import { writeResponsesRequest } from '../../src/gateway/dialects/responses/write-request.ts'
 import { nameTools, toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
+import type { BackendDialect, ClientDialect, TranslationContext } from '../../src/gateway/dialects/translation.ts'
 import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
 import { countingIds } from './streams.ts'
 
@@ -38,7 +38,7 @@ const ABLE: Partial<ModelCaps> = {
   cacheMarks: 'none',
 }
 
-function hub(dialect: Dialect): Hub {
+function contextOf(dialect: Dialect): TranslationContext {
   const caps = { ...DEFAULT_CAPS[dialect], ...ABLE }
   return {
     model: 'm',
@@ -169,8 +169,8 @@ describe('a conversation', () => {
   it.each(ALL_DIALECTS)('is the same after it was written as %s and read again', (dialect) => {
     fc.assert(
       fc.property(request, (asked) => {
-        const { body } = WRITE[dialect](asked, hub(dialect))
-        const read = READ[dialect](JSON.parse(JSON.stringify(body)) as Json, hub(dialect)).request
+        const { body } = WRITE[dialect](asked, contextOf(dialect))
+        const read = READ[dialect](JSON.parse(JSON.stringify(body)) as Json, contextOf(dialect)).request
         expect(carried(read)).toEqual(carried(asked))
       }),
     )
@@ -180,7 +180,7 @@ describe('a conversation', () => {
     fc.assert(
       fc.property(request, fc.shuffledSubarray([...ALL_DIALECTS], { minLength: 2 }), (asked, way) => {
         const through = way.reduce(
-          (now, dialect) => READ[dialect](WRITE[dialect](now, hub(dialect)).body, hub(dialect)).request,
+          (now, dialect) => READ[dialect](WRITE[dialect](now, contextOf(dialect)).body, contextOf(dialect)).request,
           asked,
         )
         expect(carried(through)).toEqual(carried(asked))
@@ -193,7 +193,7 @@ describe('a conversation', () => {
     fc.assert(
       fc.property(request, round, ({ turns, ...rest }, next) => {
         const historyOf = (all: readonly Turn[]): unknown[] => {
-          const { body } = WRITE[client]({ ...rest, turns: all }, hub(client))
+          const { body } = WRITE[client]({ ...rest, turns: all }, contextOf(client))
           const sent = pair(client, backend, JSON.parse(JSON.stringify(body)) as Json, { caps }).request
           return [...readList(sent.messages), ...readList(sent.input)]
         }

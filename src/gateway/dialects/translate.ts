@@ -4,7 +4,6 @@ import { writeChatRequest } from './chat/write-request.ts'
 import type { Dialect, StreamState, StreamTranslator } from './dialect.ts'
 import { backendFailed } from './failures/failure.ts'
 import type { Failure } from './failures/failure.ts'
-import type { AnswerReader, AnswerWriter, BackendDialect, ClientDialect, Hub, TranslationContext } from './hub.ts'
 import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
@@ -17,8 +16,16 @@ import { writeResponsesRequest } from './responses/write-request.ts'
 import type { SseEvent } from './sse/decode.ts'
 import { addFollowingCall, enforceStops, keepSummary, requireObjects, unwrapCustomTools } from './stages.ts'
 import type { Stage } from './stages.ts'
+import type {
+  AnswerReader,
+  AnswerWriter,
+  BackendDialect,
+  ClientDialect,
+  TranslationContext,
+  TranslationOptions,
+} from './translation.ts'
 
-export type { TranslationContext } from './hub.ts'
+export type { TranslationOptions } from './translation.ts'
 
 /** A translated request, and the translation of its answer. */
 export type Translation = {
@@ -61,27 +68,27 @@ export function translateCall(
   client: Dialect,
   backend: Dialect,
   body: Json,
-  context: TranslationContext,
+  options: TranslationOptions,
 ): Translation | { readonly refused: Refusal } {
-  const hub: Hub = {
-    ...context,
-    caps: { ...DEFAULT_CAPS[backend], ...context.caps },
-    isCodex: context.isCodex ?? false,
-    sessionId: context.sessionId ?? null,
-    seals: context.seals ?? null,
+  const context: TranslationContext = {
+    ...options,
+    caps: { ...DEFAULT_CAPS[backend], ...options.caps },
+    isCodex: options.isCodex ?? false,
+    sessionId: options.sessionId ?? null,
+    seals: options.seals ?? null,
   }
   return orRefused(() => {
-    const call = CLIENTS[client].readRequest(body, hub)
-    if (hub.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
-    const request = noteUnreadable(limitOutput(call.request, context.caps?.maxOutput), hub.caps)
-    const sent = BACKENDS[backend].writeRequest(request, hub)
+    const call = CLIENTS[client].readRequest(body, context)
+    if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
+    const request = noteUnreadable(limitOutput(call.request, options.caps?.maxOutput), context.caps)
+    const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [
-        ...(hub.caps.customTools ? [] : [unwrapCustomTools()]),
+        ...(context.caps.customTools ? [] : [unwrapCustomTools()]),
         ...(call.argumentsAreObjects ? [requireObjects()] : []),
         ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
-        ...(hub.seals ? [addFollowingCall()] : []),
+        ...(context.seals ? [addFollowingCall()] : []),
         ...(call.isSummary ? [keepSummary()] : []),
       ],
       writer: call.makeAnswerWriter(sent.withheld),

@@ -1,20 +1,20 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readContentList, requireTexts } from '../parts/content-list.ts'
-import { readUrl } from '../parts/data-url.ts'
-import type { Hub } from '../hub.ts'
 import { readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
+import { readContentList, requireTexts } from '../parts/content-list.ts'
+import { readUrl } from '../parts/data-url.ts'
 import { refuse } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
+import type { TranslationContext } from '../translation.ts'
 
 /** Reads the messages of a chat request as turns, one for each message. */
-export function readMessages(messages: unknown, hub: Hub): Turn[] {
+export function readMessages(messages: unknown, context: TranslationContext): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
-  return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, hub))
+  return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, context))
 }
 
-function readMessage(message: Json, path: string, hub: Hub): Turn {
+function readMessage(message: Json, path: string, context: TranslationContext): Turn {
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -22,7 +22,7 @@ function readMessage(message: Json, path: string, hub: Hub): Turn {
     case 'user':
       return { role: 'user', path, parts: readContent(message.content, `${path}.content`) }
     case 'assistant':
-      return { role: 'assistant', path, parts: readAssistant(message, path, hub) }
+      return { role: 'assistant', path, parts: readAssistant(message, path, context) }
     case 'tool':
       return { role: 'user', path, parts: [readResult(message, path)] }
     default:
@@ -30,12 +30,12 @@ function readMessage(message: Json, path: string, hub: Hub): Turn {
   }
 }
 
-function readAssistant(message: Json, path: string, hub: Hub): Part[] {
+function readAssistant(message: Json, path: string, context: TranslationContext): Part[] {
   refuseUnsupported(message, path)
   const calls = readList(message.tool_calls).map(readObject)
   const refusal = readText(message.refusal)
   return [
-    ...readReasoning(message, calls, hub).map((part) => ({ ...part, path })),
+    ...readReasoning(message, calls, context).map((part) => ({ ...part, path })),
     ...requireTexts('assistant', readContent(message.content ?? '', `${path}.content`)),
     ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal, path } as const]),
     ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${String(at)}`)),
@@ -51,7 +51,7 @@ function refuseUnsupported({ function_call: called, audio }: Json, path: string)
  * Reads the reasoning of a turn, which is one text in this dialect. Each seal has the length of its part of the text.
  * Some clients send back only the seals in the first tool call.
  */
-function readReasoning(message: Json, calls: readonly Json[], { seals }: Hub): PartContent[] {
+function readReasoning(message: Json, calls: readonly Json[], { seals }: TranslationContext): PartContent[] {
   const text = readText(message.reasoning_content) || readText(message.reasoning)
   const found = [...sealsOfDetails(message), ...sealsOfCall(calls[0] ?? {})]
   const sealed = [...new Set(found)]

@@ -1,10 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import type { ClientCall, Hub } from '../hub.ts'
 import { readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
+import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readMessages } from './read-messages.ts'
 import { makeChatWriter } from './write-answer.ts'
 
@@ -15,12 +15,12 @@ import { makeChatWriter } from './write-answer.ts'
  * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
  * refusal for a field that would change the answer and that the other dialects do not have.
  */
-export function readChatRequest(body: Json, hub: Hub): ClientCall {
+export function readChatRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
   const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
   const request: NeutralRequest = {
     stream: body.stream === true,
-    turns: readMessages(body.messages, hub),
+    turns: readMessages(body.messages, context),
     tools,
     choice: readChoice(body.tool_choice, tools),
     parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
@@ -44,7 +44,7 @@ export function readChatRequest(body: Json, hub: Hub): ClientCall {
   return {
     request,
     argumentsAreObjects: false,
-    makeAnswerWriter: () => makeChatWriter({ hub, includeUsage }),
+    makeAnswerWriter: () => makeChatWriter({ context, includeUsage }),
   }
 }
 

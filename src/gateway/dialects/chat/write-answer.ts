@@ -1,14 +1,14 @@
-import { writeUrlCitation } from '../parts/citations.ts'
-import type { AnswerWriter, Hub } from '../hub.ts'
+import { writeOpenAiError } from '../failures/openai-error.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
+import { writeUrlCitation } from '../parts/citations.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { toCallId } from '../tools/tool-names.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
-import { writeOpenAiError } from '../failures/openai-error.ts'
+import { toCallId } from '../tools/tool-names.ts'
+import type { AnswerWriter, TranslationContext } from '../translation.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   /** Whether the client asked for a last chunk with the usage. */
   readonly includeUsage: boolean
 }
@@ -21,8 +21,8 @@ type DeltaEvent = Extract<AnswerEvent, { type: 'delta' }>
  * refusal and calls; the finish reason; the usage if the client asked for it; `[DONE]`. A failure ends a stream with an
  * error chunk and without `[DONE]`.
  */
-export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
-  const head = { id: hub.newId('chatcmpl-'), created: hub.createdAt, model: hub.model }
+export function makeChatWriter({ context, includeUsage }: Needs): AnswerWriter {
+  const head = { id: context.newId('chatcmpl-'), created: context.createdAt, model: context.model }
   const sealed: string[] = []
   let calls = 0
   let textLength = 0
@@ -50,7 +50,7 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
   function toClose(event: CloseEvent): SseEvent[] {
     const annotations = toAnnotations(event, textLength)
     if (event.part.kind === 'text') textLength += event.text.length
-    const seal = writeSeal(event, hub)
+    const seal = writeSeal(event, context)
     if (seal !== null) sealed.push(seal)
     return [
       ...(annotations.length > 0 ? [toChunk({ annotations })] : []),
@@ -87,7 +87,7 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
     whole(events) {
       const end = events.find((event) => event.type === 'finish')
       const parts = events.filter((event) => event.type === 'close')
-      const message = toMessage(parts, hub)
+      const message = toMessage(parts, context)
       const found = parts.flatMap(({ logprobs = [] }) => logprobs)
       const logprobs = found.length > 0 ? toLogprobs(found) : null
       const finish_reason = REASONS[end?.finish ?? 'stop']
@@ -116,12 +116,12 @@ const REASONS: Readonly<Record<Finish, string>> = {
   pause: 'stop',
 }
 
-function toMessage(parts: readonly CloseEvent[], hub: Hub): Json {
+function toMessage(parts: readonly CloseEvent[], context: TranslationContext): Json {
   const textOf = (kind: 'reasoning' | 'text' | 'refusal'): string | null => {
     const said = parts.filter(({ part }) => part.kind === kind)
     return said.length === 0 ? null : said.map(({ text }) => text).join('')
   }
-  const sealed = parts.flatMap((event) => writeSeal(event, hub) ?? [])
+  const sealed = parts.flatMap((event) => writeSeal(event, context) ?? [])
   const calls = parts.flatMap(({ part, text }) => (part.kind === 'tool' ? [toCall(part, text)] : []))
   const reasoning = textOf('reasoning')
   const [first, ...others] = calls
@@ -166,7 +166,7 @@ function toPiece({ kind }: ToolRef, text: string): Json {
 }
 
 /** Seals a part for the client to send back; null when there is nothing to seal. */
-function writeSeal({ seal, text }: CloseEvent, { seals }: Hub): string | null {
+function writeSeal({ seal, text }: CloseEvent, { seals }: TranslationContext): string | null {
   return seals && seal ? seals.write(seal, text) : null
 }
 

@@ -1,17 +1,17 @@
-import { keepBroken, toArguments } from '../tools/custom-tools.ts'
+import { parseObject } from '../json/read-json.ts'
+import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
-import type { Hub } from '../hub.ts'
-import { parseObject } from '../json/read-json.ts'
-import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import type { TranslationContext } from '../translation.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   readonly names: ToolNames
   /** A text to append to the system prompt. */
   readonly note: string | null
@@ -72,7 +72,7 @@ class History {
     const part: ChatTextPart = { type: 'text', text, ...writeBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
     const current = this.#current()
     if (this.#exchanges.length === 1 && isEmpty(current)) this.#leading.push(part)
-    else if (this.#needs.hub.caps.midSystem) current.user.push({ type: 'system', part })
+    else if (this.#needs.context.caps.midSystem) current.user.push({ type: 'system', part })
     else current.user.push({ ...part, text: `<system>\n${text}\n</system>` })
   }
 
@@ -133,7 +133,7 @@ class History {
   }
 
   #show(part: Part): ChatPart[] {
-    const { caps } = this.#needs.hub
+    const { caps } = this.#needs.context
     const mark = writeBreakpoint(part.mark)
     switch (part.type) {
       case 'text':
@@ -160,14 +160,14 @@ class History {
     const { name, title } = document
     const source = readableSource(document.source)
     if (source.kind === 'text') return { type: 'text', text: toDocumentText(document, source.text) }
-    if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
+    if (!this.#needs.context.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'url') refuse(path, 'This model fetches no documents: send the data of the document.')
     return { type: 'file', file: { file_data: toUrl(source, path), filename: name ?? title ?? 'document.pdf' } }
   }
 
   #toCall({ id, tool, input }: CallPart): ChatToolCall {
     const name = this.#needs.names.toName(tool)
-    if (tool.kind === 'custom' && this.#needs.hub.caps.customTools) {
+    if (tool.kind === 'custom' && this.#needs.context.caps.customTools) {
       return { id: toId(id), type: 'custom', custom: { name, input } }
     }
     const args = tool.kind === 'custom' ? toArguments(input) : toReadable(input)
@@ -176,14 +176,14 @@ class History {
 
   /** Reasoning is sent back only to the model that wrote it, and only if its backend accepts reasoning. */
   #isReplayed({ text, seal }: ReasoningPart): boolean {
-    const { caps, backendModel } = this.#needs.hub
+    const { caps, backendModel } = this.#needs.context
     if (text === '' || caps.reasoningReplay === 'refused') return false
     return seal?.kind === 'plain' ? seal.model === backendModel : seal === null && caps.reasoningReplay === 'required'
   }
 
   #toMessages({ texts, reasoning, calls, results, user }: Exchange): ChatMessage[] {
     const text = texts.join(PARAGRAPH)
-    const isRequired = this.#needs.hub.caps.reasoningReplay === 'required' && calls.length > 0
+    const isRequired = this.#needs.context.caps.reasoningReplay === 'required' && calls.length > 0
     const thought = reasoning.length > 0 || isRequired ? { reasoning_content: reasoning.join(PARAGRAPH) } : {}
     const messages: ChatMessage[] = []
     if (calls.length > 0) {

@@ -1,17 +1,17 @@
-import { planCacheMarks } from '../parts/cache-marks.ts'
 import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
-import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
-import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, ToolRef } from '../neutral.ts'
+import { planCacheMarks } from '../parts/cache-marks.ts'
+import { toKey } from '../short-key.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { isStrictSchema } from '../tools/schemas.ts'
-import { toKey } from '../short-key.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
+import type { BackendCall, TranslationContext } from '../translation.ts'
 import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
 import { writeChatHistory } from './write-history.ts'
@@ -23,15 +23,15 @@ const MAX_NAME_CHARACTERS = 64
 const MAX_STOPS = 4
 
 /** Writes a request in the chat dialect. Throws a refusal for what the model does not support. */
-export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
-  const { caps } = hub
+export function writeChatRequest(asked: NeutralRequest, context: TranslationContext): BackendCall {
+  const { caps } = context
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const offer = offerTools(asked, caps, { allowsSubsets: true })
   const request = planCacheMarks(asked, caps)
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
-    model: hub.backendModel,
-    messages: writeChatHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
+    model: context.backendModel,
+    messages: writeChatHistory(request, { context, names, note: describeWithheld(offer.withheld) }),
     ...(stream && { stream: true, ...(caps.streamUsage && { stream_options: { include_usage: true } }) }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
@@ -51,7 +51,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
     headers: {},
     stops: stop.slice(MAX_STOPS).filter((sequence) => sequence !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => makeChatReader({ newId: hub.newId, names }),
+    makeAnswerReader: () => makeChatReader({ newId: context.newId, names }),
   }
 }
 

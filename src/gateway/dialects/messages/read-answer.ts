@@ -1,9 +1,8 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isMessage } from '../answer-shapes.ts'
+import type { NewId } from '../dialect.ts'
 import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import type { NewId } from '../dialect.ts'
-import type { AnswerReader } from '../hub.ts'
 import { readCount, readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
@@ -12,6 +11,7 @@ import type { PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import type { AnswerReader } from '../translation.ts'
 import { BlockReader } from './read-blocks.ts'
 
 /**

@@ -1,10 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import type { Hub } from '../hub.ts'
 import { readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { toDocumentText } from '../parts/documents.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
+import { toDocumentText } from '../parts/documents.ts'
 import { refuse } from '../refusal.ts'
+import type { TranslationContext } from '../translation.ts'
 import { describeToolChange, readToolChange } from './tool-changes.ts'
 
 /** Reads content, which in this dialect is a text or a list of blocks, as a list of blocks. */
@@ -23,19 +23,19 @@ export function readMark({ cache_control: control }: Json): { mark?: CacheMark }
 }
 
 /** Reads the content of a message as parts. */
-export function readParts(role: Turn['role'], content: unknown, path: string, hub: Hub): Part[] {
+export function readParts(role: Turn['role'], content: unknown, path: string, context: TranslationContext): Part[] {
   const read = READERS[role]
   // A system message may have only settings.
   const given = role === 'system' ? (content ?? []) : content
   return readBlocks(given, path).flatMap((block, at) => {
     const place = `${path}.${String(at)}`
     const mark = readMark(block)
-    return read(block, place, hub).map((part) => ({ path: place, ...part, ...mark }))
+    return read(block, place, context).map((part) => ({ path: place, ...part, ...mark }))
   })
 }
 
 type Found = PartContent & { readonly path?: string }
-type ReadBlock = (block: Json, path: string, hub: Hub) => readonly Found[]
+type ReadBlock = (block: Json, path: string, context: TranslationContext) => readonly Found[]
 
 const READERS: Readonly<Record<Turn['role'], ReadBlock>> = {
   system: readSystemBlock,
@@ -49,7 +49,7 @@ function readSystemBlock(block: Json, path: string): readonly Found[] {
   return block.type === 'text' ? readShown(block, path) : refuseBlock(block, path)
 }
 
-function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly Found[] {
+function readAssistantBlock(block: Json, path: string, { seals }: TranslationContext): readonly Found[] {
   switch (block.type) {
     case 'tool_use': {
       // A call without arguments may have no input at all.

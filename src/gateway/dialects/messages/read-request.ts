@@ -1,10 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import type { ClientCall, Hub } from '../hub.ts'
 import { parseObject, readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
+import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { listTools } from './tool-changes.ts'
 import { makeMessagesWriter } from './write-answer.ts'
@@ -16,14 +16,14 @@ import { makeMessagesWriter } from './write-answer.ts'
  * service_tier, speed, diagnostics), are ignored. Throws a refusal for a field that relies on state or guarantees of
  * the vendor.
  */
-export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
+export function readMessagesRequest(body: Json, context: TranslationContext): ClientCall {
   for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
   const listed = listTools(body)
   const tools = listed.map(({ tool, path }) => readTool(tool, path, listed.length === 1))
   const stop = readTexts(body.stop_sequences)
   const request: NeutralRequest = {
     stream: body.stream === true,
-    turns: [...readSystem(body.system), ...readTurns(body.messages, hub)],
+    turns: [...readSystem(body.system), ...readTurns(body.messages, context)],
     tools,
     ...readChoice(body.tool_choice, tools),
     maxOutput: readLimit(body.max_tokens),
@@ -36,12 +36,12 @@ export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
     },
     reasoning: readReasoning(body),
     format: readFormat(body),
-    hints: { ...readUser(body.metadata, hub.sessionId), verbosity: null },
+    hints: { ...readUser(body.metadata, context.sessionId), verbosity: null },
   }
   return {
     request,
     argumentsAreObjects: true,
-    makeAnswerWriter: () => makeMessagesWriter({ hub, stopSequences: stop }),
+    makeAnswerWriter: () => makeMessagesWriter({ context, stopSequences: stop }),
   }
 }
 
@@ -131,7 +131,7 @@ function readSystemText(block: Json, path: string): string {
   return readText(block.text)
 }
 
-function readTurns(messages: unknown, hub: Hub): Turn[] {
+function readTurns(messages: unknown, context: TranslationContext): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
   const listed = readList(messages).map(readObject)
   const lastUserAt = listed.findLastIndex(({ role }) => role === 'user')
@@ -142,7 +142,7 @@ function readTurns(messages: unknown, hub: Hub): Turn[] {
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       refuse(`${path}.role`, 'role must be user, assistant or system.')
     }
-    return { role, path, parts: readParts(role, content, `${path}.content`, hub) }
+    return { role, path, parts: readParts(role, content, `${path}.content`, context) }
   })
 }
 

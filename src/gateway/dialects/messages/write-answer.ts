@@ -1,15 +1,15 @@
 import type { Failure } from '../failures/failure.ts'
-import type { AnswerWriter, Hub } from '../hub.ts'
 import { parseExactly } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { toCallId } from '../tools/tool-names.ts'
+import type { AnswerWriter, TranslationContext } from '../translation.ts'
 import { writeMessagesError } from './errors.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   /** The stop sequences of the client's request. No other one is reported to the client. */
   readonly stopSequences: readonly string[]
 }
@@ -20,18 +20,18 @@ type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
  * Makes a writer for an answer of the messages dialect. A stream is: message_start, content blocks one after the other,
  * message_delta with the stop reason and the final usage, message_stop. A failure ends a stream with an `error` event.
  */
-export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter {
+export function makeMessagesWriter({ context, stopSequences }: Needs): AnswerWriter {
   let index = -1
   let searches = 0
 
   const newMessage = (content: readonly Json[], end: MessageEnd): Json => {
-    const head = { id: hub.newId('msg_'), type: 'message', role: 'assistant', model: hub.model }
+    const head = { id: context.newId('msg_'), type: 'message', role: 'assistant', model: context.model }
     return { ...head, content, diagnostics: null, ...end }
   }
 
   function toSearchEvents(event: CloseEvent): SseEvent[] {
     searches++
-    return writeSearch(event, hub).flatMap((block) => toWholeEvents(block, ++index))
+    return writeSearch(event, context).flatMap((block) => toWholeEvents(block, ++index))
   }
 
   return {
@@ -49,7 +49,7 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
           return [toEvent('content_block_delta', { index, delta: toDelta(event.part, event.text) })]
         case 'close':
           if (event.part.kind === 'search') return toSearchEvents(event)
-          return [...toLastDeltas(event, index, hub), toEvent('content_block_stop', { index })]
+          return [...toLastDeltas(event, index, context), toEvent('content_block_stop', { index })]
         case 'finish': {
           const { usage, ...delta } = toEnd(event, stopSequences, searches)
           return [toEvent('message_delta', { delta, usage }), toEvent('message_stop', {})]
@@ -59,7 +59,7 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
       }
     },
     whole(events) {
-      const content = events.flatMap((event) => (event.type === 'close' ? wholeBlock(event, hub) : []))
+      const content = events.flatMap((event) => (event.type === 'close' ? wholeBlock(event, context) : []))
       const end = events.find((event) => event.type === 'finish')
       const searched = content.filter(({ type }) => type === 'server_tool_use').length
       return newMessage(content, end ? toEnd(end, stopSequences, searched) : NOT_ENDED)
@@ -156,11 +156,12 @@ function toToolUse({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, input: Jso
 }
 
 /** Writes a whole block. A call that was cut off is left out, because its arguments are not a complete object. */
-function wholeBlock(event: CloseEvent, hub: Hub): Json[] {
+function wholeBlock(event: CloseEvent, context: TranslationContext): Json[] {
   const { part, text, seal } = event
-  if (part.kind === 'search') return writeSearch(event, hub)
-  if (part.kind === 'reasoning') return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, hub) }]
-  const citations = writeCitations(event, hub)
+  if (part.kind === 'search') return writeSearch(event, context)
+  if (part.kind === 'reasoning')
+    return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, context) }]
+  const citations = writeCitations(event, context)
   if (part.kind !== 'tool') return [{ type: 'text', text, citations: citations.length > 0 ? citations : null }]
   const input = parseExactly(text)
   return input === null ? [] : [toToolUse(part, input)]
@@ -175,33 +176,33 @@ function toDelta(part: OpenPart, text: string): Json {
  * The deltas that follow the text of a part: the citations of a text, the signature of reasoning. The signature is one
  * delta, because the vendor's client keeps only the last one.
  */
-function toLastDeltas(event: CloseEvent, index: number, hub: Hub): SseEvent[] {
+function toLastDeltas(event: CloseEvent, index: number, context: TranslationContext): SseEvent[] {
   const { part, text, seal } = event
   const deltas =
     part.kind === 'reasoning'
-      ? [{ type: 'signature_delta', signature: signatureOf(seal, text, hub) }]
-      : writeCitations(event, hub).map((citation) => ({ type: 'citations_delta', citation }))
+      ? [{ type: 'signature_delta', signature: signatureOf(seal, text, context) }]
+      : writeCitations(event, context).map((citation) => ({ type: 'citations_delta', citation }))
   return deltas.map((delta) => toEvent('content_block_delta', { index, delta }))
 }
 
-function writeCitations({ citations = [], text }: CloseEvent, hub: Hub): Json[] {
+function writeCitations({ citations = [], text }: CloseEvent, context: TranslationContext): Json[] {
   return citations.map(({ url, title, range }) => ({
     type: 'web_search_result_location',
     url,
     title,
     cited_text: range ? text.slice(range.start, range.end) : text,
-    encrypted_index: markOf(hub),
+    encrypted_index: markOf(context),
   }))
 }
 
 /** Writes a search of the backend as the call of a tool that the vendor runs, and its result. */
-function writeSearch({ text: query, found = [] }: CloseEvent, hub: Hub): Json[] {
-  const id = hub.newId('srvtoolu_')
+function writeSearch({ text: query, found = [] }: CloseEvent, context: TranslationContext): Json[] {
+  const id = context.newId('srvtoolu_')
   const pages = found.map(({ url, title }) => ({
     type: 'web_search_result',
     url,
     title: title ?? url,
-    encrypted_content: markOf(hub),
+    encrypted_content: markOf(context),
     page_age: null,
   }))
   return [
@@ -229,11 +230,11 @@ function toBlockEvents(content_block: Json, index: number, deltas: readonly Json
 }
 
 /** Replaces what only the vendor can write. It is removed when the conversation goes to that vendor. */
-function markOf({ seals }: Hub): string {
+function markOf({ seals }: TranslationContext): string {
   return seals ? seals.write({ kind: 'plain', data: '', before: null }, '') : LOCAL_REASONING
 }
 
-function signatureOf(seal: CloseEvent['seal'], text: string, { seals }: Hub): string {
+function signatureOf(seal: CloseEvent['seal'], text: string, { seals }: TranslationContext): string {
   return seals && seal ? seals.write(seal, text) : LOCAL_REASONING
 }
 

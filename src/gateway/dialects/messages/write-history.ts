@@ -1,7 +1,3 @@
-import { keepBroken, toArguments } from '../tools/custom-tools.ts'
-import { requireFetchable, toBase64 } from '../parts/data-url.ts'
-import { readableSource } from '../parts/documents.ts'
-import type { Hub } from '../hub.ts'
 import { parseExactly } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type {
@@ -15,12 +11,16 @@ import type {
   Source,
   Turn,
 } from '../neutral.ts'
+import { requireFetchable, toBase64 } from '../parts/data-url.ts'
+import { readableSource } from '../parts/documents.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import type { TranslationContext } from '../translation.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   readonly names: ToolNames
   /** Texts to append to the system prompt. */
   readonly notes: readonly (string | null)[]
@@ -44,7 +44,7 @@ export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): {
   const history = new History(needs)
   for (const turn of later) history.add(turn)
   const messages = history.messages()
-  if (messages.at(-1)?.role === 'assistant' && !needs.hub.caps.prefill) {
+  if (messages.at(-1)?.role === 'assistant' && !needs.context.caps.prefill) {
     const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
     refuse(path, 'This model does not continue a turn of the assistant: end with a turn of the user.')
   }
@@ -152,7 +152,7 @@ class History {
   #system(parts: readonly Part[]): void {
     const blocks = parts.flatMap(writeText)
     const { user, system } = this.#current()
-    if (this.#needs.hub.caps.midSystem) system.push(...blocks)
+    if (this.#needs.context.caps.midSystem) system.push(...blocks)
     else user.push(...blocks.map(toMarkedText))
   }
 
@@ -174,7 +174,7 @@ class History {
   }
 
   #show(part: Part): Json[] {
-    const { caps } = this.#needs.hub
+    const { caps } = this.#needs.context
     const mark = toMark(part.mark)
     switch (part.type) {
       case 'text':
@@ -197,7 +197,7 @@ class History {
   #document(document: DocumentPart, path: string): Json {
     const { name, title } = document
     const source = readableSource(document.source)
-    if (source.kind !== 'text' && !this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
+    if (source.kind !== 'text' && !this.#needs.context.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'bytes' && source.mediaType !== 'application/pdf') refuse(path, PDF_ONLY)
     const called = title ?? name
     return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }

@@ -1,17 +1,17 @@
-import { hasMarks, planCacheMarks } from '../parts/cache-marks.ts'
 import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
-import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
-import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions } from '../neutral.ts'
+import { hasMarks, planCacheMarks } from '../parts/cache-marks.ts'
+import { refuse } from '../refusal.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
-import { refuse } from '../refusal.ts'
 import { toOutputSchema } from '../tools/schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { describeRefusedNames, toToolSchema } from '../tools/tool-schemas.ts'
+import type { BackendCall, TranslationContext } from '../translation.ts'
 import { makeMessagesReader } from './read-answer.ts'
 import { toMark, writeMessagesHistory } from './write-history.ts'
 import type { Message } from './write-history.ts'
@@ -22,8 +22,8 @@ const MAX_NAME_CHARACTERS = 128
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
 /** Writes a request in the messages dialect. Throws a refusal for what the model does not support. */
-export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
-  const { caps } = hub
+export function writeMessagesRequest(asked: NeutralRequest, context: TranslationContext): BackendCall {
+  const { caps } = context
   const { logprobs } = asked.sampling
   if (logprobs) refuse(logprobs.path, 'This model reports no log probabilities: leave the member out.')
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
@@ -33,7 +33,7 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   // The vendor refuses thinking together with a required tool call.
   const keepsReasoning = offer.mode !== 'required'
   const notes = [describeWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
-  const { system, messages } = writeMessagesHistory(request, { hub, names, notes, keepsReasoning })
+  const { system, messages } = writeMessagesHistory(request, { context, names, notes, keepsReasoning })
   const mayThink = keepsReasoning && !(caps.thinking === 'budget' && endsWithoutReasoning(messages))
   const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
   const isThinking = thinking !== null && thinking.type !== 'disabled'
@@ -42,7 +42,7 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   const blankStops = request.stop.filter((sequence) => sequence !== '' && sequence.trim() === '')
   const isAutomatic = caps.cacheMarks === 'automatic' && !hasMarks(asked)
   const body: Json = {
-    model: hub.backendModel,
+    model: context.backendModel,
     max_tokens: limit,
     ...(isAutomatic && { cache_control: { type: 'ephemeral' } }),
     ...(system.length > 0 && { system }),
@@ -61,7 +61,7 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
     headers: { 'anthropic-version': '2023-06-01', ...beta },
     withheld: offer.withheld,
     stops: blankStops,
-    makeAnswerReader: () => makeMessagesReader({ newId: hub.newId, names }),
+    makeAnswerReader: () => makeMessagesReader({ newId: context.newId, names }),
   }
 }
 

@@ -1,9 +1,9 @@
-import { writeUrlCitation } from '../parts/citations.ts'
-import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
+import { writeUrlCitation } from '../parts/citations.ts'
 import { toCallId } from '../tools/tool-names.ts'
+import type { TranslationContext } from '../translation.ts'
 import { toCompactionItem } from './compaction.ts'
 
 /** An event of the responses dialect without its sequence number. */
@@ -21,7 +21,7 @@ type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 type Needs = {
   readonly outputIndex: number
-  readonly hub: Hub
+  readonly context: TranslationContext
   readonly wantsSeals: boolean
   /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
   readonly showsRefusals: boolean
@@ -72,8 +72,8 @@ const REFUSAL_PART: PartKind = {
   extra: () => ({}),
 }
 
-function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
-  const id = hub.newId('msg_')
+function messageItem(kind: PartKind, { outputIndex, context }: Needs): OpenItem {
+  const id = context.newId('msg_')
   const at = { item_id: id, output_index: outputIndex, content_index: 0 }
   const toItem = (status: string, content: Json[]): Json => ({
     id,
@@ -110,20 +110,20 @@ function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
 // ---- reasoning
 
 /** Writes reasoning as a summary, the only form of reasoning that every client displays. */
-function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
-  const id = hub.newId('rs_')
+function reasoningItem({ outputIndex, context, wantsSeals }: Needs): OpenItem {
+  const id = context.newId('rs_')
   const at = { item_id: id, output_index: outputIndex, summary_index: 0 }
   const toPart = (text: string): Json => ({ type: 'summary_text', text })
   const toItem = (summary: Json[], sealed: string | null): Json => {
     return { id, type: 'reasoning', summary, ...(sealed !== null && { encrypted_content: sealed }) }
   }
   const sealOf = ({ seal, text }: CloseEvent): string | null => {
-    if (!hub.seals) return LOCAL_REASONING
-    return seal && wantsSeals ? hub.seals.write(seal, text) : null
+    if (!context.seals) return LOCAL_REASONING
+    return seal && wantsSeals ? context.seals.write(seal, text) : null
   }
   return {
     open: () => [
-      itemEvent('added', outputIndex, toItem([], hub.seals ? null : LOCAL_REASONING)),
+      itemEvent('added', outputIndex, toItem([], context.seals ? null : LOCAL_REASONING)),
       { type: 'response.reasoning_summary_part.added', ...at, part: toPart('') },
     ],
     delta: (delta) => [{ type: 'response.reasoning_summary_text.delta', ...at, delta }],
@@ -145,8 +145,8 @@ function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
 // ---- summaries
 
 /** Writes a summary of the conversation, which its client sends back instead of it. */
-function compactionItem({ outputIndex, hub }: Needs): OpenItem {
-  const id = hub.newId('cmp_')
+function compactionItem({ outputIndex, context }: Needs): OpenItem {
+  const id = context.newId('cmp_')
   return {
     open: () => [itemEvent('added', outputIndex, toCompactionItem(id, ''))],
     delta: () => [],
@@ -160,8 +160,8 @@ function compactionItem({ outputIndex, hub }: Needs): OpenItem {
 // ---- web searches
 
 /** Writes a search that the backend ran. Its query and the pages that it found are known when it is done. */
-function searchItem({ outputIndex, hub }: Needs): OpenItem {
-  const id = hub.newId('ws_')
+function searchItem({ outputIndex, context }: Needs): OpenItem {
+  const id = context.newId('ws_')
   const at = { item_id: id, output_index: outputIndex }
   const toItem = (status: string, action: Json): Json => ({ id, type: 'web_search_call', status, action })
   return {
@@ -206,8 +206,8 @@ const CUSTOM_CALL: CallKind = {
   member: 'input',
 }
 
-function callItem(kind: CallKind, callId: string, tool: ToolRef, { outputIndex, hub }: Needs): OpenItem {
-  const id = hub.newId(kind.prefix)
+function callItem(kind: CallKind, callId: string, tool: ToolRef, { outputIndex, context }: Needs): OpenItem {
+  const id = context.newId(kind.prefix)
   const at = { item_id: id, output_index: outputIndex }
   const toItem = (status: string, given: string): Json => ({
     id,

@@ -1,18 +1,18 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
-import { readUrlCitations } from '../parts/citations.ts'
+import type { NewId } from '../dialect.ts'
 import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import type { NewId } from '../dialect.ts'
-import type { AnswerReader } from '../hub.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
+import { readUrlCitations } from '../parts/citations.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
 import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import type { AnswerReader } from '../translation.ts'
 
 /** Calls that are translated, or that the vendor runs itself. */
 const KNOWN_CALLS: ReadonlySet<string> = new Set([

@@ -1,14 +1,14 @@
-import { readContentList, requireTexts } from '../parts/content-list.ts'
-import { readUrl } from '../parts/data-url.ts'
-import type { Hub } from '../hub.ts'
 import { readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
+import { readContentList, requireTexts } from '../parts/content-list.ts'
+import { readUrl } from '../parts/data-url.ts'
 import { refuse } from '../refusal.ts'
+import type { TranslationContext } from '../translation.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 
 /** Reads the instructions and the input items as turns, one for each item. */
-export function readInput(body: Json, hub: Hub): Turn[] {
+export function readInput(body: Json, context: TranslationContext): Turn[] {
   const turns: Turn[] = []
   const instructions = readText(body.instructions)
   if (instructions !== '') turns.push(toTurn('system', 'instructions', [{ type: 'text', text: instructions }]))
@@ -18,7 +18,7 @@ export function readInput(body: Json, hub: Hub): Turn[] {
   const lastAt = isCompaction(body) ? items.length - 1 : -1
   items.forEach((item, at) => {
     const path = `input.${String(at)}`
-    const turn = at === lastAt ? toText(path, SUMMARY_REQUEST) : readItem(readObject(item), path, hub)
+    const turn = at === lastAt ? toText(path, SUMMARY_REQUEST) : readItem(readObject(item), path, context)
     if (turn) turns.push(turn)
   })
   return turns
@@ -32,7 +32,7 @@ function toTurn(role: Turn['role'], path: string, parts: readonly PartContent[])
   return { role, path, parts: parts.map((part) => ({ ...part, path })) }
 }
 
-function readItem(item: Json, path: string, hub: Hub): Turn | null {
+function readItem(item: Json, path: string, context: TranslationContext): Turn | null {
   switch (item.type ?? 'message') {
     case 'message':
       return readMessage(item, path)
@@ -44,7 +44,7 @@ function readItem(item: Json, path: string, hub: Hub): Turn | null {
     case 'custom_tool_call_output':
       return readOutput(item, path)
     case 'reasoning':
-      return readReasoning(item, path, hub)
+      return readReasoning(item, path, context)
     // A search query is useless without its results. `additional_tools` is read in read-tools.ts.
     case 'web_search_call':
     case 'additional_tools':
@@ -95,7 +95,7 @@ function readOutput(item: Json, path: string): Turn {
   return toTurn('user', path, [{ type: 'result', callId: readText(item.call_id), parts, failed: false, callPath }])
 }
 
-function readReasoning(item: Json, path: string, { seals }: Hub): Turn {
+function readReasoning(item: Json, path: string, { seals }: TranslationContext): Turn {
   const text = [...readList(item.summary), ...readList(item.content)]
     .map((part) => readText(readObject(part).text))
     .join('\n\n')

@@ -1,10 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import type { ClientCall, Hub } from '../hub.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
+import type { ClientCall, TranslationContext } from '../translation.ts'
 import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
 import { readTools } from './read-tools.ts'
@@ -16,14 +16,14 @@ import { makeResponsesWriter } from './write-answer.ts'
  * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
  * ignored. Throws a refusal for a field that relies on stored state, or on a service of the vendor.
  */
-export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
+export function readResponsesRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
   const { tools, choice, addedTools } = readTools(body)
   const reasoning = readObject(body.reasoning)
   const compacts = isCompaction(body)
   const request: NeutralRequest = {
     stream: body.stream === true,
-    turns: readInput(body, hub),
+    turns: readInput(body, context),
     tools: [...tools, ...addedTools],
     // A summary calls no tools. They stay, because some backends refuse earlier calls without them.
     choice: compacts ? { mode: 'none', only: null } : choice,
@@ -55,10 +55,10 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
     isSummary: compacts,
     makeAnswerWriter: (withheld) =>
       makeResponsesWriter({
-        hub,
+        context,
         echo: toEcho(body, withheld),
         wantsSeals,
-        showsRefusals: !hub.isCodex,
+        showsRefusals: !context.isCodex,
         compacts,
       }),
   }

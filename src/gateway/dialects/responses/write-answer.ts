@@ -1,16 +1,16 @@
 import type { Failure } from '../failures/failure.ts'
-import type { AnswerWriter, Hub } from '../hub.ts'
 import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
+import type { AnswerWriter, TranslationContext } from '../translation.ts'
 import { writeResponsesError } from './errors.ts'
 import { openItem } from './items.ts'
 import type { OpenItem, ResponsesEvent } from './items.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   /** The members of the request that every response object repeats. */
   readonly echo: Json
   /** Whether the client asked for sealed reasoning, which it then sends back. */
@@ -41,14 +41,14 @@ export function makeResponsesWriter(needs: Needs): AnswerWriter {
 }
 
 /** Writes events without sequence numbers. */
-function makeEvents({ hub, echo, ...options }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
-  const id = hub.newId('resp_')
+function makeEvents({ context, echo, ...options }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
+  const id = context.newId('resp_')
   const output: Json[] = []
   let item: OpenItem | null = null
   let started = false
 
   function lifecycle(what: string, end: ResponseEnd): ResponsesEvent {
-    return { type: `response.${what}`, response: toResponse({ id, hub, echo, output, end }) }
+    return { type: `response.${what}`, response: toResponse({ id, context, echo, output, end }) }
   }
 
   function start(): ResponsesEvent[] {
@@ -62,7 +62,7 @@ function makeEvents({ hub, echo, ...options }: Needs): (event: AnswerEvent) => R
       case 'start':
         return start()
       case 'open':
-        item = openItem(event.part, { outputIndex: output.length, hub, ...options })
+        item = openItem(event.part, { outputIndex: output.length, context, ...options })
         return item.open()
       case 'delta':
         return item?.delta(event.text, event.logprobs ?? []) ?? []
@@ -140,22 +140,22 @@ function toUsage(usage: AnswerUsage | null): Json {
 
 type ResponseParts = {
   readonly id: string
-  readonly hub: Hub
+  readonly context: TranslationContext
   readonly echo: Json
   readonly output: readonly Json[]
   readonly end: ResponseEnd
 }
 
-function toResponse({ id, hub, echo, output, end }: ResponseParts): Json {
+function toResponse({ id, context, echo, output, end }: ResponseParts): Json {
   return {
     id,
     object: 'response',
-    created_at: hub.createdAt,
+    created_at: context.createdAt,
     status: end.status,
     background: false,
     error: end.error,
     incomplete_details: end.incomplete_details,
-    model: hub.model,
+    model: context.model,
     output: [...output],
     previous_response_id: null,
     store: false,

@@ -1,8 +1,3 @@
-import { toArguments } from '../tools/custom-tools.ts'
-import { writeBreakpoint } from '../parts/content-list.ts'
-import { toUrl } from '../parts/data-url.ts'
-import { readableSource, toDocumentText } from '../parts/documents.ts'
-import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type {
   CacheMark,
@@ -14,12 +9,17 @@ import type {
   ResultPart,
   Turn,
 } from '../neutral.ts'
+import { writeBreakpoint } from '../parts/content-list.ts'
+import { toUrl } from '../parts/data-url.ts'
+import { readableSource, toDocumentText } from '../parts/documents.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
+import type { TranslationContext } from '../translation.ts'
 
 type Needs = {
-  readonly hub: Hub
+  readonly context: TranslationContext
   readonly names: ToolNames
   /** A text to append to the system prompt. */
   readonly note: string | null
@@ -90,17 +90,17 @@ class Items {
 
   /** Writes reasoning without its id, because the vendor would look the id up and not find it. */
   #reasoning({ text, seal }: ReasoningPart): Json[] {
-    const { hub } = this.#needs
-    if (seal?.kind !== 'encrypted' || seal.model !== hub.backendModel) return []
-    if (hub.caps.reasoningReplay === 'refused') return []
+    const { context } = this.#needs
+    if (seal?.kind !== 'encrypted' || seal.model !== context.backendModel) return []
+    if (context.caps.reasoningReplay === 'refused') return []
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     return [{ type: 'reasoning', summary, encrypted_content: seal.data }]
   }
 
   #call({ id, tool, input }: CallPart): Json {
-    const { hub, names } = this.#needs
+    const { context, names } = this.#needs
     const [call_id, name] = [toCallId(id), names.toName(tool)]
-    const isCustom = tool.kind === 'custom' && hub.caps.customTools
+    const isCustom = tool.kind === 'custom' && context.caps.customTools
     this.#customCalls.set(id, isCustom)
     if (isCustom) return { type: 'custom_tool_call', call_id, name, input }
     const args = tool.kind === 'custom' ? toArguments(input) : input || '{}'
@@ -122,7 +122,7 @@ class Items {
   }
 
   #show(part: Part): Json[] {
-    const { caps } = this.#needs.hub
+    const { caps } = this.#needs.context
     const mark = writeBreakpoint(part.mark)
     switch (part.type) {
       case 'text':
@@ -148,7 +148,7 @@ class Items {
     const { name, title } = document
     const source = readableSource(document.source)
     if (source.kind === 'text') return { type: 'input_text', text: toDocumentText(document, source.text) }
-    if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
+    if (!this.#needs.context.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'url') return { type: 'input_file', file_url: source.url }
     return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source, path) }
   }

@@ -1,18 +1,18 @@
-import { planCacheMarks } from '../parts/cache-marks.ts'
 import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
-import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
-import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ToolRef } from '../neutral.ts'
+import { planCacheMarks } from '../parts/cache-marks.ts'
+import { refuse } from '../refusal.ts'
+import { toKey } from '../short-key.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
-import { refuse } from '../refusal.ts'
 import { isStrictSchema } from '../tools/schemas.ts'
-import { toKey } from '../short-key.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
+import type { BackendCall, TranslationContext } from '../translation.ts'
 import { makeResponsesReader } from './read-answer.ts'
 import { writeInput } from './write-input.ts'
 
@@ -23,24 +23,24 @@ const MAX_NAME_CHARACTERS = 64
 const MIN_OUTPUT_TOKENS = 16
 
 /** Writes a request in the responses dialect, with `store: false`. Throws a refusal for what the model lacks. */
-export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
-  const { caps } = hub
+export function writeResponsesRequest(asked: NeutralRequest, context: TranslationContext): BackendCall {
+  const { caps } = context
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const offer = offerTools(asked, caps, { allowsSubsets: true })
   const request = planCacheMarks(asked, caps)
   const { maxOutput, sampling, hints } = request
   refuseStopWithLogprobs(request)
   const include = [
-    ...(hub.seals !== null && caps.reasoningReplay !== 'refused' ? ['reasoning.encrypted_content'] : []),
+    ...(context.seals !== null && caps.reasoningReplay !== 'refused' ? ['reasoning.encrypted_content'] : []),
     ...(offer.search ? ['web_search_call.action.sources'] : []),
     ...(sampling.logprobs ? ['message.output_text.logprobs'] : []),
   ]
   const text = writeText(request)
   const body: Json = {
-    model: hub.backendModel,
+    model: context.backendModel,
     store: false,
     ...(request.stream && { stream: true }),
-    ...writeInput(request, { hub, names, note: describeWithheld(offer.withheld) }),
+    ...writeInput(request, { context, names, note: describeWithheld(offer.withheld) }),
     ...(maxOutput !== null && { max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutput) }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
@@ -57,7 +57,7 @@ export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendC
     headers: {},
     stops: request.stop.filter((stop) => stop !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => makeResponsesReader({ newId: hub.newId, names }),
+    makeAnswerReader: () => makeResponsesReader({ newId: context.newId, names }),
   }
 }
 

@@ -1,10 +1,10 @@
 import { DEFAULT_CAPS } from '../caps.ts'
-import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import { readMessagesRequest } from '../messages/read-request.ts'
 import type { NeutralRequest, Part, Source, Tool } from '../neutral.ts'
 import { orRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
+import type { TranslationContext } from '../translation.ts'
 
 /** English has about four bytes per token; code and other scripts have fewer. */
 const BYTES_PER_TOKEN = 3
@@ -26,7 +26,7 @@ export function estimateTokens(body: Json): { readonly inputTokens: number } | {
 }
 
 /** A context for reading a request that is not sent. */
-const NO_TRANSLATION: Hub = {
+const NO_TRANSLATION: TranslationContext = {
   model: '',
   backendModel: '',
   newId: (prefix) => prefix,

@@ -9,7 +9,7 @@ import type { SseEvent } from './sse/decode.ts'
  * What a translation needs besides the call. Ids and the time are passed in, so that the same call always gives the
  * same result.
  */
-export type TranslationContext = {
+export type TranslationOptions = {
   /** The service's model id, which is the model in the answer. */
   readonly model: string
   /** The model's name at the backend. */
@@ -36,8 +36,8 @@ export type Seals = {
   areTooLarge(): boolean
 }
 
-/** The context of one translation, with defaults applied. */
-export type Hub = Required<Omit<TranslationContext, 'caps' | 'seals'>> & {
+/** What a translation needs besides the call, with the defaults of what was left out. */
+export type TranslationContext = Required<Omit<TranslationOptions, 'caps' | 'seals'>> & {
   readonly caps: ModelCaps
   readonly seals: Seals | null
 }
@@ -47,7 +47,7 @@ export type ClientDialect = {
   /** The member of a request that has the conversation. */
   readonly conversation: string
   /** Throws a refusal for a member that only its vendor can handle. */
-  readonly readRequest: (body: Json, hub: Hub) => ClientCall
+  readonly readRequest: (body: Json, context: TranslationContext) => ClientCall
 }
 
 /** A client's call: its request, and what is needed to write its answer. */
@@ -72,7 +72,7 @@ export type AnswerWriter = {
 /** Writes requests in a backend's dialect and reads its answers. */
 export type BackendDialect = {
   /** Throws a refusal for what the model does not support. The refusal has the path in the client's body. */
-  readonly writeRequest: (request: NeutralRequest, hub: Hub) => BackendCall
+  readonly writeRequest: (request: NeutralRequest, context: TranslationContext) => BackendCall
 }
 
 /** A request for a backend, and what is needed to read its answer. */
