@@ -52,6 +52,31 @@ it.each(PATHS)('POST %s forwards no other model than those that the team may cal
   upstream.restart(answersJson({}))
 })
 
+it.each<[path: string, more: string]>([
+  ['/v1/responses', '"input":[{"type":"additional_tools","role":"developer","tools":[TOOL]}]'],
+  [
+    '/codex/v1/responses',
+    '"input":[{"type":"tool_search_output","tools":[{"type":"namespace","name":"n","tools":[TOOL]}]}]',
+  ],
+  [
+    '/vendorb/v1/messages',
+    '"max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"system","content":[{"type":"tool_addition",' +
+      '"tool":{"type":"tool_definition","definition":TOOL}}]}]',
+  ],
+])(
+  'POST %s forwards no tool that its conversation adds with a model that the team may not call',
+  async (path, more) => {
+    const outcome = async (model: string) => {
+      const tool = JSON.stringify({ type: 'image_generation', model })
+      return outcomeOf(await gateway.post(path, `{"model":"v/large",${more.replace('TOOL', tool)}}`))
+    }
+    expect(await outcome('v/secret')).toBe('403 model_not_allowed')
+    expect(upstream.calls).toEqual([])
+    expect(await outcome('v/small')).toBe('200')
+    upstream.restart(answersJson({}))
+  },
+)
+
 it.each(PATHS)(
   "POST %s with an alias sends the model's name at the backend, and changes nothing else",
   async (path) => {

@@ -24,6 +24,8 @@ const placementsOf = (model: SnapshotModel) =>
     ? listServed(model.serve)
     : listPlacements(model, { worker: 'local-engine', upstream: 'vendora' })
 
+const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'v/none' }
+
 /** The refusal of a call of this model: its code, and the first word of its message. */
 const judge = (body: object, id = 'v/large') => {
   const model = MODELS.find((one) => one.id === id)
@@ -46,6 +48,14 @@ describe('the models that a body names beside model', () => {
       'a function with a parameter called model',
       { tools: [{ type: 'function', name: 'f', parameters: { model: {} } }] },
     ],
+    [
+      'the arguments and the result of a call',
+      { messages: [{ content: [{ input: { tools: [{ model: 'v/none' }] } }] }] },
+    ],
+    [
+      'a tool that the conversation adds',
+      { input: [{ type: 'additional_tools', tools: [{ type: 'x', model: 'v/large' }] }] },
+    ],
   ])('may be %s', (_name, body) => {
     expect(judge(body)).toBeNull()
   })
@@ -54,6 +64,23 @@ describe('the models that a body names beside model', () => {
     ['one that the team may not call', { models: ['v/large', 'v/none'] }, ['model_not_allowed', 'models.1']],
     ['one that is not certified', { fallbacks: [{ model: 'v/draft' }] }, ['model_not_allowed', 'fallbacks.0']],
     ['one in a tool', { tools: [{}, { type: 'x', model: 'v/none' }] }, ['model_not_allowed', 'tools.1.model']],
+    [
+      'one in a tool, for its images',
+      { tools: [{ svg: { model: 'v/none' } }] },
+      ['model_not_allowed', 'tools.0.svg.model'],
+    ],
+    ['one in a namespace', { tools: [{ tools: [{}, ADVISOR] }] }, ['model_not_allowed', 'tools.0.tools.1.model']],
+    ['one in an item of tools', { input: [{}, { tools: [ADVISOR] }] }, ['model_not_allowed', 'input.1.tools.0.model']],
+    [
+      'one in a tool that a message adds',
+      { messages: [{ role: 'system', content: [{ type: 'tool_addition', tool: { definition: ADVISOR } }] }] },
+      ['model_not_allowed', 'messages.0.content.0.tool.definition.model'],
+    ],
+    [
+      'one in a tool that a compaction repeats',
+      { messages: [{ content: 'hi' }, { content: [{ type: 'compaction', tool_changes: [{ definition: ADVISOR }] }] }] },
+      ['model_not_allowed', 'messages.1.content.0.tool_changes.0.definition.model'],
+    ],
     ['one that the backend knows by another name', { models: ['v/named'] }, ['invalid_request', 'models.0']],
     ['an alias of one that is not certified', { models: ['draft'] }, ['model_not_allowed', 'models.0']],
     ['an alias that the backend does not know', { models: ['large-1'] }, ['invalid_request', 'models.0']],

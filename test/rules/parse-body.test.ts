@@ -212,6 +212,11 @@ describe('the body of a call', () => {
     ['a long text outside of the conversation', JSON.stringify({ user: LONG }), { user: LONG }],
     ['a long name', JSON.stringify({ [LONG]: 1 }), { [LONG]: 1 }],
     ['the long model of a tool', JSON.stringify({ tools: [{ model: LONG }] }), { tools: [{ model: LONG }] }],
+    [
+      'the model of a tool that the conversation adds',
+      '{"input":[{"tools":[{"model":"é"}]}]}',
+      { input: [{ tools: [{ model: 'é' }] }] },
+    ],
     ['a name twice', '{"model":"a","model":"é"}', { model: 'é' }],
     ['deep nesting outside of the conversation', `{"x":${'['.repeat(20)}"é"${']'.repeat(20)}}`, undefined],
   ])('has exactly: %s', (_, json, expected) => {

@@ -6,11 +6,12 @@ import type { SnapshotModel } from '../../../directory/snapshot.ts'
 import { ApiError } from '../../../http/errors.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import { isObject } from '../../../kernel/json.ts'
-import { readList } from '../../dialects/json/read-json.ts'
+import { isGiven } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { explainRefusal, pickModel } from '../../models/rules.ts'
 import type { ModelTeam } from '../../models/rules.ts'
 import type { Placement } from '../../plan/plan.ts'
+import { findToolModels } from './tool-models.ts'
 
 /** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
 const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
@@ -61,14 +62,8 @@ export function judgeAlternatives(call: Call, body: Json): ApiError | null {
       if (refusal) return refusal
     }
   }
-  return judgeTools(call, body)
-}
-
-/** Some tools that a vendor runs name a model of their own, for example one that makes images. */
-function judgeTools(call: Call, { tools }: Json): ApiError | null {
-  for (const [at, tool] of readList(tools).entries()) {
-    if (!isObject(tool) || !isGiven(tool.model)) continue
-    const refusal = judgeNamed(call, `tools.${at}.model`, tool.model)
+  for (const { path, name } of findToolModels(body)) {
+    const refusal = judgeNamed(call, path, name)
     if (refusal) return refusal
   }
   return null
@@ -93,8 +88,4 @@ function refuseMember(name: string): ApiError {
   return new ApiError('invalid_request', {
     message: `${JSON.stringify(name)} lets the backend choose another model. Leave it out and set "model".`,
   })
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }

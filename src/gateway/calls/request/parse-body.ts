@@ -3,14 +3,15 @@ import { isObject } from '../../../kernel/json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import { parseWithTexts } from '../../dialects/json/long-texts.ts'
 import type { LongTexts } from '../../dialects/json/long-texts.ts'
-import { mayLoseDigits, parseToRewrite, readList } from '../../dialects/json/read-json.ts'
+import { mayLoseDigits, parseToRewrite } from '../../dialects/json/read-json.ts'
 import { shortenTexts } from '../../dialects/json/shorten-texts.ts'
 import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { locateDecisive } from './decisive-members.ts'
+import { findToolModels } from './tool-models.ts'
 
 /**
- * Members that hold the conversation and its tools. Their texts only pass through this service, except for the model
- * that a tool names.
+ * Members that hold the conversation and its tools. Their texts only pass through this service, except for the models
+ * that tools name.
  */
 const CONTENT: ReadonlySet<string> = new Set(['messages', 'input', 'prompt', 'system', 'instructions', 'tools'])
 
@@ -81,7 +82,7 @@ function decidesExactly(body: unknown): boolean {
     if (!isExactText(name)) return false
     if (!CONTENT.has(name) && !isExactValue(body[name], MAX_DECISIVE_DEPTH)) return false
   }
-  return readList(body.tools).every((tool) => !isObject(tool) || isExactValue(tool.model, MAX_DECISIVE_DEPTH))
+  return findToolModels(body).every(({ name }) => isExactValue(name, MAX_DECISIVE_DEPTH))
 }
 
 function isExactValue(value: unknown, levels: number): boolean {

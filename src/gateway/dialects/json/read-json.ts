@@ -3,6 +3,11 @@ import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kern
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
+/** Whether a member is there and is not null. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
 /** Returns the value if it is an object, else an empty object. */
 export function readObject(value: unknown): Json {
   return isObject(value) ? value : {}
