@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, toCommandError } from './failures.ts'
-import { makeOutput } from './terminal/output.ts'
+import { makeOutput, withoutControls } from './terminal/output.ts'
 import type { Output, Streams } from './terminal/output.ts'
 
 /** What every command gets: the environment and the streams of the process. */
@@ -129,6 +129,9 @@ function inherit(command: Command, parent: Command): Command {
 function fail(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
   const known = toCommandError(error)
-  output.note(known ? output.noteStyle('red', known.message) : String(error instanceof Error ? error.stack : error))
+  const message = known && withoutControls(known.message)
+  output.note(
+    message !== null ? output.noteStyle('red', message) : String(error instanceof Error ? error.stack : error),
+  )
   return known?.exitStatus ?? EXIT.failed
 }

@@ -156,6 +156,23 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
     expect(await failure(`localhost:${other.port}`)).toContain('is not a control plane of svc')
   })
 
+  it('one whose texts would change the terminal', async () => {
+    const error = { code: 'invalid_request', message: 'No\u001b[2J, not \u009b31mso.' }
+    await using refusing = await startOther({ status: 400, type: 'application/json', body: JSON.stringify({ error }) })
+    expect(await failure(`localhost:${refusing.port}`)).toContain('No[2J, not 31mso.')
+    const started = {
+      deviceCode: 'd',
+      userCode: 'A\u001b[2JB',
+      verificationUri: 'x:\u001b]8;;y',
+      intervalSeconds: 0.01,
+    }
+    await using starting = await startOther({ status: 202, type: 'application/json', body: JSON.stringify(started) })
+    await using machine = await newMachine()
+    const { stdout } = await machine.svc(['login', `localhost:${starting.port}`, '--email', 'ada@example.com'])
+    expect(stdout).toContain('A [2JB')
+    expect(stdout).not.toContain('\u001b')
+  })
+
   it('https where the service speaks http', async () => {
     expect(await failure(`https://localhost:${service.port}`)).toContain('does not speak TLS. Try the URL with http://')
   })

@@ -4,6 +4,7 @@ import { streamChatCompletion } from '../../sdk/index.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
+import { withoutControls } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly model?: string }
 
@@ -36,10 +37,4 @@ async function readText(input: Cli['input'], words: readonly string[]): Promise<
   const text = words.length === 0 && !input.isTTY ? await readAll(input) : words.join(' ')
   if (text.trim() === '') throw wrongUsage('Say what to ask: svc chat TEXT, or give the text on standard input.')
   return text
-}
-
-/** Removes control characters, which could move the cursor or recolour the terminal. Line ends and tabs stay. */
-function withoutControls(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these are what it removes.
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
 }

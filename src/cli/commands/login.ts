@@ -10,6 +10,7 @@ import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
 import { openBrowser } from '../terminal/browser.ts'
+import { printable } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
 
@@ -92,10 +93,10 @@ function showCode({ environment, output }: Cli, url: string, email: string, show
       `Signing in to ${url}`,
       '',
       `  1. Open the email that was sent to ${email}.`,
-      `  2. Check that it shows this code: ${output.style('bold', shown.userCode)}`,
+      `  2. Check that it shows this code: ${output.style('bold', printable(shown.userCode))}`,
       '  3. Approve.',
       '',
-      `Or approve in your browser: ${output.style('cyan', shown.verificationUri)}`,
+      `Or approve in your browser: ${output.style('cyan', printable(shown.verificationUri))}`,
       '',
       'Waiting for the approval. Press Ctrl-C to cancel.',
     ].join('\n'),

@@ -94,5 +94,11 @@ export function printable(text: string): string {
   return text.replaceAll(CONTROLS, ' ')
 }
 
+/** Removes control characters for the same reason. Line ends and tabs stay. */
+export function withoutControls(text: string): string {
+  // eslint-disable-next-line no-control-regex -- these are what it removes.
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
+}
+
 // eslint-disable-next-line no-control-regex -- these are what it removes.
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
