@@ -12,6 +12,7 @@ import { waitForValue, withDeadline } from '../support/wait.ts'
 const persons = people(13)
 const ada = persons.next()
 const team = '@acme/core'
+const OTHER = '@acme/other'
 let service: TestService
 let accessToken: string
 let accountId: string
@@ -155,17 +156,18 @@ describe('streamAgentSession', () => {
       expect([response.status, await response.text()]).toEqual([200, ''])
     })
 
-    it.each([
-      ['its device is signed out', async () => service.signIn(persons.next())],
-      ['its invitation is withdrawn', async () => service.signIn('leaves@example.com')],
-    ])('ends when %s', async (what, signIn) => {
-      if (what.includes('invitation')) await service.applyDirectory(directoryOf(['leaves@example.com', ...everybody]))
-      const signedIn = await signIn()
+    it.each<[string, leaver: string | null, signedInTo: string]>([
+      ['its device is signed out', null, team],
+      ['its invitation is withdrawn', 'leaves@example.com', team],
+      ['its account leaves the team, while its device is signed in to another one', 'stranger@example.com', OTHER],
+    ])('ends when %s', async (_, leaver, signedInTo) => {
+      if (leaver) await service.applyDirectory(directoryOf([leaver, ...everybody]))
+      const signedIn = await service.signIn(leaver ?? persons.next(), { team: signedInTo })
       const headers = { authorization: `Bearer ${signedIn.accessToken}` }
       const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', { headers })
       await using followed = readFollowed(response)
       await followed.untilCurrent()
-      if (what.includes('invitation')) await service.applyDirectory(directoryOf(everybody))
+      if (leaver) await service.applyDirectory(directoryOf(everybody))
       else await service.fetch('/v1/auth/logout', { method: 'POST', headers })
       expect(await withDeadline('the end of the stream', followed.next())).toBeNull()
     })

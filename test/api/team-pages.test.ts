@@ -30,7 +30,7 @@ beforeAll(async () => {
     events: [
       endedCall({ at, ...cheap, accountId: member, call: { model: 'svc/fast' } }),
       endedCall({ at, ...dear, accountId: ada, call: { model: 'vendora/<large>', sessionId: 'run-1' } }),
-      endedCall({ at, ...dear, accountId: ada, team: '@acme/other' }),
+      endedCall({ at, ...dear, accountId: ada, team: '@acme/other', call: { model: 'svc/theirs' } }),
     ],
   })
   adminCookie = await signInBrowser(service, 'ada@example.com')
@@ -63,6 +63,7 @@ describe('showTeamOverview', () => {
     expect(text).toContain('vendora/&lt;large&gt; $12,345.68')
     expect(text).toContain('member@example.com $0.0042')
     expect(text).toContain('Slowest models lately')
+    expect(text).not.toContain('svc/theirs')
   })
 
   it('200: shows a member their own calls only', async () => {
