@@ -147,6 +147,14 @@ describe('finishPasskeyRegistration', () => {
       },
     )
 
+    it('refuses an answer from a frame inside another site', async () => {
+      const by = await signIn()
+      const credential = newAuthenticator().create(await startRegistration(service, by))
+      const said = JSON.parse(Buffer.from(credential.response.clientDataJSON, 'base64url').toString()) as object
+      const clientDataJSON = Buffer.from(JSON.stringify({ ...said, crossOrigin: true })).toString('base64url')
+      await refused(by, { ...credential, response: { ...credential.response, clientDataJSON } })
+    })
+
     it.each([
       ['the user was not verified', { uv: false }],
       ['the user was not present', { up: false }],

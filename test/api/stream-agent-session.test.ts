@@ -159,15 +159,15 @@ describe('streamAgentSession', () => {
     it.each<[string, leaver: string | null, signedInTo: string]>([
       ['its device is signed out', null, team],
       ['its invitation is withdrawn', 'leaves@example.com', team],
-      ['its account leaves the team, while its device is signed in to another one', 'stranger@example.com', OTHER],
+      ['its account leaves the team, while its device is signed in to another one', 'both@example.com', OTHER],
     ])('ends when %s', async (_, leaver, signedInTo) => {
-      if (leaver) await service.applyDirectory(directoryOf([leaver, ...everybody]))
+      if (leaver) await service.applyDirectory(directoryWith([leaver, ...everybody]))
       const signedIn = await service.signIn(leaver ?? persons.next(), { team: signedInTo })
       const headers = { authorization: `Bearer ${signedIn.accessToken}` }
       const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', { headers })
       await using followed = readFollowed(response)
       await followed.untilCurrent()
-      if (leaver) await service.applyDirectory(directoryOf(everybody))
+      if (leaver) await service.applyDirectory(directoryWith(everybody))
       else await service.fetch('/v1/auth/logout', { method: 'POST', headers })
       expect(await withDeadline('the end of the stream', followed.next())).toBeNull()
     })
@@ -254,5 +254,12 @@ async function askAndLeave(token: string): Promise<void> {
   // The service has closed its side too.
   await once(socket, 'close')
 }
+
+/** A directory in which another person is in the other team, too. */
+const directoryWith = (emails: readonly string[]) =>
+  directoryOf(emails).replace(
+    'members: [{ email: stranger@',
+    'members: [{ email: both@example.com }, { email: stranger@',
+  )
 
 const everybody = [ada, ...Array.from({ length: 12 }, (_, index) => `person-${index + 2}@example.com`)]

@@ -123,7 +123,17 @@ describe('an API key', () => {
     await expect.poll(lastUse, { timeout: 5000 }).toBe(keys.service.clock.now().toISOString())
   })
 
-  it('ends its open streams when it is revoked', async () => {
+  it.each<[string, revoke: (id: string) => Promise<unknown>]>([
+    [
+      'here',
+      (id) => expectOk('The revocation', keys.service.fetch(`/v1/keys/${id}`, { method: 'DELETE', headers: keys.ada })),
+    ],
+    [
+      'by another process',
+      (id) =>
+        keys.service.database.prisma.apiKey.update({ where: { id }, data: { revokedAt: keys.service.clock.now() } }),
+    ],
+  ])('ends its open streams when it is revoked %s', async (_, revoke) => {
     const { key, info } = await keys.createKey()
     upstream.restart(({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -133,8 +143,7 @@ describe('an API key', () => {
     // Not checked against the contract: the stream does not end before the revocation.
     const stream = await fetch(`${keys.service.origin}/v1/chat/completions`, json(body, bearerOf(key)))
     const text = stream.text()
-    await expectOk('The revocation', keys.service.fetch(`/v1/keys/${info.id}`, { method: 'DELETE', headers: keys.ada }))
-    await expect(text).rejects.toThrow()
+    await Promise.all([revoke(info.id), expect(text).rejects.toThrow()])
   })
 
   it('ends with the invitation of its owner, and stays ended after another invitation', async () => {

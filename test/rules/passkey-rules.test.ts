@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CHALLENGE_SECONDS, isCounterRegression, mayRegister, maySignIn } from '../../src/control/passkeys/rules.ts'
 import type { Challenge } from '../../src/control/passkeys/rules.ts'
+import { readChallenge } from '../../src/control/passkeys/webauthn.ts'
 
 const START = Date.UTC(2026, 10, 21)
 const at = (seconds: number) => new Date(START + seconds * 1000)
@@ -59,5 +60,30 @@ describe('isCounterRegression', () => {
     ['an authenticator without a counter', 0n, 0, false],
   ])('%s', (_, stored, reported, verdict) => {
     expect(isCounterRegression(stored, reported)).toBe(verdict)
+  })
+})
+
+describe('readChallenge', () => {
+  const read = (said: unknown) => {
+    const text = typeof said === 'string' ? said : JSON.stringify(said)
+    return readChallenge(Buffer.from(text).toString('base64url'))?.reveal() ?? null
+  }
+  const said = { type: 'webauthn.get', challenge: 'abc', origin: 'https://svc.example.com' }
+
+  it('reads what a browser answered in a page of its own', () => {
+    expect([read({ ...said, crossOrigin: false }), read(said)]).toEqual(['abc', 'abc'])
+  })
+
+  it.each<[string, unknown]>([
+    ['from a frame inside another site, which not every browser names', { ...said, crossOrigin: true }],
+    ['from such a frame, with the name of the site', { ...said, crossOrigin: true, topOrigin: 'https://evil.example' }],
+    ['that says so in another way', { ...said, crossOrigin: 'false' }],
+    ['without a challenge', { type: 'webauthn.get' }],
+    ['with a challenge that is no text', { ...said, challenge: ['abc'] }],
+    ['that is a list', [said]],
+    ['that is null', null],
+    ['that is not JSON', 'abc'],
+  ])('reads nothing of an answer %s', (_, given) => {
+    expect(read(given)).toBeNull()
   })
 })
