@@ -205,6 +205,13 @@ describe('streamAgentSession', () => {
     ])('refuses %s', async (_, query) => {
       expect(await outcomeOf(await follow('run', { query }))).toBe('404 not_found')
     })
+
+    it('refuses a session of a service account of another team', async () => {
+      const theirs = { ...newRun(), team: OTHER }
+      await saveEvents(service, eventOf('finished', theirs, { service: 'service:builds' }))
+      const query = { account: 'service:builds' }
+      expect(await outcomeOf(await follow(theirs.sessionId, { query }))).toBe('404 not_found')
+    })
   })
 
   describe('429', () => {

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { completeSession, MAX_DEVICES } from '../../src/control/tokens/complete-session.ts'
+import { makeDeviceSessionStore } from '../../src/control/tokens/store.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
+import { newRowId } from '../../src/kernel/identifier.ts'
+import { newSalt } from '../../src/kernel/secret.ts'
 import { people } from '../support/people.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -74,4 +77,60 @@ it('of two new sessions of one device that see each other, one stays', async () 
   expect(await complete(one.id)).toEqual({ tookNotice: true, replaced: [two.id] })
   expect(await complete(two.id)).toEqual({ tookNotice: false, replaced: [] })
   expect(await complete(one.id)).toEqual({ tookNotice: false, replaced: [] })
+})
+
+describe('what has changed since it was read', () => {
+  /** Opens a session as a poll does that has read the login of a person before something changed. */
+  async function open(email: string, isPasskey = false) {
+    const { prisma } = service.database
+    const login = await prisma.deviceLogin.findFirstOrThrow({ where: { invitation: { account: { email } } } })
+    const now = service.clock.now()
+    const session = {
+      ...{ id: newRowId(now), salt: newSalt(), loginId: isPasskey ? null : login.id, clientId: null, isBrowser: false },
+      ...{ invitationId: login.invitationId ?? '', deviceId: login.deviceId, deviceName: login.deviceName },
+      ...{ createdAt: now, lastSeenAt: now, lastIp: '127.0.0.1' },
+      ...{ idleExpiresAt: addSeconds(now, 60), absoluteExpiresAt: addSeconds(now, 60) },
+    }
+    return makeDeviceSessionStore(service.database).open(session, isPasskey ? 'passkey' : 'mail', null)
+  }
+
+  it('opens no session: a login that was cancelled', async () => {
+    const email = persons.next()
+    await service.startLogin(email)
+    await service.approveByMail(email)
+    const where = { invitation: { account: { email } } }
+    await service.database.prisma.deviceLogin.updateMany({ where, data: { status: 'cancelled' } })
+    expect(await open(email)).toBe('expired')
+    expect(await sessionsOf(email)).toEqual([])
+  })
+
+  it.each([false, true])(
+    'opens no session: an invitation that was withdrawn, with a passkey: %s',
+    async (isPasskey) => {
+      const email = persons.next()
+      await service.startLogin(email)
+      await service.approveByMail(email)
+      const where = { account: { email } }
+      await service.database.prisma.invitation.updateMany({ where, data: { revokedAt: service.clock.now() } })
+      expect(await open(email, isPasskey)).toBe('not_invited')
+      expect(await sessionsOf(email)).toEqual([])
+    },
+  )
+
+  it('refreshes nothing: a session that was ended', async () => {
+    const email = persons.next()
+    await service.signIn(email)
+    const [{ id } = { id: '' }] = await sessionsOf(email)
+    const store = makeDeviceSessionStore(service.database)
+    const read = await store.find(id)
+    if (!read) throw new Error('There must be a session.')
+    const next = {
+      rotatedAt: service.clock.now(),
+      ip: '127.0.0.1',
+      idleExpiresAt: read.idleExpiresAt,
+      fingerprint: 'x',
+    }
+    await store.revoke(id, 'logout', service.clock.now(), '127.0.0.1')
+    expect(await store.rotate(read, next)).toBe(false)
+  })
 })
