@@ -1,4 +1,8 @@
+import type { Request } from 'express'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beginBrowserSession } from '../../src/control/browser-session/begin.ts'
+import { makeSignInLinkStore } from '../../src/control/sign-in-link/store.ts'
+import { hashSecret, Secret } from '../../src/kernel/secret.ts'
 import { cookiesOf, people, signInBrowser } from '../support/people.ts'
 import { atOnce, bytes, form, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -35,6 +39,19 @@ describe('consumeSignInLink', () => {
       const token = await requestSignInLink(service, persons.next())
       const statuses = await atOnce(50, async () => String((await consumeSignInLink(service, token)).status))
       expect(tally(statuses)).toEqual({ 303: 1, 401: 49 })
+    })
+
+    it('signs in one of two browsers whose requests have read the link before either used it up', async () => {
+      const token = await requestSignInLink(service, persons.next())
+      const links = makeSignInLinkStore(service.database)
+      const link = await links.find(hashSecret(new Secret(token)))
+      if (!link) throw new Error('There must be a link.')
+      const now = service.clock.now()
+      const use = () => {
+        const { browser } = beginBrowserSession({ headers: {}, cookies: {} } as Request, link.invitationId, now)
+        return links.consume(link, browser, now, '127.0.0.1')
+      }
+      expect([await use(), await use()]).toEqual([true, false])
     })
 
     it('leads back to the code that the same browser came to approve', async () => {
