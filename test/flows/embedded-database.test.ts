@@ -12,6 +12,7 @@ import { DatabaseCrashError } from '../../src/database/client.ts'
 import type { Database } from '../../src/database/client.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { sql } from '../../src/database/sql.ts'
 import { freshDatabase } from '../support/database.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
@@ -168,6 +169,25 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     expect(left).toEqual({ unfinished: true, printed: [] })
     expect(existsSync(unfinishedOf(directory))).toBe(false)
     expect(rows).toBe(0)
+  })
+
+  it('has crashed when its write-ahead log cannot grow, and has all acknowledged rows once it can', async () => {
+    const directory = await newDatabaseFolder()
+    // Postgres makes the next file of the log under this name.
+    const next = join(directory, 'data', 'pg_wal', 'xlogtemp.42')
+    mkdirSync(next)
+    const full = await openDatabase({ kind: 'embedded', directory })
+    await full.prisma.organization.create({ data: { name: 'acme' } })
+    const write = () => full.execute(sql`SELECT pg_logical_emit_message(false, 'log', repeat('x', 1000000))`)
+    const written = await Promise.allSettled(Array.from({ length: 20 }, write))
+    expect(written.at(-1)?.status).toBe('rejected')
+    expect(String((await full.crashed).cause)).toContain('xlogtemp.42')
+    await full.close()
+
+    rmSync(next, { recursive: true })
+    const database = await openDatabase({ kind: 'embedded', directory })
+    expect(await database.prisma.organization.count()).toBe(1)
+    await database.close()
   })
 
   it('names a directory that it cannot use', async () => {

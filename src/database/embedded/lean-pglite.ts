@@ -2,7 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { PGlite, protocol } from '@electric-sql/pglite'
 import type { PGliteOptions } from '@electric-sql/pglite'
 
-/** Opens a PGlite whose code V8 optimizes as usual, but for the parser of statements. */
+/**
+ * Opens a PGlite whose code V8 optimizes as usual, but for the parser of statements, and that ends its thread when
+ * Postgres panics.
+ */
 export async function openLeanPGlite(options: PGliteOptions): Promise<PGlite> {
   const pglite = new LeanPGlite(options)
   await pglite.waitReady
@@ -15,6 +18,28 @@ class LeanPGlite extends PGlite {
     compileParser(this)
     await super._initArrayTypes(options)
   }
+
+  // All statements pass through these two methods, also those of transactions.
+  override execProtocol(...given: Parameters<PGlite['execProtocol']>): ReturnType<PGlite['execProtocol']> {
+    return super.execProtocol(...given).catch(endAfterPanic)
+  }
+
+  override execProtocolStream(...given: Parameters<PGlite['execProtocolStream']>) {
+    return super.execProtocolStream(...given).catch(endAfterPanic)
+  }
+}
+
+/**
+ * Throws the error of a statement, and ends the thread when it is a panic, for example because the disk has no space
+ * for the write-ahead log. A Postgres server would end then. PGlite does not, and its next statement would be an
+ * endless loop. So the statement that has panicked stays pending, because the next one waits for its end.
+ */
+function endAfterPanic(error: unknown): Promise<never> {
+  if (!(error instanceof Error && 'severity' in error && error.severity === 'PANIC')) throw error
+  setImmediate(() => {
+    throw error
+  })
+  return new Promise(() => {})
 }
 
 /**

@@ -44,7 +44,8 @@ export async function openMemory(): Promise<PGlite> {
 }
 
 function cannot(what: string, cause: unknown): DatabaseOpenError {
-  return new DatabaseOpenError(`Cannot ${what}: ${String(cause)}. Check SVC_DATABASE_URL.`, { cause })
+  const advice = 'Check SVC_DATABASE_URL, and that its disk has space left.'
+  return new DatabaseOpenError(`Cannot ${what}: ${String(cause)}. ${advice}`, { cause })
 }
 
 function toOptions(parameters: Readonly<Record<string, string>>): string[] {
