@@ -1,5 +1,7 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
+import { sql } from '../../database/sql.ts'
+import type { Sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
@@ -118,62 +120,76 @@ export type ClaimedNotice = ReachedLimit & {
   readonly member: string | null
 }
 
+/** A share of a limit that no process has announced before. */
+type Claim = { readonly limitId: string; readonly accountId: string; readonly percent: number }
+
 /** The account of a notice whose limit is not one of each member. */
 const NO_ACCOUNT = NIL_UUID
 
 /** The notices about spending limits that were sent, so that no two processes send the same one. */
-export function makeNoticeStore({ prisma: db }: Pick<Database, 'prisma'>) {
+export function makeNoticeStore({ query }: Pick<Database, 'query'>) {
   return {
     /**
      * Claims the notices that no process has sent. A limit that jumps to 100 % is told once, so its lower shares are
      * claimed with it.
      */
     async claim(reached: readonly ReachedLimit[], now: Date): Promise<ClaimedNotice[]> {
-      const rows = await db.spendingNotice.createManyAndReturn({
-        data: reached.flatMap((one) =>
-          NOTICE_PERCENTAGES.filter((share) => share <= one.percent).map((percent) => toNotice(one, percent, now)),
-        ),
-        skipDuplicates: true,
+      // One statement: each minute it gets all that was reached, which can be thousands of members.
+      const rows = await query<Claim & { readonly email: string | null }>(sql`
+        WITH claimed AS (${insertNotices(reached, now)})
+        SELECT limit_id::text AS "limitId", account_id::text AS "accountId", percent, email
+        FROM claimed LEFT JOIN accounts ON accounts.id = account_id`)
+      const emails = new Map(rows.map((row) => [keyOf(row), row.email]))
+      const own = reached.flatMap((one) => {
+        const member = emails.get(keyOf(toClaim(one)))
+        // An account may have been deleted since the limits were read.
+        const isGone = member === null && one.accountId !== null
+        return member === undefined || isGone ? [] : [{ ...one, member }]
       })
-      const claimed = new Set(rows.map(keyOf))
-      const own = reached.filter((one) => claimed.has(keyOf(toNotice(one, one.percent, now))))
       if (own.length === 0) return []
-      const admins = await findAdmins(own.map(({ limit }) => limit.id))
-      const ids = own.map(({ accountId }) => accountId).filter((id) => id !== null)
-      const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } })
-      const emails = new Map(accounts.map(({ id, email }) => [id, email]))
-      // An account may have been deleted since the limits were read.
-      return own
-        .filter(({ accountId }) => accountId === null || emails.has(accountId))
-        .map((one) => ({
-          ...one,
-          admins: admins.filter(({ limitId }) => limitId === one.limit.id).map(({ email }) => email),
-          member: emails.get(one.accountId ?? '') ?? null,
-        }))
+      const admins = await findAdmins(new Set(own.map(({ limit }) => limit.id)))
+      return own.map((one) => ({ ...one, admins: admins.get(one.limit.id) ?? [] }))
     },
   }
 
-  function findAdmins(limitIds: readonly string[]): Promise<{ limitId: string; email: string }[]> {
-    return db.$queryRaw`
-      SELECT l.id::text AS "limitId", a.email
+  /** The addresses of the admins who are told, by limit. */
+  async function findAdmins(limitIds: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await query<{ limitId: string; emails: string[] }>(sql`
+      SELECT l.id::text AS "limitId", array_agg(a.email) AS emails
       FROM spending_limits l
       JOIN invitations i ON i.team_id = l.team_id AND i.role = 'admin' AND i.revoked_at IS NULL
       JOIN accounts a ON a.id = i.account_id
-      WHERE l.id = ANY (${[...limitIds]}::uuid[])`
+      WHERE l.id = ANY (${[...limitIds]}::uuid[]) GROUP BY l.id`)
+    return new Map(rows.map(({ limitId, emails }) => [limitId, emails]))
   }
 }
 
-function toNotice({ limit, accountId }: ReachedLimit, percent: number, now: Date) {
-  return {
-    limitId: limit.id,
-    accountId: accountId ?? NO_ACCOUNT,
-    periodStart: new Date(`${limit.span.from}T00:00:00Z`),
-    percent,
-    amountNanoUsd: BigInt(limit.amountNanoUsd),
-    sentAt: now,
-  }
+/** Inserts the notices that are not there yet, and returns them. */
+function insertNotices(reached: readonly ReachedLimit[], now: Date): Sql {
+  const notices = reached.flatMap((one) =>
+    NOTICE_PERCENTAGES.filter((share) => share <= one.percent).map((percent) => ({
+      ...toClaim(one),
+      percent,
+      ...one.limit,
+    })),
+  )
+  return sql`
+    INSERT INTO spending_notices (limit_id, account_id, period_start, percent, amount_nano_usd, sent_at)
+    SELECT limit_id, account_id, period_start, percent, amount, ${now}::timestamptz
+    FROM unnest(
+      ${notices.map(({ limitId }) => limitId)}::uuid[], ${notices.map(({ accountId }) => accountId)}::uuid[],
+      ${notices.map(({ span }) => span.from)}::date[], ${notices.map(({ percent }) => percent)}::int[],
+      ${notices.map(({ amountNanoUsd }) => amountNanoUsd)}::bigint[]
+    ) AS notice (limit_id, account_id, period_start, percent, amount)
+    -- In one order, so that two processes cannot wait for each other.
+    ORDER BY limit_id, account_id, percent
+    ON CONFLICT DO NOTHING RETURNING limit_id, account_id, percent`
 }
 
-function keyOf({ limitId, accountId, percent }: { limitId: string; accountId: string; percent: number }): string {
+function toClaim({ limit, accountId, percent }: ReachedLimit): Claim {
+  return { limitId: limit.id, accountId: accountId ?? NO_ACCOUNT, percent }
+}
+
+function keyOf({ limitId, accountId, percent }: Claim): string {
   return `${limitId}/${accountId}/${percent}`
 }

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { makeNoticeStore } from '../../src/control/spending-limits/store.ts'
+import type { Sql } from '../../src/database/sql.ts'
+import { newUserHandle } from '../../src/kernel/identifier.ts'
+import { freshDatabase } from '../support/database.ts'
+import { limitOf, USD } from '../support/spending-limits.ts'
+
+const NOW = new Date('2026-11-21T10:00:00Z')
+const LIMIT = limitOf({ id: '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f', subject: 'members' })
+
+it('what thousands of members have reached is claimed once, by one statement each minute', async () => {
+  await using database = await freshDatabase()
+  const emails = Array.from({ length: 3000 }, (_, index) => `person-${index}@example.com`)
+  const accounts = await database.prisma.account.createManyAndReturn({
+    data: emails.map((email) => ({ email, userHandle: newUserHandle(), createdAt: NOW })),
+  })
+  const reached = accounts.map(({ id }) => {
+    return { limit: LIMIT, accountId: id, percent: 100, spentNanoUsd: 10 * USD } as const
+  })
+  const texts: string[] = []
+  const query = <Row>(statement: Sql) => {
+    texts.push(statement.text)
+    return database.query<Row>(statement)
+  }
+  const { claim } = makeNoticeStore({ query })
+  const claimed = await claim(reached, NOW)
+  expect(claimed.map(({ member }) => member).toSorted()).toEqual(emails.toSorted())
+  texts.length = 0
+  expect(await claim(reached, NOW)).toEqual([])
+  expect(texts).toHaveLength(1)
+})
+
+it('a notice about a member whose account was deleted meanwhile is not sent', async () => {
+  await using database = await freshDatabase()
+  const gone = { limit: LIMIT, accountId: crypto.randomUUID(), percent: 80, spentNanoUsd: 8 * USD } as const
+  const ofTeam = { ...gone, limit: { ...LIMIT, id: crypto.randomUUID() }, accountId: null } as const
+  const claimed = await makeNoticeStore(database).claim([gone, ofTeam], NOW)
+  expect(claimed).toEqual([{ ...ofTeam, member: null, admins: [] }])
+})
