@@ -137,6 +137,21 @@ describe('a Postgres server', () => {
     await database.close()
   })
 
+  it('does not keep statements with a list, of which there is one for each length', async () => {
+    const database = await open()
+    const kept = await database.prisma.$transaction(async (tx) => {
+      for (const names of [['one'], ['two', 'three'], ['four', 'five', 'six']]) {
+        await tx.organization.createMany({ data: names.map((name) => ({ name })) })
+        await tx.organization.findMany({ where: { name: { in: names } } })
+      }
+      return tx.$queryRaw<{ statement: string }[]>`
+        SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%"organizations"%'`
+    })
+    const ofOneName = [expect.stringContaining('INSERT'), expect.stringContaining('SELECT')]
+    expect(kept.map(({ statement }) => statement).toSorted()).toEqual(ofOneName)
+    await database.close()
+  })
+
   it('gets a transaction again after a serialization failure', async () => {
     const database = await open()
     const { prisma } = database

@@ -77,6 +77,12 @@ function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory 
 const MAX_PREPARED = 500
 
 /**
+ * A list that Prisma writes with a parameter for each value or row. Statements with lists of each length are different
+ * ones, so they would take all names.
+ */
+const LIST_OF_ANY_LENGTH = /IN \(\$\d+,|\), \(\$/
+
+/**
  * Makes the names under which connections prepare statements, so that the server parses and plans each of them once and
  * not each time. An empty name is that of a statement that is not kept. One without values, such as COMMIT, takes a
  * simpler message without a name.
@@ -86,7 +92,8 @@ function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string
   return ({ sql, args }) => {
     const known = names.get(sql)
     if (known !== undefined) return known
-    if (args.length === 0 || names.size === MAX_PREPARED || sql.includes(PLANNED_FOR_VALUES)) return ''
+    if (args.length === 0 || names.size === MAX_PREPARED) return ''
+    if (sql.includes(PLANNED_FOR_VALUES) || LIST_OF_ANY_LENGTH.test(sql)) return ''
     const name = `svc_${names.size + 1}`
     names.set(sql, name)
     return name
