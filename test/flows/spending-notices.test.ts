@@ -8,9 +8,9 @@ import { limitOf, USD } from '../support/spending-limits.ts'
 const NOW = new Date('2026-11-21T10:00:00Z')
 const LIMIT = limitOf({ id: '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f', subject: 'members' })
 
-it('what thousands of members have reached is claimed once, by one statement each minute', async () => {
+it('what many members have reached is claimed once, a part each minute, by one statement', async () => {
   await using database = await freshDatabase()
-  const emails = Array.from({ length: 3000 }, (_, index) => `person-${index}@example.com`)
+  const emails = Array.from({ length: 300 }, (_, index) => `person-${index}@example.com`)
   const accounts = await database.prisma.account.createManyAndReturn({
     data: emails.map((email) => ({ email, userHandle: newUserHandle(), createdAt: NOW })),
   })
@@ -23,10 +23,17 @@ it('what thousands of members have reached is claimed once, by one statement eac
     return database.query<Row>(statement)
   }
   const { claim } = makeNoticeStore({ query })
-  const claimed = await claim(reached, NOW)
-  expect(claimed.map(({ member }) => member).toSorted()).toEqual(emails.toSorted())
-  texts.length = 0
-  expect(await claim(reached, NOW)).toEqual([])
+  // Both shares of a member are claimed: 80 % and 100 %.
+  const sizes: number[] = []
+  const told: (string | null)[] = []
+  while (sizes.at(-1) !== 0) {
+    texts.length = 0
+    const claimed = await claim(reached, NOW)
+    sizes.push(claimed.length)
+    told.push(...claimed.map(({ member }) => member))
+  }
+  expect(Math.max(...sizes)).toBe(50)
+  expect(told.toSorted()).toEqual(emails.toSorted())
   expect(texts).toHaveLength(1)
 })
 

@@ -123,6 +123,12 @@ export type ClaimedNotice = ReachedLimit & {
 /** A share of a limit that no process has announced before. */
 type Claim = { readonly limitId: string; readonly accountId: string; readonly percent: number }
 
+/**
+ * How many are claimed at once, so that a new limit that thousands of members have reached does not send all admins
+ * thousands of emails at once. They would fill the memory, and most of them would find no connection in time.
+ */
+const MAX_CLAIMS = 100
+
 /** The account of a notice whose limit is not one of each member. */
 const NO_ACCOUNT = NIL_UUID
 
@@ -130,8 +136,8 @@ const NO_ACCOUNT = NIL_UUID
 export function makeNoticeStore({ query }: Pick<Database, 'query'>) {
   return {
     /**
-     * Claims the notices that no process has sent. A limit that jumps to 100 % is told once, so its lower shares are
-     * claimed with it.
+     * Claims notices that no process has sent, at most `MAX_CLAIMS`. A limit that jumps to 100 % is told once, so its
+     * lower shares are claimed with it, or before it.
      */
     async claim(reached: readonly ReachedLimit[], now: Date): Promise<ClaimedNotice[]> {
       // One statement: each minute it gets all that was reached, which can be thousands of members.
@@ -164,7 +170,7 @@ export function makeNoticeStore({ query }: Pick<Database, 'query'>) {
   }
 }
 
-/** Inserts the notices that are not there yet, and returns them. */
+/** Inserts notices that are not there yet, and returns them. */
 function insertNotices(reached: readonly ReachedLimit[], now: Date): Sql {
   const notices = reached.flatMap((one) =>
     NOTICE_PERCENTAGES.filter((share) => share <= one.percent).map((percent) => ({
@@ -181,8 +187,14 @@ function insertNotices(reached: readonly ReachedLimit[], now: Date): Sql {
       ${notices.map(({ span }) => span.from)}::date[], ${notices.map(({ percent }) => percent)}::int[],
       ${notices.map(({ amountNanoUsd }) => amountNanoUsd)}::bigint[]
     ) AS notice (limit_id, account_id, period_start, percent, amount)
-    -- In one order, so that two processes cannot wait for each other.
-    ORDER BY limit_id, account_id, percent
+    WHERE NOT EXISTS (
+      SELECT FROM spending_notices sent
+      WHERE sent.limit_id = notice.limit_id AND sent.account_id = notice.account_id
+        AND sent.period_start = notice.period_start AND sent.percent = notice.percent
+        AND sent.amount_nano_usd = notice.amount
+    )
+    -- In one order, so that two processes cannot wait for each other. Limits that are not of each member come first.
+    ORDER BY account_id, limit_id, percent LIMIT ${MAX_CLAIMS}::int
     ON CONFLICT DO NOTHING RETURNING limit_id, account_id, percent`
 }
 
