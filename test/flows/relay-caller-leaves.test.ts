@@ -39,6 +39,17 @@ describe('a caller that leaves', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'left' })
   })
 
+  it('has its whole answer when it leaves after the last event, although the upstream has not ended yet', async () => {
+    const relay = await startRelay(streams(CHAT_EVENTS, { end: 'stalls' }))
+    const client = relay.open()
+    const answer = await answerOf(client)
+    for (let text = ''; !text.includes('[DONE]');) text += await nextChunk(answer)
+
+    client.destroy()
+    await expect.poll(() => relay.upstream.openCalls()).toBe(0)
+    expect(await relay.outcome()).toMatchObject({ kind: 'whole' })
+  })
+
   it('closes the upstream call when it leaves without having read', async () => {
     const relay = await startRelay(floods(2_000))
     const client = relay.open()

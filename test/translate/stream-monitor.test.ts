@@ -49,6 +49,34 @@ describe('the end of a stream that only closes', () => {
   })
 })
 
+describe('a stream has passed completely', () => {
+  const stop = 'event: message_stop\ndata: {"type":"message_stop"   }\n\n'
+  const completed = (more: string) =>
+    `event: response.completed\ndata: {"type":"response.completed","sequence_number":7,"response":{${more}}}\n\n`
+  const said = (text: string) => `data: ${JSON.stringify({ type: 'text_delta', text })}\n\n`
+
+  it.each<[string, Dialect, readonly string[], boolean]>([
+    ['with its last event', 'chat', ['data: {"a":1}\n\n', 'data: [DONE]\n\n'], true],
+    ['with its last event in a larger chunk', 'chat', ['data: {"a":1}\r\n\r\ndata: [DONE]\r\n\r\n'], true],
+    ['before its last event', 'chat', ['data: {"a":1}\n\n'], false],
+    ['within its last event', 'chat', ['data: [DONE]\n'], false],
+    ['where the model only says so', 'chat', [said('data: [DONE]')], false],
+    ['with its last event', 'messages', [stop], true],
+    ['before its last event', 'messages', ['event: ping\ndata: {"type":"ping"}\n\n'], false],
+    ['where the model only says so', 'messages', [said('message_stop'), said('{"type":"message_stop"}')], false],
+    ['with its last event', 'responses', [completed('')], true],
+    ['with a last event of several chunks', 'responses', [completed('').slice(0, 99), '"output":[]}}\n\n'], true],
+    ['within a last event of several chunks', 'responses', [completed('').slice(0, 99), '"output":['], false],
+    ['before its last event', 'responses', ['data: {"type":"response.created","sequence_number":0}\n\n'], false],
+    ['where the model only says so', 'responses', [said('"type":"response.completed","sequence_number":7')], false],
+    ['without any event', 'messages', [], false],
+  ])('%s: %s %j', (_name, dialect, chunks, expected) => {
+    const monitor = DIALECTS[dialect].monitorStream({ untilClosed: false })
+    for (const chunk of chunks) monitor.see(Buffer.from(chunk))
+    expect(monitor.isComplete()).toBe(expected)
+  })
+})
+
 describe('a failed response', () => {
   it('has a sequence number and an id even before any event', () => {
     const event = DIALECTS.responses.monitorStream({ untilClosed: false }).failure(FAILURE) ?? ''

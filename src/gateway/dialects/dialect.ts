@@ -118,6 +118,11 @@ export type StreamMonitor = {
   see(chunk: Buffer): void
   /** Whether the last event of a complete stream has passed. Always true when the transport marks the end itself. */
   hasEnded(): boolean
+  /**
+   * Whether the last event of a complete stream has passed, so that the client needs nothing more. False where that
+   * cannot be seen.
+   */
+  isComplete(): boolean
   /** The event that reports a failure to the client. Null in the middle of an event, where it could not be read. */
   failure(failure: StreamFailure): string | null
 }

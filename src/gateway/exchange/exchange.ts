@@ -215,7 +215,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   readonly #onCallerLeft = (): void => {
     if (this.isOver) return
-    this.finish('left', null)
+    // Some clients close the connection after the last event, before the backend has ended its answer.
+    this.finish(this.#relay?.isComplete() ? 'whole' : 'left', null)
     this.abort()
   }
 }

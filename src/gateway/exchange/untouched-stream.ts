@@ -46,7 +46,7 @@ export class UntouchedStream implements Relay {
   }
 
   isComplete(): boolean {
-    return false
+    return this.#monitor.isComplete()
   }
 
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {

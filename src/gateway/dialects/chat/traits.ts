@@ -4,7 +4,7 @@ import { readList, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
-import { makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -15,7 +15,7 @@ export const CHAT: DialectTraits = {
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
   // `best_of` is vLLM's: it generates that many answers and returns `n` of them.
   answerCounts: ['n', 'best_of'],
-  monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  monitorStream: (options) => makeStreamMonitor(MONITORED, options),
   failureEndsStream: false,
   passStream: passChatStream,
   streamUsage: CHAT_STREAM_USAGE,
@@ -38,7 +38,7 @@ export const CHAT: DialectTraits = {
   }),
 }
 
-const ENDINGS = [Buffer.from('[DONE]')]
+const MONITORED = { endings: [Buffer.from('[DONE]')], endsStream: endsLike(/data: ?\[DONE\]\s*$/), failureEvent }
 
 function failureEvent({ message, type, code }: StreamFailure): string {
   return encodeEvent({ event: null, data: JSON.stringify({ error: { message, type, code, param: null } }) })

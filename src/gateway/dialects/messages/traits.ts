@@ -4,12 +4,11 @@ import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { parseObject, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 
-const ENDINGS = [Buffer.from('message_stop')]
 const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
 
 /** Asks for one token. Its impossible variant requires a call of a tool that is not offered. */
@@ -33,7 +32,7 @@ export const MESSAGES: DialectTraits = {
   path: '/v1/messages',
   tokenLimits: ['max_tokens'],
   answerCounts: [],
-  monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  monitorStream: (options) => makeStreamMonitor(MONITORED, options),
   failureEndsStream: false,
   passStream: passMessagesStream,
   streamUsage: null,
@@ -55,6 +54,12 @@ export const MESSAGES: DialectTraits = {
     model: model ?? readObject(message).model,
     reasons: [reason ?? readObject(delta).stop_reason],
   }),
+}
+
+const MONITORED = {
+  endings: [Buffer.from('message_stop')],
+  endsStream: endsLike(/"type"\s*:\s*"message_stop"[\s}]*$/),
+  failureEvent,
 }
 
 function failureEvent({ type, code, message }: StreamFailure): string {

@@ -4,29 +4,46 @@ import type { StreamFailure, StreamMonitor } from '../dialect.ts'
 export type MonitoredDialect = {
   /** The last event of a complete stream contains one of these texts. */
   readonly endings: readonly Buffer[]
+  /**
+   * Whether a chunk, which ends with an event, ends with the last event of a complete stream. No content of an answer
+   * may look like that, because a call that its caller left is billed by an estimate only before its end.
+   */
+  readonly endsStream: (chunk: Buffer) => boolean
   readonly failureEvent: (failure: StreamFailure) => string
   /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
   readonly see?: (chunk: Buffer) => void
 }
 
 /**
- * Makes a monitor for one stream. It reads the last four bytes of a chunk, and more only where the dialect needs it.
+ * Makes a monitor for one stream. It reads the last four bytes of a chunk, and more only where the dialect needs it. It
+ * keeps the last chunk.
  */
 export function makeStreamMonitor(
-  { endings, failureEvent, see }: MonitoredDialect,
+  { endings, endsStream, failureEvent, see }: MonitoredDialect,
   { untilClosed }: { readonly untilClosed: boolean },
 ): StreamMonitor {
   const boundary = watchBoundary()
   const ending = untilClosed ? watchEnding(endings) : null
+  let last: Buffer | null = null
   return {
     see(chunk) {
       boundary.see(chunk)
       ending?.see(chunk)
       see?.(chunk)
+      last = chunk
     },
     hasEnded: () => ending?.found() ?? true,
+    isComplete: () => last !== null && boundary.isBetweenEvents() && endsStream(last),
     failure: (failure) => (boundary.isBetweenEvents() ? failureEvent(failure) : null),
   }
+}
+
+/** The longest last event of the dialects whose last event is short; one vendor fills it up with spaces. */
+const MAX_LAST_EVENT_BYTES = 256
+
+/** Makes a test for a dialect whose last event is short: whether the end of a chunk matches. */
+export function endsLike(pattern: RegExp): (chunk: Buffer) => boolean {
+  return (chunk) => pattern.test(chunk.toString('latin1', Math.max(0, chunk.length - MAX_LAST_EVENT_BYTES)))
 }
 
 /** A blank line ends an event, with any of the three line ends of the standard (WHATWG HTML, section 9.2.6). */

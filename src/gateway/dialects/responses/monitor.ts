@@ -6,12 +6,18 @@ const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed']
 
 const SEQUENCE_NUMBER = Buffer.from('"sequence_number":')
 
+/** What the vendor writes before the sequence number of a last event. */
+const LAST_TYPE = /"type"\s*:\s*"response\.(?:completed|incomplete|failed)"\s*,\s*$/
+const MAX_TYPE_BYTES = 64
+
 /** Remembers id, model and sequence number of a stream's response, so that a failure event can repeat them. */
 export function monitorResponse(): MonitoredDialect {
   let id: string | null = null
   let createdAt = 0
   let model = ''
   let sequenceNumber = -1
+  /** Whether the latest event is the last one. It may be large, and its type is at its beginning. */
+  let isLast = false
 
   function see(chunk: Buffer): void {
     if (id === null) {
@@ -22,6 +28,7 @@ export function monitorResponse(): MonitoredDialect {
     }
     const at = chunk.lastIndexOf(SEQUENCE_NUMBER)
     if (at === -1) return
+    isLast = LAST_TYPE.test(chunk.toString('latin1', Math.max(0, at - MAX_TYPE_BYTES), at))
     const from = at + SEQUENCE_NUMBER.length
     const digits = /^\s*(\d{1,9})/.exec(chunk.toString('latin1', from, from + 12))
     if (digits) sequenceNumber = Number(digits[1])
@@ -44,5 +51,5 @@ export function monitorResponse(): MonitoredDialect {
     return encodeEvent({ event: 'response.failed', data: JSON.stringify(data) })
   }
 
-  return { endings: ENDINGS, failureEvent, see }
+  return { endings: ENDINGS, endsStream: () => isLast, failureEvent, see }
 }
