@@ -4,7 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SlotList } from '../kernel/slot-list.ts'
 import type { MessageClasses } from '../http/message-classes.ts'
 import { createServer } from '../http/node-http.ts'
+import type { Logger } from '../log.ts'
 import type { ServerTimeouts } from './listener.ts'
+import { refuseMalformed } from './malformed-requests.ts'
 import { oneAtATime, stopParsingExcess } from './pipelining.ts'
 
 /** An HTTP server that can be stopped without cutting off its callers. */
@@ -30,28 +32,29 @@ const CHECK_INTERVAL_MS = 50
  */
 const MAX_UNSENT_BYTES = 16 * 1024
 
+type Options = { readonly messageClasses?: MessageClasses; readonly log?: Logger }
+
 /** Makes the HTTP server of an app, with its timeouts and an orderly stop. It does not listen yet. */
 export function openHttpServer(
   app: RequestListener,
   timeouts: ServerTimeouts,
-  messageClasses?: MessageClasses,
+  { messageClasses, log }: Options = {},
 ): HttpServer {
   const { writeTimeout, stopLinger, ...nodeTimeouts } = timeouts
   const running = new SlotList<ServerResponse>()
   let isDraining = false
 
-  const server = createServer(
-    { ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES },
-    oneAtATime((req, res) => {
-      const slot = running.add(res)
-      res.once('close', () => running.remove(slot, res))
-      // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
-      res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
-      if (isDraining) res.setHeader('Connection', 'close')
-      app(req, res)
-    }),
-  )
+  const { handle, hasAnswer } = oneAtATime((req, res) => {
+    const slot = running.add(res)
+    res.once('close', () => running.remove(slot, res))
+    // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
+    res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
+    if (isDraining) res.setHeader('Connection', 'close')
+    app(req, res)
+  })
+  const server = createServer({ ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES }, handle)
 
+  server.on('clientError', refuseMalformed(hasAnswer, log))
   stopParsingExcess(server)
   let open = 0
   server.on('connection', (socket) => {

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 /** The requests of one connection that may wait until the one before them is answered. */
 const MAX_WAITING_REQUESTS = 16
@@ -15,8 +16,8 @@ const MAX_WAITING_REQUESTS = 16
  * A connection whose client closes its side before the answer has been written is closed too. Node.js would first send
  * what it has, and a client that has left may never take it. The rest of the answer could not follow in either case.
  */
-export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) => void): RequestListener {
-  const connections = new WeakMap<Socket, Connection>()
+export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) => void): OneAtATime {
+  const connections = new WeakMap<Duplex, Connection>()
 
   function start(req: IncomingMessage, res: ServerResponse, connection: Connection): void {
     const { socket } = req
@@ -29,7 +30,7 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     serve(req, res)
   }
 
-  return (req, res) => {
+  function handle(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req
     const connection = connections.get(socket) ?? { answer: null, waiting: [] }
     if (connection.answer) {
@@ -46,6 +47,14 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     }
     start(req, res, connection)
   }
+
+  return { handle, hasAnswer: (socket) => connections.get(socket)?.answer?.headersSent ?? false }
+}
+
+type OneAtATime = {
+  readonly handle: RequestListener
+  /** Whether an answer has begun on a connection and has not ended. */
+  readonly hasAnswer: (socket: Duplex) => boolean
 }
 
 type Connection = {

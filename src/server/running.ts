@@ -105,7 +105,7 @@ async function start(
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service, log)
-  const http = openHttpServer(service.app, timeouts, makeMessageClasses(service.app))
+  const http = openHttpServer(service.app, timeouts, { messageClasses: makeMessageClasses(service.app), log })
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await metrics?.close()
     throw error
