@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
+import { isDay } from '../arguments/day.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
@@ -41,8 +42,10 @@ function toActor(text: string): string {
 
 /** A day begins at midnight of this machine's time zone. */
 function toTime(text: string): string {
-  const time = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00` : text)
-  if (Number.isNaN(time.getTime())) throw new InvalidArgumentError('Give a day, such as 2026-11-21, or a time.')
+  const [day = null] = /^\d{4}-\d{2}-\d{2}/.exec(text) ?? []
+  const time = new Date(text === day ? `${text}T00:00:00` : text)
+  if (Number.isNaN(time.getTime()) || (day !== null && !isDay(day)))
+    throw new InvalidArgumentError('Give a day, such as 2026-11-21, or a time.')
   return time.toISOString()
 }
 

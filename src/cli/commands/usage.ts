@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
+import { isDay } from '../arguments/day.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -38,7 +39,7 @@ export const makeUsage: MakeCommand = (cli) =>
     .action((_options: object, command: Command) => showUsage(cli, command.optsWithGlobals<Options>()))
 
 function toDay(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  if (isDay(text)) return text
   throw new InvalidArgumentError('Give a day, such as 2026-11-01.')
 }
 
