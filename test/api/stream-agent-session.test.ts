@@ -9,7 +9,7 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
 
-const persons = people(13)
+const persons = people(14)
 const ada = persons.next()
 const team = '@acme/core'
 const OTHER = '@acme/other'
@@ -156,6 +156,15 @@ describe('streamAgentSession', () => {
       expect([response.status, await response.text()]).toEqual([200, ''])
     })
 
+    it('ends when its browser is signed out', async () => {
+      const cookie = await signInBrowser(service, persons.next())
+      const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', { headers: { cookie } })
+      await using followed = readFollowed(response)
+      await followed.untilCurrent()
+      await service.fetch('/v1/auth/logout', { method: 'POST', headers: { cookie } })
+      expect(await withDeadline('the end of the stream', followed.next())).toBeNull()
+    })
+
     it.each<[string, leaver: string | null, signedInTo: string]>([
       ['its device is signed out', null, team],
       ['its invitation is withdrawn', 'leaves@example.com', team],
@@ -269,4 +278,4 @@ const directoryWith = (emails: readonly string[]) =>
     'members: [{ email: both@example.com }, { email: stranger@',
   )
 
-const everybody = [ada, ...Array.from({ length: 12 }, (_, index) => `person-${index + 2}@example.com`)]
+const everybody = [ada, ...Array.from({ length: 13 }, (_, index) => `person-${index + 2}@example.com`)]

@@ -103,12 +103,18 @@ describe('OAuth at the address of a gateway without a control plane', () => {
 
   it.each([
     ['is no JSON', answersJson('page', { headers: { 'content-type': 'text/html' } })],
-    ['is a redirect', answersJson({}, { status: 302, headers: { location: 'https://elsewhere.example' } })],
     ['does not come', ({ socket }: { socket: { destroySoon(): void } }) => socket.destroySoon()],
   ])('is unavailable where the answer %s', async (_name, answer) => {
     fake.restart(answer)
     const response = await beforeFake.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: 'x' }))
     expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')
+  })
+
+  it('follows no redirect, which would send the token elsewhere', async () => {
+    fake.restart(answersJson({}, { status: 307, headers: { location: `${fake.url.origin}/elsewhere` } }))
+    const response = await beforeFake.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: 'x' }))
+    expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')
+    expect(fake.calls).toHaveLength(1)
   })
 
   it('is unavailable where the request comes back, and does not forward it again', async () => {
