@@ -25,7 +25,7 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
     config.adminBackendHosts !== null &&
       config.encryptionKeys === null &&
       database?.kind === 'postgres' &&
-      'SVC_ENCRYPTION_KEY: must be set with SVC_ADMIN_BACKEND_HOSTS, because it encrypts the credentials of the ' +
+      'SVC_SECRET_KEY: must be set with SVC_ADMIN_BACKEND_HOSTS, because it encrypts the credentials of the ' +
         'backends in the database; "openssl rand -base64 32" makes one',
     isProduction &&
       s.SVC_DEV_LINKS &&

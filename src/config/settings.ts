@@ -28,7 +28,7 @@ const STORES = {
   SVC_AUDIT_DAYS: wholeNumber(1, 36_500).optional(),
   SVC_PRICES_FILE: text.optional(),
   SVC_ADMIN_BACKEND_HOSTS: field.allowedHosts.optional(),
-  SVC_ENCRYPTION_KEY: field.encryptionKeys.optional(),
+  SVC_SECRET_KEY: field.encryptionKeys.optional(),
 }
 
 const LOGIN = {

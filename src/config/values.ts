@@ -136,7 +136,7 @@ export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Co
     auditDays: s.SVC_AUDIT_DAYS ?? null,
     pricesFile: s.SVC_PRICES_FILE ?? null,
     adminBackendHosts: s.SVC_ADMIN_BACKEND_HOSTS ?? null,
-    encryptionKeys: s.SVC_ENCRYPTION_KEY ?? null,
+    encryptionKeys: s.SVC_SECRET_KEY ?? null,
     mail,
     login: {
       loginSeconds: s.SVC_LOGIN_SECONDS,

@@ -16,7 +16,7 @@ let keys: KeyService
 beforeAll(async () => {
   keys = await startKeyService({
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
-    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+    SVC_SECRET_KEY: newKeyMaterial().reveal(),
   })
 })
 afterAll(() => keys[Symbol.asyncDispose]())

@@ -45,7 +45,7 @@ beforeAll(async () => {
   keys = await startKeyService({
     SVC_VENDORA_UPSTREAM_URL: vendor.url.href,
     SVC_ADMIN_BACKEND_HOSTS: `${vendor.url.host}, *.vendor.example, 127.0.0.0/8`,
-    SVC_ENCRYPTION_KEY: encryptionKey.reveal(),
+    SVC_SECRET_KEY: encryptionKey.reveal(),
   })
   await keys.service.applyDirectory(
     `${keys.directory}

@@ -25,7 +25,7 @@ beforeAll(async () => {
     SVC_POLL_INTERVAL_SECONDS: '1',
     SVC_LOCAL_ENGINE_URL: engine.url.href,
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
-    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+    SVC_SECRET_KEY: newKeyMaterial().reveal(),
   })
   machine = await newMachine()
   await machine.signIn(service)

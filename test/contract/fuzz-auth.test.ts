@@ -64,7 +64,7 @@ beforeAll(async () => {
     env: {
       SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0',
       SVC_ADMIN_BACKEND_HOSTS: '*.example.com,*.vendor.example',
-      SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+      SVC_SECRET_KEY: newKeyMaterial().reveal(),
     },
     directory: directoryOf(['bob@example.com']).replace(
       'members: [',

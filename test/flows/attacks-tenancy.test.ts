@@ -67,7 +67,7 @@ const send = (method: string, path: string, by: Record<string, string>, body: ob
 beforeAll(async () => {
   keys = await startKeyService({
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
-    SVC_ENCRYPTION_KEY: newEncryptionKey().reveal(),
+    SVC_SECRET_KEY: newEncryptionKey().reveal(),
   })
   ids = await makeThings()
   own = await makeServiceAccount(OTHER, keys.stranger)

@@ -136,8 +136,8 @@ describe('readConfig', () => {
     ['SVC_MAIL_URL', 'smtp://svc:100%@mail'],
     ['SVC_UPSTREAM_BEARER_TOKEN', 'Bearer abc'],
     ['SVC_VENDORB_UPSTREAM_API_KEY', 'schl\u00fcssel'],
-    ['SVC_ENCRYPTION_KEY', 'c2hvcnQ='],
-    ['SVC_ENCRYPTION_KEY', `${'A'.repeat(43)}=,short`],
+    ['SVC_SECRET_KEY', 'c2hvcnQ='],
+    ['SVC_SECRET_KEY', `${'A'.repeat(43)}=,short`],
   ])('refuses %s=%s, naming the setting', (name, value) => {
     const mistakes = mistakesOf({ [name]: value })
     expect(mistakes).toHaveLength(1)
@@ -207,7 +207,7 @@ describe('readConfig', () => {
       [
         'backends of admins on a Postgres server without an encryption key',
         { SVC_DATABASE_URL: 'postgresql://db/svc', SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example' },
-        'SVC_ENCRYPTION_KEY',
+        'SVC_SECRET_KEY',
       ],
       ['metrics at the port of the service', { SVC_PORT: '9000', SVC_METRICS_PORT: '9000' }, 'SVC_METRICS_PORT'],
       ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
@@ -281,7 +281,7 @@ describe('a setting that is given as a file', () => {
     SVC_DATABASE_URL: 'postgresql://svc:hunter2@db/svc',
     SVC_REDIS_URL: 'redis://:hunter2@redis:6379',
     SVC_MAIL_URL: 'smtp://svc:hunter2@mail:587',
-    SVC_ENCRYPTION_KEY: 'A'.repeat(43) + '=',
+    SVC_SECRET_KEY: 'A'.repeat(43) + '=',
   }
   const valueOf = (name: string) => VALUES[name] ?? 'hunter2'
 
