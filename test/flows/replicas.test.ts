@@ -190,7 +190,8 @@ describe.skipIf(!hasRedis)('the limits of two gateways on one Redis', () => {
       }),
     )
 
-  it('are counted together', async () => {
+  // A gateway that gets no answer within 75 ms, which happens on a busy machine, counts a request alone.
+  it('are counted together', { retry: 2 }, async () => {
     expect(await ask(12)).toEqual({ '401 unauthorized': 4, '429 rate_limited': 8 })
   })
 
