@@ -129,9 +129,7 @@ function inherit(command: Command, parent: Command): Command {
 function fail(error: unknown, output: Output): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
   const known = toCommandError(error)
-  const message = known && withoutControls(known.message)
-  output.note(
-    message !== null ? output.noteStyle('red', message) : String(error instanceof Error ? error.stack : error),
-  )
+  if (known) output.note(output.noteStyle('red', withoutControls(known.message)))
+  else output.note(String(error instanceof Error ? error.stack : error))
   return known?.exitStatus ?? EXIT.failed
 }
