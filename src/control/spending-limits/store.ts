@@ -174,9 +174,9 @@ export function makeNoticeStore({ query }: Pick<Database, 'query'>) {
 function insertNotices(reached: readonly ReachedLimit[], now: Date): Sql {
   const notices = reached.flatMap((one) =>
     NOTICE_PERCENTAGES.filter((share) => share <= one.percent).map((percent) => ({
-      ...toClaim(one),
-      percent,
-      ...one.limit,
+      ...toClaim({ ...one, percent }),
+      periodStart: one.limit.span.from,
+      amountNanoUsd: one.limit.amountNanoUsd,
     })),
   )
   return sql`
@@ -184,9 +184,10 @@ function insertNotices(reached: readonly ReachedLimit[], now: Date): Sql {
     SELECT limit_id, account_id, period_start, percent, amount, ${now}::timestamptz
     FROM unnest(
       ${notices.map(({ limitId }) => limitId)}::uuid[], ${notices.map(({ accountId }) => accountId)}::uuid[],
-      ${notices.map(({ span }) => span.from)}::date[], ${notices.map(({ percent }) => percent)}::int[],
+      ${notices.map(({ periodStart }) => periodStart)}::date[], ${notices.map(({ percent }) => percent)}::int[],
       ${notices.map(({ amountNanoUsd }) => amountNanoUsd)}::bigint[]
     ) AS notice (limit_id, account_id, period_start, percent, amount)
+    -- Those that were sent before do not count towards the maximum.
     WHERE NOT EXISTS (
       SELECT FROM spending_notices sent
       WHERE sent.limit_id = notice.limit_id AND sent.account_id = notice.account_id
