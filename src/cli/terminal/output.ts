@@ -94,7 +94,7 @@ export function printable(text: string): string {
   return text.replaceAll(CONTROLS, ' ')
 }
 
-/** Removes control characters for the same reason. Line ends and tabs stay. */
+/** Removes control characters from a text of several lines, for the same reason. Line ends and tabs stay. */
 export function withoutControls(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what it removes.
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')

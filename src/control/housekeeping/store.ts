@@ -198,9 +198,9 @@ function makeLoginSweeper(db: PrismaClient, days: number): Table {
 
 /**
  * Deletes old events. They are read in the order of their ids, which is nearly that of their times, so the time needs
- * no index, which would slow down every call. Behind a batch without an old one, the distance to the next batch doubles
- * until the end of the table: the clock of a gateway that was ahead leaves young events before old ones, of which at
- * most as many stay as are before them.
+ * no index, which would slow down every call. A gateway whose clock was ahead leaves young events in front of old ones.
+ * So after a batch without an old event, the sweep skips some, and twice as many each time, until it finds old ones. At
+ * most as many old events stay as there are young ones in front of them.
  */
 function makeEventSweeper(db: PrismaClient, table: string, days: number): Table {
   const name = rawSql(table)

@@ -69,7 +69,7 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   message: 'The upstream fell silent in the middle of its answer.',
 }
 
-/** Ends a stream that failed. `isRegular`: the caller's dialect says so with the last event, which was written. */
+/** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */
 export function endFailed(res: ServerResponse, isRegular: boolean): void {
   if (isRegular) res.end()
   else breakConnection(res)

@@ -38,7 +38,7 @@ export function makeStreamMonitor(
   }
 }
 
-/** The longest last event of the dialects whose last event is short; one vendor fills it up with spaces. */
+/** More than the last event of a chat or messages stream has, also of the vendor that pads its events with spaces. */
 const MAX_LAST_EVENT_BYTES = 256
 
 /** Makes a test for a dialect whose last event is short: whether the end of a chunk matches. */
