@@ -41,7 +41,14 @@ export function createApp(needs: Needs): HttpApp {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
   if (trustProxy !== undefined) app.set('trust proxy', toTrustProxy(trustProxy))
 
-  const steps = [assignRequestId, logRequests(log, onRequest), normalizeContentType, headAsGet, parseCookies(secure)]
+  const steps = [
+    assignRequestId,
+    logRequests(log, onRequest),
+    requireHost,
+    normalizeContentType,
+    headAsGet,
+    parseCookies(secure),
+  ]
   const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
   const served = needs.roles.map((role) => serveRole(role, onFailure))
   app.use(composeMiddleware([...steps, dispatch(served)]))
@@ -52,6 +59,12 @@ export function createApp(needs: Needs): HttpApp {
       for (const role of served) await role.prepare()
     },
   }
+}
+
+/** Refuses HTTP/1.1 without Host (RFC 9112, section 3.2). Node.js would answer such a request without a body. */
+const requireHost: RequestHandler = (req, _res, next) => {
+  if (req.headers.host !== undefined || req.httpVersion !== '1.1') return next()
+  next(new ApiError('invalid_request', { message: 'The request has no Host header.' }))
 }
 
 /** HEAD works wherever GET does; Node sends no body for it. */

@@ -52,8 +52,11 @@ export function openHttpServer(
     if (isDraining) res.setHeader('Connection', 'close')
     app(req, res)
   })
-  const server = createServer({ ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES }, handle)
-
+  const options = { ...nodeTimeouts, ...messageClasses, highWaterMark: MAX_UNSENT_BYTES }
+  // Node.js answers a request without Host, or with an unknown expectation, without a body. The app refuses the first,
+  // and the second may be ignored (RFC 9110, section 10.1.1).
+  const server = createServer({ ...options, requireHostHeader: false }, handle)
+  server.on('checkExpectation', handle)
   server.on('clientError', refuseMalformed(hasAnswer, log))
   stopParsingExcess(server)
   let open = 0

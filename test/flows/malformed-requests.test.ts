@@ -1,13 +1,15 @@
-/** Requests that are not valid HTTP, which the app never sees. */
+/** Requests that are not valid HTTP, most of which the app never sees. */
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { openHttpServer } from '../../src/server/http-server.ts'
 import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
+import { startService } from '../support/service.ts'
 
 /** Sends these bytes, each part after an answer to the one before it, and resolves with all that was received. */
 async function exchange(parts: readonly string[], handle: RequestListener = (_req, res) => void res.end('ok')) {
@@ -18,8 +20,8 @@ async function exchange(parts: readonly string[], handle: RequestListener = (_re
     const socket = connect(port, '127.0.0.1')
     let received = ''
     const left = [...parts]
-    socket.setEncoding('utf8').on('data', (text: string) => {
-      received += text
+    socket.setEncoding('utf8').on('data', (part: string) => {
+      received += part
       const next = left.shift()
       if (next !== undefined) socket.write(next)
     })
@@ -64,3 +66,30 @@ it('close the connection without an answer in the middle of another answer', asy
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200'])
   expect(lines).toEqual([])
 })
+
+it('without a Host header are answered with the error envelope and an id, like all others', async () => {
+  await using service = await startService()
+  const lines = ['GET /healthz HTTP/1.1', 'Connection: close', '', '']
+  const [head = '', body = ''] = (await sendText(service.origin, lines.join('\r\n'))).split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 400 /)
+  expect(head).toMatch(/^x-request-id: req_\w+$/m)
+  expect(JSON.parse(body)).toMatchObject({
+    error: { code: 'invalid_request', message: 'The request has no Host header.' },
+  })
+})
+
+it.each([
+  ['in HTTP/1.0', 'GET /healthz HTTP/1.0\r\n\r\n'],
+  ['with an unknown expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n'],
+])('%s are served, because they are valid', async (_name, sent) => {
+  await using service = await startService()
+  expect(await sendText(service.origin, sent)).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+/** Sends this text to a service and resolves with what it has answered when it closes the connection. */
+async function sendText(origin: string, sent: string): Promise<string> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname)
+  socket.write(sent)
+  return text(socket)
+}
