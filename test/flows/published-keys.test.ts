@@ -14,10 +14,11 @@ async function newKey(kid: string): Promise<object> {
 
 /** A control plane that publishes given keys and counts its requests. */
 async function startControlPlane(keys: readonly object[]) {
-  const state = { body: JSON.stringify({ keys }), status: 200, requests: 0 }
+  const state = { body: JSON.stringify({ keys }), status: 200, headers: {}, requests: 0 }
   const server = createServer((_req, res) => {
     state.requests += 1
-    res.writeHead(state.status, { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' })
+    const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=300', ...state.headers }
+    res.writeHead(state.status, headers)
     res.end(state.body)
   })
   return Object.assign(state, {
@@ -113,6 +114,15 @@ describe('published keys', () => {
     vi.advanceTimersByTime(5001)
     await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
     expect(await keys.findPublicKey('a')).toBeDefined()
+  })
+
+  it('are never those of an address that the control plane redirects to', async () => {
+    await using other = await startControlPlane([await newKey('a')])
+    await using control = await startControlPlane([await newKey('b')])
+    Object.assign(control, { status: 302, headers: { location: `${other.url}/.well-known/jwks.json` } })
+    const keys = await open(control.url)
+    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneUnreachable)
+    expect(other.requests).toBe(0)
   })
 
   it('are fetched again a second after a failure', async () => {
