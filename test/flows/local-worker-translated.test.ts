@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { LOCAL_REASONING } from '../../src/gateway/dialects/local-reasoning.ts'
+import { UNSIGNED_MARK } from '../../src/gateway/dialects/unsigned-content.ts'
 import { lists, startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -93,7 +93,7 @@ describe('a session that moves from the local worker to an upstream', () => {
     const first = { model: 'svc/both', max_tokens: 99, messages: [{ role: 'user', content: 'hi' }] }
     const { events } = await readEvents(await gateway.post('/vendorb/v1/messages', { ...first, stream: true }))
     const { content } = foldMessage(events)
-    expect(content[0]).toMatchObject({ type: 'thinking', signature: LOCAL_REASONING })
+    expect(content[0]).toMatchObject({ type: 'thinking', signature: UNSIGNED_MARK })
 
     engine.listing = lists([])
     await expect

@@ -8,7 +8,7 @@ import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
 import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
@@ -89,7 +89,7 @@ describe('its own responses stream', () => {
 
   it('has reasoning that a vendor is not sent, because nothing stands where its seal would be', () => {
     const { output } = bodyOf('responses-thought')
-    const sent = withoutLocalReasoning(Buffer.from(JSON.stringify({ input: output })))
+    const sent = withoutUnsignedContent(Buffer.from(JSON.stringify({ input: output })))
     expect(JSON.parse(sent.toString())).toEqual({ input: readList(output).slice(1) })
   })
 })

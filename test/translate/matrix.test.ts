@@ -12,6 +12,7 @@ import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
+import { withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { CASES, ERRORS, THINKS } from './matrix-cases.ts'
 import type { Case } from './matrix-cases.ts'
 import { ALL_DIALECTS, CHECKS, pair } from './pairs.ts'
@@ -59,10 +60,10 @@ function backendEvents(backend: Dialect, given: Case): SseEvent[] {
 function translationOf({ client, backend }: Pair, given: Case, isStreamed: boolean) {
   const body = requestOf(client, given, isStreamed)
   if (client !== backend) return pair(client, backend, body, { caps: VENDOR_CAPS[backend], seals })
-  const { passStream, withoutLocalReasoning } = DIALECTS[client]
+  const { passStream } = DIALECTS[client]
   const bytes = Buffer.from(JSON.stringify(body))
   return {
-    request: JSON.parse(withoutLocalReasoning(bytes).toString()) as Json,
+    request: JSON.parse(withoutUnsignedContent(bytes).toString()) as Json,
     answer: {
       stream: () => passStream({ model: 'svc/fast' }),
       whole(answer: unknown) {

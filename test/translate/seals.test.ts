@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { isSealed, makeSeals, sealedLength } from '../../src/gateway/dialects/seals.ts'
 import { pair } from './pairs.ts'
 
@@ -108,16 +108,16 @@ describe('a call that goes to a vendor in its own dialect', () => {
       ],
     },
   ])('loses its seals and nothing else: %j', (body) => {
-    expect(hasLocalReasoning(body)).toBe(true)
-    const cleaned = withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString()
+    expect(hasUnsignedContent(body)).toBe(true)
+    const cleaned = withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString()
     expect(cleaned).not.toContain('svc1.')
-    expect(hasLocalReasoning(JSON.parse(cleaned) as Record<string, unknown>)).toBe(false)
+    expect(hasUnsignedContent(JSON.parse(cleaned) as Record<string, unknown>)).toBe(false)
   })
 
   it('stays the same bytes when it holds none', () => {
     const bytes = Buffer.from(
       '{ "messages": [{"role":"assistant","content":[{"type":"thinking","signature":"EqQBCkYIB"}]}] }',
     )
-    expect(withoutLocalReasoning(bytes)).toBe(bytes)
+    expect(withoutUnsignedContent(bytes)).toBe(bytes)
   })
 })

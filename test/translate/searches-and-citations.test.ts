@@ -3,7 +3,7 @@ import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
@@ -190,15 +190,15 @@ describe('a web search that the backend ran', () => {
     const seals = makeSeals({ backend: 'b', model: 'm', team: 't', key: Buffer.from('k') })
     const { content } = answerOf('messages', 'responses', RESPONSE, isSealed ? { seals } : {})
     const body = { messages: [{ role: 'assistant', content }] }
-    expect(hasLocalReasoning(body)).toBe(true)
-    expect(JSON.parse(withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString())).toEqual({
+    expect(hasUnsignedContent(body)).toBe(true)
+    expect(JSON.parse(withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString())).toEqual({
       messages: [{ role: 'assistant', content: [{ type: 'text', text: SAID }] }],
     })
   })
 
   it('that its vendor ran passes unchanged', () => {
     const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'assistant', content: MESSAGE.content }] }))
-    expect(withoutLocalReasoning(bytes)).toBe(bytes)
+    expect(withoutUnsignedContent(bytes)).toBe(bytes)
   })
 })
 

@@ -17,8 +17,8 @@ export type KindTraits = {
   readonly isSealed: boolean
   /** Its errors keep their status in another dialect; otherwise the status comes from the table of failures. */
   readonly keepsStatus: boolean
-  /** It refuses a conversation that contains reasoning of another kind of backend. */
-  readonly refusesLocalReasoning: boolean
+  /** It refuses a conversation with content that it did not sign itself (`dialects/unsigned-content.ts`). */
+  readonly refusesUnsignedContent: boolean
   /** Price lists have prices of its models. */
   readonly hasListPrices: boolean
   /** It costs nothing and is not another company's, so a caller whose token cannot be renewed may use it. */
@@ -35,7 +35,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     closesAfterStream: false,
     isSealed: true,
     keepsStatus: false,
-    refusesLocalReasoning: true,
+    refusesUnsignedContent: true,
     isLocal: false,
     hasListPrices: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
@@ -48,7 +48,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     closesAfterStream: true,
     isSealed: false,
     keepsStatus: true,
-    refusesLocalReasoning: false,
+    refusesUnsignedContent: false,
     isLocal: true,
     hasListPrices: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },

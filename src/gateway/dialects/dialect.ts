@@ -53,13 +53,6 @@ export type DialectTraits = {
   readonly needsStoredState: (body: Json) => boolean
   /** Whether a request has parts that the dialect's vendor alone understands. They can be translated. */
   readonly needsVendor: (body: Json) => boolean
-  /**
-   * Whether a request contains reasoning that no vendor has signed: from a local model, or sealed by this service.
-   * Vendors refuse it.
-   */
-  readonly hasLocalReasoning: (body: Json) => boolean
-  /** Returns the request without that reasoning; the same bytes when there is none. */
-  readonly withoutLocalReasoning: (bytes: Buffer) => Buffer
   /** How tokens are counted for clients of another dialect; null: a backend of this dialect is not asked. */
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */

@@ -6,6 +6,7 @@ import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { renameAnswer } from '../../dialects/passing/rename-model.ts'
+import { hasUnsignedContent, withoutUnsignedContent } from '../../dialects/unsigned-content.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import { bytesOf, locatedOf } from '../request/request.ts'
@@ -21,11 +22,10 @@ import { askForUsage } from './stream-usage.ts'
  */
 export function prepareSameDialect(needs: StepNeeds, req: CallRequest): PreparedCall {
   const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
-  const { isRenamed, refusesLocalReasoning } = backend.traits
+  const { isRenamed, refusesUnsignedContent } = backend.traits
   const answered = { operation, backend, calledAs, backendModel: step.model }
-  const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
-  const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
-  const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
+  const isCleaned = mayBeTranslated && refusesUnsignedContent && hasUnsignedContent(req.body)
+  const bytes = isCleaned ? withoutUnsignedContent(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(operation, model, req.body)
   const changes = { model: step.model, ...limits, ...usage?.changes }

@@ -1,7 +1,6 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
-import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
@@ -28,8 +27,6 @@ export const CHAT: DialectTraits = {
   nativeProbe: null,
   needsStoredState: () => false,
   needsVendor: () => false,
-  hasLocalReasoning,
-  withoutLocalReasoning,
   tokenCount: null,
   reasoningRetry: null,
   readEnding: ({ model, choices }) => ({

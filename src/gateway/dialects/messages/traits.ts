@@ -3,7 +3,6 @@ import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { parseObject, readObject } from '../json/read-json.ts'
-import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
@@ -46,8 +45,6 @@ export const MESSAGES: DialectTraits = {
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
   needsVendor: () => false,
-  hasLocalReasoning,
-  withoutLocalReasoning,
   tokenCount: null,
   reasoningRetry: null,
   readEnding: ({ message, delta, model, stop_reason: reason }) => ({

@@ -1,7 +1,7 @@
 import type { Failure } from '../failures/failure.ts'
 import { parseExactly } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { LOCAL_REASONING } from '../local-reasoning.ts'
+import { UNSIGNED_MARK } from '../unsigned-content.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { toCallId } from '../tools/tool-names.ts'
@@ -231,11 +231,11 @@ function toBlockEvents(content_block: Json, index: number, deltas: readonly Json
 
 /** Replaces what only the vendor can write. It is removed when the conversation goes to that vendor. */
 function markOf({ seals }: TranslationContext): string {
-  return seals ? seals.write({ kind: 'plain', data: '', before: null }, '') : LOCAL_REASONING
+  return seals ? seals.write({ kind: 'plain', data: '', before: null }, '') : UNSIGNED_MARK
 }
 
 function signatureOf(seal: CloseEvent['seal'], text: string, { seals }: TranslationContext): string {
-  return seals && seal ? seals.write(seal, text) : LOCAL_REASONING
+  return seals && seal ? seals.write(seal, text) : UNSIGNED_MARK
 }
 
 function toEvent(type: string, members: Json): SseEvent {

@@ -1,5 +1,5 @@
 import type { Json } from '../json/read-json.ts'
-import { LOCAL_REASONING } from '../local-reasoning.ts'
+import { UNSIGNED_MARK } from '../unsigned-content.ts'
 import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { writeUrlCitation } from '../parts/citations.ts'
 import { toCallId } from '../tools/tool-names.ts'
@@ -118,12 +118,12 @@ function reasoningItem({ outputIndex, context, wantsSeals }: Needs): OpenItem {
     return { id, type: 'reasoning', summary, ...(sealed !== null && { encrypted_content: sealed }) }
   }
   const sealOf = ({ seal, text }: CloseEvent): string | null => {
-    if (!context.seals) return LOCAL_REASONING
+    if (!context.seals) return UNSIGNED_MARK
     return seal && wantsSeals ? context.seals.write(seal, text) : null
   }
   return {
     open: () => [
-      itemEvent('added', outputIndex, toItem([], context.seals ? null : LOCAL_REASONING)),
+      itemEvent('added', outputIndex, toItem([], context.seals ? null : UNSIGNED_MARK)),
       { type: 'response.reasoning_summary_part.added', ...at, part: toPart('') },
     ],
     delta: (delta) => [{ type: 'response.reasoning_summary_text.delta', ...at, delta }],

@@ -4,7 +4,6 @@ import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../d
 import { parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
-import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -56,8 +55,6 @@ export const RESPONSES: DialectTraits = {
   needsStoredState: ({ previous_response_id: previous, conversation }) =>
     isPresent(previous) || isPresent(conversation),
   needsVendor: hasCompaction,
-  hasLocalReasoning,
-  withoutLocalReasoning,
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
   readEnding,

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
-import { LOCAL_REASONING, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { UNSIGNED_MARK, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { RESPONSES_REASONING_RETRY } from '../../src/gateway/dialects/responses/reasoning-retry.ts'
 
 const strip = (body: unknown): unknown =>
-  JSON.parse(withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString())
+  JSON.parse(withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString())
 
-const LOCAL = { type: 'thinking', thinking: 'hm', signature: LOCAL_REASONING }
+const LOCAL = { type: 'thinking', thinking: 'hm', signature: UNSIGNED_MARK }
 const SIGNED = { type: 'thinking', thinking: 'hm', signature: 'EqQB' }
 const TEXT = { type: 'text', text: 'yes' }
 
@@ -28,7 +28,7 @@ it('removes the reasoning of a local model from a session that continues at the 
 })
 
 it('removes the reasoning items of a local model from a responses session', () => {
-  const local = { type: 'reasoning', summary: [], encrypted_content: LOCAL_REASONING }
+  const local = { type: 'reasoning', summary: [], encrypted_content: UNSIGNED_MARK }
   const sealed = { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
   expect(strip({ input: [local, sealed, { role: 'user', content: 'hi' }] })).toEqual({
     input: [sealed, { role: 'user', content: 'hi' }],
@@ -53,11 +53,7 @@ it('removes reasoning that an engine wrote as plain text', () => {
 })
 
 it.each<[string, (body: Buffer) => Buffer | null, string]>([
-  [
-    'reasoning of a local model',
-    withoutLocalReasoning,
-    `{"type":"reasoning","encrypted_content":"${LOCAL_REASONING}"}`,
-  ],
+  ['reasoning of a local model', withoutUnsignedContent, `{"type":"reasoning","encrypted_content":"${UNSIGNED_MARK}"}`],
   [
     'reasoning that its vendor refuses',
     RESPONSES_REASONING_RETRY.withoutReasoning,
@@ -71,9 +67,9 @@ it.each<[string, (body: Buffer) => Buffer | null, string]>([
 })
 
 it('returns every other body as the same bytes', () => {
-  for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${LOCAL_REASONING}", "n":1.0}`]) {
-    expect(withoutLocalReasoning(Buffer.from(body)).toString()).toBe(body)
+  for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${UNSIGNED_MARK}", "n":1.0}`]) {
+    expect(withoutUnsignedContent(Buffer.from(body)).toString()).toBe(body)
   }
   const plain = Buffer.from('{"messages":[]}')
-  expect(withoutLocalReasoning(plain)).toBe(plain)
+  expect(withoutUnsignedContent(plain)).toBe(plain)
 })
