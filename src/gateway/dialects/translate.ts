@@ -58,11 +58,6 @@ const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
   messages: { writeRequest: writeMessagesRequest },
 }
 
-/** Whether a call in the client's dialect is translated for the backend's dialect; otherwise it passes unchanged. */
-export function canTranslate(client: Dialect, backend: Dialect): boolean {
-  return client !== backend
-}
-
 /** Translates a client's call for a backend of another dialect, or returns why that is not possible. */
 export function translateCall(
   client: Dialect,

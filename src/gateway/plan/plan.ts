@@ -6,7 +6,6 @@
  */
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { canTranslate } from '../dialects/translate.ts'
 
 /** The names of a model, as the directory has them. */
 export type ModelNames = {
@@ -102,10 +101,12 @@ export function toStep({ backend, model, isOfflineOnly, isReachable, dialect }: 
   return { backend, model, isOfflineOnly, isReachable, dialect }
 }
 
-/** The dialect in which a backend can be called; null when it cannot do the operation. */
+/**
+ * The dialect in which a backend is called: the operation's own, or else the one that the backend prefers. Null when
+ * the backend cannot do the operation.
+ */
 export function chooseDialect({ dialect, reach }: PlannedOperation, { kind, dialects }: Candidate): Dialect | null {
   if (dialects.includes(dialect)) return reach === 'vendor_only' && kind === 'engine' ? null : dialect
   if (reach === 'own_dialect' && kind === 'engine') return dialect
-  if (reach !== 'any_dialect') return null
-  return dialects.find((other) => canTranslate(dialect, other)) ?? null
+  return reach === 'any_dialect' ? (dialects[0] ?? null) : null
 }
