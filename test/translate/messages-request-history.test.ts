@@ -122,17 +122,6 @@ describe('tool calls and results', () => {
     ])
   })
 
-  it('gives a result to the latest call of its id, because some engines count anew every turn', () => {
-    expect(
-      history(assistant(use('0')), user(result('0', 'first')), assistant(use('0')), user(result('0', 'second'))),
-    ).toEqual([
-      { role: 'assistant', content: null, tool_calls: [call('0')] },
-      { role: 'tool', tool_call_id: '0', content: 'first' },
-      { role: 'assistant', content: null, tool_calls: [call('0')] },
-      { role: 'tool', tool_call_id: '0', content: 'second' },
-    ])
-  })
-
   it('shows images inside of a result in the turn of the user', () => {
     expect(history(assistant(use('a'), use('b')), user(result('a', [text('shot'), PNG]), result('b', [PNG])))).toEqual([
       expect.anything(),

@@ -1,10 +1,26 @@
-import { toInput } from './tools/custom-tools.ts'
+import type { NewId } from './dialect.ts'
 import { backendFailed } from './failures/failure.ts'
 import { parseObject } from './json/read-json.ts'
-import type { AnswerEvent, PartEvent } from './neutral.ts'
+import type { AnswerEvent, OpenPart, PartEvent } from './neutral.ts'
+import { toInput } from './tools/custom-tools.ts'
+import { toCallId } from './tools/tool-names.ts'
 
 /** A step between the reader of a backend's answer and the writer of the client's answer. Made for each answer. */
 export type Stage = (event: AnswerEvent) => readonly AnswerEvent[]
+
+/**
+ * Gives a call of the answer another id where the conversation has a call with its id already. Some engines count the
+ * calls of every answer from zero, and clients and vendors know a call by its id.
+ */
+export function renewCallIds(used: readonly string[], newId: NewId): Stage {
+  let renewed: OpenPart | null = null
+  return (event) => {
+    if (!('part' in event) || event.part.kind !== 'tool') return [event]
+    const { part } = event
+    if (event.type === 'open') renewed = used.includes(toCallId(part.id)) ? { ...part, id: newId('call_') } : null
+    return [renewed ? { ...event, part: renewed } : event]
+  }
+}
 
 /** Turns calls of functions that replaced custom tools back into free text, when their arguments are complete. */
 export function unwrapCustomTools(): Stage {

@@ -14,8 +14,16 @@ import type { Refusal } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
 import { writeResponsesRequest } from './responses/write-request.ts'
 import type { SseEvent } from './sse/decode.ts'
-import { addFollowingCall, enforceStops, keepSummary, requireObjects, unwrapCustomTools } from './stages.ts'
+import {
+  addFollowingCall,
+  enforceStops,
+  keepSummary,
+  renewCallIds,
+  requireObjects,
+  unwrapCustomTools,
+} from './stages.ts'
 import type { Stage } from './stages.ts'
+import { listCallIds, separateCalls } from './tools/call-ids.ts'
 import type {
   AnswerReader,
   AnswerWriter,
@@ -75,11 +83,14 @@ export function translateCall(
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, context)
     if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
-    const request = noteUnreadable(limitOutput(call.request, options.caps?.maxOutput), context.caps)
+    const asked = { ...call.request, turns: separateCalls(call.request.turns) }
+    const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
+    const usedIds = listCallIds(call.request.turns)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [
+        ...(usedIds.length > 0 ? [renewCallIds(usedIds, context.newId)] : []),
         ...(context.caps.customTools ? [] : [unwrapCustomTools()]),
         ...(call.argumentsAreObjects ? [requireObjects()] : []),
         ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),

@@ -1,0 +1,51 @@
+import type { Turn } from '../neutral.ts'
+import { toCallId } from './tool-names.ts'
+
+/** The ids of all calls of a conversation, as the client got them. */
+export function listCallIds(turns: readonly Turn[]): string[] {
+  return turns.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
+}
+
+/**
+ * Returns the turns with a different id for each call. Vendors refuse a conversation in which two calls have one id,
+ * and some engines count the calls of every answer from zero. A result belongs to the first call of its id that waits
+ * for one, or to the latest call. The same conversation always gets the same ids.
+ */
+export function separateCalls(turns: readonly Turn[]): readonly Turn[] {
+  const listed = listCallIds(turns)
+  if (new Set(listed).size === listed.length) return turns
+  const ids = new CallIds()
+  return turns.map((turn) => {
+    const parts = turn.parts.map((part) => {
+      if (part.type === 'call') return { ...part, id: ids.ofCall(part.id) }
+      return part.type === 'result' ? { ...part, callId: ids.ofResult(part.callId) } : part
+    })
+    // What the user says next ends a turn whose calls were never carried out.
+    if (turn.role === 'user' && turn.parts.some(({ type }) => type !== 'result')) ids.stopWaiting()
+    return { ...turn, parts }
+  })
+}
+
+class CallIds {
+  readonly #counts = new Map<string, number>()
+  readonly #latest = new Map<string, string>()
+  /** The calls without a result. */
+  readonly #waiting = new Map<string, string[]>()
+
+  ofCall(id: string): string {
+    const count = (this.#counts.get(id) ?? 0) + 1
+    const own = count === 1 ? id : `${id}#${String(count)}`
+    this.#counts.set(id, count)
+    this.#latest.set(id, own)
+    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), own])
+    return own
+  }
+
+  ofResult(id: string): string {
+    return this.#waiting.get(id)?.shift() ?? this.#latest.get(id) ?? id
+  }
+
+  stopWaiting(): void {
+    this.#waiting.clear()
+  }
+}
