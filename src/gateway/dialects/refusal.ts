@@ -25,7 +25,14 @@ export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
   }
 }
 
+/** Refuses a part of a message whose type no model of another dialect can get. */
+export function refuseContent(type: unknown, path: string): never {
+  const name = typeof type === 'string' && type !== '' ? type : 'unknown'
+  return refuse(path, `This model reads no content of type ${name}: leave it out or send it as text.`)
+}
+
 /** Refusals that several dialects share: what the model lacks, and what to send instead. */
 export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
 export const NO_AUDIO = 'This model hears no audio: send a transcript, or choose a model that hears audio.'
 export const NO_FILES = 'This model reads no files: send the text of the document, or choose a model that reads files.'
+export const NO_IMAGE_IDS = 'Files are not kept here: send the image as a data URL or as a URL.'

@@ -4,7 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
-import { refuse } from '../refusal.ts'
+import { NO_IMAGE_IDS, refuse, refuseContent } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
 import type { TranslationContext } from '../translation.ts'
 
@@ -110,8 +110,7 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'refusal', text: readText(part.refusal) }
     case 'image_url': {
       const image = readObject(part.image_url)
-      const url =
-        readName(image.url) ?? refuse(path, 'Files are not kept here: send the image as a data URL or as a URL.')
+      const url = readName(image.url) ?? refuse(path, NO_IMAGE_IDS)
       return { type: 'image', source: readUrl(url), detail: readName(image.detail) }
     }
     case 'file': {
@@ -130,9 +129,6 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'audio', base64: readText(data), format: readText(format) }
     }
     default:
-      return refuse(
-        path,
-        `This model reads no content of type ${readName(part.type) ?? 'unknown'}: leave it out or send it as text.`,
-      )
+      return refuseContent(part.type, path)
   }
 }

@@ -2,6 +2,7 @@ import { isObject } from '../../../kernel/json.ts'
 import { readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
+import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
@@ -63,14 +64,6 @@ function refuseUnsupported(body: Json): void {
   }
   if (readList(body.functions).length > 0)
     refuse('functions', 'Functions are not supported in this member: send them as tools.')
-}
-
-function readLimit(body: Json, name: string): number | null {
-  const value = body[name]
-  if (value === undefined || value === null) return null
-  const limit = readCount(value)
-  if (limit === null || limit === 0) refuse(name, `${name} must be a whole number of at least 1.`)
-  return limit
 }
 
 function readFormat(value: unknown): OutputFormat | null {

@@ -3,7 +3,7 @@ import type { ModelCaps } from '../caps.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, ToolRef } from '../neutral.ts'
 import { planCacheMarks } from '../parts/cache-marks.ts'
-import { toKey } from '../short-key.ts'
+import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
@@ -42,8 +42,8 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
     ...writeTools(offer, names, caps),
     ...(request.format && { response_format: writeFormat(request.format, caps) }),
     ...writeEffort(request.reasoning, caps),
-    ...(hints.user !== null && { user: toKey(hints.user) }),
-    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: toKey(hints.cacheKey) }),
+    ...(hints.user !== null && { user: shortenKey(hints.user) }),
+    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: shortenKey(hints.cacheKey) }),
     ...(caps.vendorHints && hints.verbosity !== null && { verbosity: hints.verbosity }),
   }
   return {

@@ -1,6 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { parseObject, readText } from '../json/read-json.ts'
-import type { Json } from '../json/read-json.ts'
+import { isGiven, parseObject, readText } from '../json/read-json.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readFailure } from './failure.ts'
 import type { Failure } from './failure.ts'
@@ -19,11 +18,7 @@ export function makeErrorReader(types: readonly string[] = []): (event: SseEvent
     const body = parseObject(data)
     if (!body) return event === null ? null : readFailure(data)
     const type = readText(body.type)
-    if (event === null && !failing.has(type) && !(type === '' && hasError(body))) return null
+    if (event === null && !failing.has(type) && !(type === '' && isGiven(body.error))) return null
     return readFailure(isObject(body.response) ? body.response : body)
   }
-}
-
-function hasError({ error }: Json): boolean {
-  return error !== undefined && error !== null
 }

@@ -3,7 +3,7 @@ import { readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { toDocumentText } from '../parts/documents.ts'
-import { refuse } from '../refusal.ts'
+import { refuse, refuseContent } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { describeToolChange, readToolChange } from './tool-changes.ts'
 
@@ -46,7 +46,7 @@ const READERS: Readonly<Record<Turn['role'], ReadBlock>> = {
 function readSystemBlock(block: Json, path: string): readonly Found[] {
   const change = readToolChange(block, path)
   if (change) return [{ type: 'text', text: describeToolChange(change) }]
-  return block.type === 'text' ? readShown(block, path) : refuseBlock(block, path)
+  return block.type === 'text' ? readShown(block, path) : refuseContent(block.type, path)
 }
 
 function readAssistantBlock(block: Json, path: string, { seals }: TranslationContext): readonly Found[] {
@@ -71,9 +71,9 @@ function readAssistantBlock(block: Json, path: string, { seals }: TranslationCon
     // A search that a backend ran is useless without its results, which only its vendor can read.
     case 'server_tool_use':
     case 'web_search_tool_result':
-      return block.type === 'server_tool_use' && block.name !== 'web_search' ? refuseBlock(block, path) : []
+      return block.type === 'server_tool_use' && block.name !== 'web_search' ? refuseContent(block.type, path) : []
     default:
-      return refuseBlock(block, path)
+      return refuseContent(block.type, path)
   }
 }
 
@@ -103,7 +103,7 @@ function readShown(block: Json, path: string): readonly Found[] {
     case 'tool_reference':
       return [{ type: 'toolsAdded', names: [readText(block.tool_name)] }]
     default:
-      return refuseBlock(block, path)
+      return refuseContent(block.type, path)
   }
 }
 
@@ -146,11 +146,4 @@ function readContentSource(content: unknown, said: Pick<DocumentPart, 'title' | 
     return readShown(inner, inside).map((part) => ({ path: inside, ...part }))
   })
   return head === '' ? parts : [{ type: 'text', text: head, path: place }, ...parts]
-}
-
-function refuseBlock(block: Json, path: string): never {
-  return refuse(
-    path,
-    `This model reads no content of type ${readName(block.type) ?? 'unknown'}: leave it out or send it as text.`,
-  )
 }

@@ -1,7 +1,17 @@
 import { isObject } from '../../../kernel/json.ts'
-import { parseObject, readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
+import {
+  isGiven,
+  parseObject,
+  readCount,
+  readList,
+  readName,
+  readObject,
+  readText,
+  readTexts,
+} from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
+import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
@@ -26,7 +36,7 @@ export function readMessagesRequest(body: Json, context: TranslationContext): Cl
     turns: [...readSystem(body.system), ...readTurns(body.messages, context)],
     tools,
     ...readChoice(body.tool_choice, tools),
-    maxOutput: readLimit(body.max_tokens),
+    maxOutput: readLimit(body, 'max_tokens'),
     stop,
     sampling: {
       temperature: readNumber(body.temperature),
@@ -55,18 +65,11 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
 }
 
 function isSet(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null
+  return Array.isArray(value) ? value.length > 0 : isGiven(value)
 }
 
 function readNumber(value: unknown): number | null {
   return typeof value === 'number' ? value : null
-}
-
-function readLimit(value: unknown): number | null {
-  if (value === undefined || value === null) return null
-  const limit = readCount(value)
-  if (limit === null || limit === 0) refuse('max_tokens', 'max_tokens must be a whole number of at least 1.')
-  return limit
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
-import { refuse } from '../refusal.ts'
+import { NO_IMAGE_IDS, refuse, refuseContent } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 
@@ -116,17 +116,13 @@ function readPart(part: Json, path: string): PartContent {
     case 'refusal':
       return { type: 'refusal', text: readText(part.refusal) }
     case 'input_image': {
-      const url =
-        readName(part.image_url) ?? refuse(path, 'Files are not kept here: send the image as a data URL or as a URL.')
+      const url = readName(part.image_url) ?? refuse(path, NO_IMAGE_IDS)
       return { type: 'image', source: readUrl(url), detail: readName(part.detail) }
     }
     case 'input_file':
       return readFile(part, path)
     default:
-      return refuse(
-        path,
-        `This model reads no content of type ${readName(part.type) ?? 'unknown'}: leave it out or send it as text.`,
-      )
+      return refuseContent(part.type, path)
   }
 }
 

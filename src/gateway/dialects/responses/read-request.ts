@@ -1,7 +1,8 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isGiven, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
+import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
@@ -28,7 +29,7 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
     // A summary calls no tools. They stay, because some backends refuse earlier calls without them.
     choice: compacts ? { mode: 'none', only: null } : choice,
     parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
-    maxOutput: readLimit(body.max_output_tokens),
+    maxOutput: readLimit(body, 'max_output_tokens'),
     stop: [],
     sampling: {
       temperature: typeof body.temperature === 'number' ? body.temperature : null,
@@ -66,7 +67,7 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
 
 function refuseUnsupported(body: Json): void {
   for (const [param, message] of Object.entries(NEEDS_STATE)) {
-    if (body[param] !== undefined && body[param] !== null) refuse(param, message)
+    if (isGiven(body[param])) refuse(param, message)
   }
   if (body.background === true) refuse('background', 'Responses are not stored here: leave background out.')
   if (isObject(body.moderation)) refuse('moderation', 'This model has no moderation: leave it out.')
@@ -76,15 +77,6 @@ const NEEDS_STATE: Readonly<Record<string, string>> = {
   previous_response_id: 'Responses are not stored here: set store: false and send the whole conversation as input.',
   conversation: 'Conversations are not stored here: set store: false and send the whole conversation as input.',
   prompt: 'Prompts are not stored here: send the text as instructions and input.',
-}
-
-function readLimit(value: unknown): number | null {
-  if (value === undefined || value === null) return null
-  const limit = readCount(value)
-  if (limit === null || limit === 0) {
-    refuse('max_output_tokens', 'max_output_tokens must be a whole number of at least 1.')
-  }
-  return limit
 }
 
 /** A client asks for log probabilities by `include`, for alternatives by `top_logprobs`, or by both. */

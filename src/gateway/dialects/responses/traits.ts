@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
-import { parseObject, readCount, readObject } from '../json/read-json.ts'
+import { isGiven, parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
@@ -52,8 +52,7 @@ export const RESPONSES: DialectTraits = {
   readErrorEvent: makeErrorReader(['response.failed']),
   isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
-  needsStoredState: ({ previous_response_id: previous, conversation }) =>
-    isPresent(previous) || isPresent(conversation),
+  needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
   needsVendor: hasCompaction,
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
@@ -70,10 +69,6 @@ function readEnding(answer: Json): WrittenEnding {
 }
 
 const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
-
-function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null
-}
 
 /**
  * Whether clients can read this responses stream. Every event must have a sequence number, and every event of an item

@@ -4,7 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ToolRef } from '../neutral.ts'
 import { planCacheMarks } from '../parts/cache-marks.ts'
 import { refuse } from '../refusal.ts'
-import { toKey } from '../short-key.ts'
+import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
@@ -49,8 +49,8 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     ...(include.length > 0 && { include }),
     ...(sampling.logprobs && { top_logprobs: sampling.logprobs.top }),
     ...(Object.keys(text).length > 0 && { text }),
-    ...(hints.user !== null && { safety_identifier: toKey(hints.user) }),
-    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: toKey(hints.cacheKey) }),
+    ...(hints.user !== null && { safety_identifier: shortenKey(hints.user) }),
+    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: shortenKey(hints.cacheKey) }),
   }
   return {
     body,
