@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
@@ -37,6 +38,9 @@ export type Admission = {
   /** Released when the call is recorded; null for a call that no spending limit counts. */
   readonly reservation: SpendingReservation | null
 }
+
+/** A call that may be made, with its request and the response to its caller. */
+export type AdmittedCall = { readonly admission: Admission; readonly req: CallRequest; readonly res: ServerResponse }
 
 export type AdmitNeeds = SpendingNeeds & {
   readonly findTeam: FindTeam

@@ -8,8 +8,7 @@ import type { Tried } from '../plan/next-step.ts'
 import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
-import type { Admission } from './admit.ts'
-import type { CallRequest } from './request/request.ts'
+import type { AdmittedCall } from './admit.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
 
@@ -30,13 +29,7 @@ export type TriedSteps = {
  * been carried out, so it is never sent again. A backend that refuses the reasoning of a request gets it once more
  * without, because it has generated nothing.
  */
-export async function tryInOrder(
-  needs: AttemptNeeds,
-  admission: Admission,
-  steps: readonly Step[],
-  req: CallRequest,
-  res: ServerResponse,
-): Promise<TriedSteps> {
+export async function tryInOrder(needs: AttemptNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: Tried[] = []
@@ -45,7 +38,7 @@ export async function tryInOrder(
     const backend = needs.backends.find(step.backend)
     const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false, mayBeTranslated }
     // Null when the directory has lost the backend since the plan was made.
-    const attempt = backend && (await attemptStep(needs, admission, { step, backend, ...place }, attempts, req, res))
+    const attempt = backend && (await attemptStep(needs, call, { step, backend, ...place }, attempts))
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
       tried.push({ step, result: 'refused' })
@@ -65,20 +58,18 @@ export async function tryInOrder(
  */
 async function attemptStep(
   needs: SendNeeds,
-  admission: Admission,
+  call: AdmittedCall,
   sending: Sending,
   attempts: Attempt[],
-  req: CallRequest,
-  res: ServerResponse,
 ): Promise<Attempt | ApiError | null> {
-  const sent = sendStep(needs, admission, sending, req, res)
+  const sent = sendStep(needs, call, sending)
   if (!sent || sent instanceof ApiError) return sent
-  nameAttempts(res, attempts, sending.backend.name)
+  nameAttempts(call.res, attempts, sending.backend.name)
   const attempt = await sent.ended
   attempts.push(attempt)
   if (sending.isRepeated || !attempt.outcome.kept?.isReasoningRefused) return attempt
   const again = { ...sending, isFirst: false, isRepeated: true }
-  return (await attemptStep(needs, admission, again, attempts, req, res)) ?? attempt
+  return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }
 
 /** Only an answer of 200 is sent before the call has ended. */

@@ -27,7 +27,7 @@ export async function findCandidates(
   for (const placement of placements) {
     const backend = backends.find(placement.backend)
     if (backend && (!caller.isOffline || backend.traits.isLocal))
-      candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
+      candidates.push(await toCandidate(backend, placement, { operation, body, hasChoice: placements.length > 1 }))
   }
   return candidates
 }
@@ -35,10 +35,9 @@ export async function findCandidates(
 async function toCandidate(
   { kind, dialects, health, condition }: Backend,
   placement: Placement,
-  { dialect, reach }: Operation,
-  body: Json,
-  hasChoice: boolean,
+  { operation, body, hasChoice }: { readonly operation: Operation; readonly body: Json; readonly hasChoice: boolean },
 ): Promise<Candidate> {
+  const { dialect, reach } = operation
   const { model, isOfflineOnly } = placement
   const { needsStoredState, needsVendor } = DIALECTS[dialect]
   const needs = { model, needsStoredState: needsStoredState(body), needsVendor: needsVendor(body) }

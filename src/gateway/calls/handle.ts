@@ -36,6 +36,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   if (admission instanceof ApiError) throw admission
   if (needs.tracer) req.span = startCallSpan(needs.tracer, admission, req)
   if (admission.caller.isOffline) res.setHeader('x-svc-offline', '1')
+  const call = { admission, req, res }
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
     const hasServe = admission.model.serve.length > 0
@@ -43,9 +44,9 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
       ? planServed(operation, candidates, needs.affinity.find(admission))
       : planCall(operation, candidates)
     const isCounted = plan === 'not_supported' && hasServe && operation.isCount
-    if (isCounted) return await needs.sendCount(admission, candidates, req, res)
+    if (isCounted) return await needs.sendCount(call, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
-    const tried = await tryInOrder(needs, admission, plan, req, res)
+    const tried = await tryInOrder(needs, call, plan)
     const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())
     const by = tried.settledBy ?? ending?.by ?? null
     recordEnd(needs, admission, tried.attempts, by)

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
@@ -7,7 +6,7 @@ import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import type { Step } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
-import type { Admission } from './admit.ts'
+import type { Admission, AdmittedCall } from './admit.ts'
 import type { SessionAffinity } from './affinity.ts'
 import { observeAnswer } from './answer-observer.ts'
 import { prepareSameDialect } from './prepare/prepare-same-dialect.ts'
@@ -15,7 +14,6 @@ import { prepareTranslated } from './prepare/prepare-translated.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
 import { releaseBody } from './request/request.ts'
-import type { CallRequest } from './request/request.ts'
 import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
@@ -46,10 +44,8 @@ export type Sending = {
  */
 export function sendStep(
   needs: SendNeeds,
-  admission: Admission,
+  { admission, req, res }: AdmittedCall,
   sending: Sending,
-  req: CallRequest,
-  res: ServerResponse,
 ): { readonly ended: Promise<Attempt> } | ApiError | null {
   const { step, backend, isOnly, isRepeated, mayBeTranslated } = sending
   const { operation, model, calledAs, wantsStream, caller } = admission

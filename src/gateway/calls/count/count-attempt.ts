@@ -10,10 +10,9 @@ import type { BackendReply } from '../../exchange/send.ts'
 import { toStep } from '../../plan/plan.ts'
 import type { Candidate } from '../../plan/plan.ts'
 import type { Attempt } from '../../usage/events.ts'
-import type { Admission } from '../admit.ts'
+import type { AdmittedCall } from '../admit.ts'
 import { prepareCount } from '../prepare/prepare-translated.ts'
 import type { RecordNeeds } from '../record.ts'
-import type { CallRequest } from '../request/request.ts'
 import { endAttemptSpan, traceAttempt } from '../trace.ts'
 import type { TraceNeeds } from '../trace.ts'
 
@@ -29,12 +28,12 @@ type Counted = { readonly attempt: Attempt; readonly tokens: number | 'unable' |
  */
 export async function attemptCount(
   needs: TraceNeeds & Pick<RecordNeeds, 'clock'>,
-  { operation, model, calledAs, caller: { team } }: Admission,
-  backend: Backend,
-  candidate: Candidate,
-  req: CallRequest,
+  { admission, req }: AdmittedCall,
+  { backend, candidate }: { readonly backend: Backend; readonly candidate: Candidate },
   signal: AbortSignal,
 ): Promise<Counted | null> {
+  const { operation, model, calledAs, caller } = admission
+  const { team } = caller
   const { clock } = needs
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null

@@ -6,11 +6,10 @@ import type { Backends } from '../../backends/backends.ts'
 import { estimateTokens } from '../../dialects/tokens/count-tokens.ts'
 import type { Candidate } from '../../plan/plan.ts'
 import type { Attempt } from '../../usage/events.ts'
-import type { Admission } from '../admit.ts'
+import type { AdmittedCall } from '../admit.ts'
 import { makeCostOfAttempt, recordEnd, recordStart } from '../record.ts'
 import type { RecordNeeds } from '../record.ts'
 import { exactBodyOf } from '../request/request.ts'
-import type { CallRequest } from '../request/request.ts'
 import { describeCallEnd } from '../trace.ts'
 import type { TraceNeeds } from '../trace.ts'
 import { attemptCount } from './count-attempt.ts'
@@ -18,12 +17,7 @@ import { attemptCount } from './count-attempt.ts'
 type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
 
 /** Answers a request to count tokens. */
-export type SendCount = (
-  admission: Admission,
-  candidates: readonly Candidate[],
-  req: CallRequest,
-  res: ServerResponse,
-) => Promise<void>
+export type SendCount = (call: AdmittedCall, candidates: readonly Candidate[]) => Promise<void>
 
 /**
  * Makes the function that counts tokens where no backend of the model speaks the dialect of the request: by a backend
@@ -33,23 +27,23 @@ export type SendCount = (
 export function makeSendCount(needs: Needs): SendCount {
   const unable = new WeakSet<Backend>()
 
-  return async (admission, candidates, req, res) => {
+  return async (call, candidates) => {
     const attempts: Attempt[] = []
-    const signal = signalOfClose(res)
+    const signal = signalOfClose(call.res)
     for (const candidate of candidates) {
       const backend = needs.backends.find(candidate.backend)
       if (!backend || !candidate.isReachable || candidate.isTripped || unable.has(backend)) continue
-      const counted = await attemptCount(needs, admission, backend, candidate, req, signal)
+      const counted = await attemptCount(needs, call, { backend, candidate }, signal)
       if (!counted) continue
       const { attempt, tokens } = counted
       attempts.push(attempt)
-      if (attempt.outcome.kind === 'left') return recordCount(needs, admission, attempts, attempt, req)
+      if (attempt.outcome.kind === 'left') return recordCount(needs, call, attempts, attempt)
       if (tokens === 'unable') unable.add(backend)
       if (typeof tokens !== 'number') continue
-      recordCount(needs, admission, attempts, attempt, req)
-      return send(res, tokens, { 'x-svc-served-by': backend.name })
+      recordCount(needs, call, attempts, attempt)
+      return send(call.res, tokens, { 'x-svc-served-by': backend.name })
     }
-    sendEstimate(req, res)
+    sendEstimate(call)
   }
 }
 
@@ -61,7 +55,7 @@ function signalOfClose(res: ServerResponse): AbortSignal {
   return closing.signal
 }
 
-function sendEstimate(req: CallRequest, res: ServerResponse): void {
+function sendEstimate({ req, res }: AdmittedCall): void {
   const estimate = estimateTokens(exactBodyOf(req).body)
   if ('refused' in estimate) {
     const { param, message } = estimate.refused
@@ -70,7 +64,7 @@ function sendEstimate(req: CallRequest, res: ServerResponse): void {
   send(res, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
 }
 
-function recordCount(needs: Needs, admission: Admission, attempts: readonly Attempt[], by: Attempt, req: CallRequest) {
+function recordCount(needs: Needs, { admission, req }: AdmittedCall, attempts: readonly Attempt[], by: Attempt) {
   const [first = by] = attempts
   recordStart(needs, admission, first.backend, first.sentAt)
   recordEnd(needs, admission, attempts, by)
