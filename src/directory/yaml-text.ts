@@ -1,6 +1,6 @@
 /** Reads what people write as YAML. Each mistake has its line and field: `line 12, organizations[0].name: ...`. */
 import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
-import type { Document } from 'yaml'
+import type { Document, YAMLParseError, YAMLWarning } from 'yaml'
 import type { z } from 'zod'
 import { formatPath, toMistakes } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
@@ -21,7 +21,7 @@ export function readYamlText<Schema extends z.ZodType>(
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const broken = [...document.errors, ...document.warnings]
   if (broken.length > 0) {
-    return { mistakes: broken.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`) }
+    return { mistakes: broken.map((error) => `line ${lines.linePos(error.pos[0]).line}: ${messageOf(error)}`) }
   }
   const content = toPlain(document)
   if ('mistake' in content) return { mistakes: [content.mistake] }
@@ -37,6 +37,11 @@ export function readYamlText<Schema extends z.ZodType>(
       .sort((a, b) => a.line - b.line)
       .map((mistake) => mistake.message),
   }
+}
+
+/** The message of the YAML library. That for several documents is advice for programmers. */
+function messageOf({ code, message }: YAMLParseError | YAMLWarning): string {
+  return code === 'MULTIPLE_DOCS' ? 'must be one document, so remove this line "---" and what follows' : message
 }
 
 const MAX_DEPTH = 100
