@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import type { Command } from 'ioredis'
+import { codeOf } from '../kernel/error-code.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
@@ -22,7 +23,8 @@ export function openRedis(url: Secret, log: Logger): Redis {
   })
   const state = { isAway: false, reason: NO_ANSWER }
   // Without a listener, the event would end the process.
-  redis.on('error', (error) => (state.reason = error.message))
+  // The error of a host with several addresses has no message.
+  redis.on('error', (error) => (state.reason = error.message || (codeOf(error) ?? NO_ANSWER)))
   redis.on('reconnecting', () => {
     // Logged once, not at each attempt.
     if (!state.isAway) log.warn({ reason: state.reason }, 'redis.disconnected')

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { networkKey, openRateLimits } from '../../src/http/rate-limit.ts'
-import { freePort } from '../support/loopback.ts'
+import { freePort, lookUpAs } from '../support/loopback.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
@@ -167,6 +167,16 @@ describe('limits with Redis', () => {
     expect(statuses).toEqual([202, 202, 429])
     expect(service.log.filter(({ event }) => event === 'redis.disconnected')).toHaveLength(1)
     expect(service.config.redisUrl).toBeInstanceOf(Secret)
+  })
+
+  it('say why Redis cannot be reached at several addresses', async () => {
+    lookUpAs('127.0.0.1', '::1')
+    const url = `redis://localhost:${await freePort()}`
+    await using service = await startService({ env: { SVC_REDIS_URL: url } })
+    vi.restoreAllMocks()
+    await start(service, 'ada@example.com')
+    const lines = service.log.filter(({ event }) => event === 'redis.disconnected')
+    expect(lines).toMatchObject([{ fields: { reason: 'ECONNREFUSED' } }])
   })
 })
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Prisma } from '../../generated/prisma/client.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
@@ -9,8 +9,11 @@ import { withRetry } from '../../src/database/errors.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
+import { lookUpAs } from '../support/loopback.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import type { LogLine } from '../support/recording-log.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
 
 it.each([
@@ -30,6 +33,7 @@ describe('a Postgres server', () => {
   beforeAll(async () => {
     server = await startPostgres()
   })
+  afterEach(() => void vi.restoreAllMocks())
   afterAll(() => server.stop())
 
   async function open(): Promise<Database> {
@@ -262,6 +266,28 @@ describe('a Postgres server', () => {
     await expectAvailable(database)
     await database.close()
   })
+
+  it.each<[string, () => void, RegExp]>([
+    ['at one address', () => undefined, /^connect ECONNREFUSED 127\.0\.0\.1:\d+$/],
+    ['at several addresses', () => lookUpAs('127.0.0.1', '::1'), /^ECONNREFUSED$/],
+  ])(
+    'is reported once as disconnected, with the reason, and as connected again, %s',
+    async (_where, prepare, reason) => {
+      prepare()
+      const url = new Secret((await server.newDatabase()).reveal().replace('127.0.0.1', 'localhost'))
+      const lines: LogLine[] = []
+      const database = await openDatabase({ kind: 'postgres', url }, recordingLog(lines))
+      await server.kill()
+      for (let times = 0; times < 3; times += 1) await expectPing(database, false)
+      expect(lines).toMatchObject([
+        { level: 'warn', event: 'database.disconnected', fields: { reason: expect.stringMatching(reason) as string } },
+      ])
+      await server.restart()
+      await waitForValue('the database', () => database.ping(), true)
+      expect(lines.slice(1)).toEqual([{ level: 'info', event: 'database.reconnected', fields: {} }])
+      await database.close()
+    },
+  )
 
   it('is unavailable after it is closed', async () => {
     const database = await open()

@@ -1,8 +1,10 @@
+import dns from 'node:dns'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
+import { vi } from 'vitest'
 
 /** Anything that listens as a server of Node does: an SMTP server, an Express app. */
 type Listenable = { listen(port: number, host: string): Server }
@@ -49,4 +51,13 @@ async function isFree(port: number): Promise<boolean> {
   })
   if (isListening) await new Promise((resolve) => probe.close(resolve))
   return isListening
+}
+
+/** Has every host name mean these addresses, until the mocks of the test are restored. */
+export function lookUpAs(...addresses: readonly string[]): void {
+  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  // The overloads of `dns.lookup` cannot be written here. Connections ask for all addresses.
+  const lookup = (_host: string, _options: object, callback: (error: null, found: object[]) => void) =>
+    callback(null, found)
+  vi.spyOn(dns, 'lookup').mockImplementation(lookup as typeof dns.lookup)
 }

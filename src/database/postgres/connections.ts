@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { codeOf } from '../../kernel/error-code.ts'
 import type { Logger } from '../../log.ts'
 import { makeSilenceWatch } from './silence.ts'
 import type { SilenceWatch } from './silence.ts'
@@ -33,6 +34,7 @@ export type Connections = SilenceWatch & {
 export function openConnections(options: pg.ClientConfig, log: Logger | null): Connections {
   const sockets = new Set<Socket>()
   let isAway = false
+  let isLost = false
   let isClosed = false
 
   /** Creates the socket of each connection, which is the only public way to destroy it whatever it is waiting for. */
@@ -45,7 +47,21 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
     const socket = makeSocket()
     // node-postgres calls `connect` on it first.
     if (isAway || isClosed) setImmediate(() => socket.destroy(noAnswer()))
+    socket.once('error', reportLost).once('connect', () => socket.off('error', reportLost))
     return socket
+  }
+  /** Logs that no connection can be made; once until one is made, and not for each attempt. */
+  function reportLost(error: Error): void {
+    const code = codeOf(error)
+    // Only errors of the system have a code. A wait that was too long may be due to this process.
+    if (isLost || isClosed || code === null) return
+    isLost = true
+    // The error of a host with several addresses has no message.
+    log?.warn({ reason: error.message || code }, 'database.disconnected')
+  }
+  function reportBack(): void {
+    if (isLost && !isClosed) log?.info({}, 'database.reconnected')
+    isLost = false
   }
   function destroyAll(): void {
     for (const socket of sockets) socket.destroy(noAnswer())
@@ -54,7 +70,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
   function disconnect(): void {
     if (isAway || isClosed) return
     isAway = true
-    log?.warn({}, 'database.disconnected')
+    reportLost(noAnswer())
     destroyAll()
     void probeUntilBack()
   }
@@ -63,7 +79,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
       await sleep(PROBE_PAUSE_MS, undefined, { ref: false })
     }
     isAway = false
-    if (!isClosed) log?.info({}, 'database.reconnected')
+    reportBack()
   }
 
   const pool = new pg.Pool({
@@ -75,7 +91,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
     idle_in_transaction_session_timeout: 10_000,
   })
   // The pool replaces a lost idle connection. Without a listener, the event would end the process.
-  pool.on('error', () => undefined)
+  pool.on('error', () => undefined).on('connect', reportBack)
   return {
     pool,
     ...makeSilenceWatch({ onSilence: disconnect, isTimeout: isConnectTimeout }),
