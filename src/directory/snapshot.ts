@@ -95,7 +95,7 @@ type Needs = {
   readonly onLoad: (snapshot: DirectorySnapshot) => void
   /** The age up to which a snapshot is served while the newest one can be loaded. */
   readonly maxAgeMs: number
-  /** Called each time that loading failed, even when an older snapshot is served. */
+  /** Called with the first of several errors in a row, even when an older snapshot is served. */
   readonly onFailure: (error: unknown) => void
   readonly answerOrLastKnown: AnswerOrLastKnown
 }
@@ -119,8 +119,8 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure, an
         return (kept = snapshot)
       })
       .catch((error: unknown) => {
+        if (!isFailing) onFailure(error)
         isFailing = true
-        onFailure(error)
         throw error
       })
       .finally(() => {

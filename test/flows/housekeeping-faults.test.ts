@@ -58,12 +58,13 @@ describe('a round of housekeeping', () => {
     expect(await sweep(NOW)).toEqual({ rows: 1, failures: [] })
   })
 
-  it('runs every task whether or not another one fails', async () => {
+  it('runs every task whether or not another one fails, and logs one line for all tables', async () => {
     const done: string[] = []
     const failed: object[] = []
+    const failures = ['api_keys', 'call_events', 'call_events'].map((table) => ({ table, err: new Error('away') }))
     const log = { debug() {}, info() {}, error() {}, warn: (fields: object) => void failed.push(fields) }
     const store = {
-      sweep: async () => (done.push('sweep'), { rows: 0, failures: [{ table: 'browser_sessions', err: new Error() }] }),
+      sweep: async () => (done.push('sweep'), { rows: 0, failures }),
       vacuum: async () => void done.push('vacuum'),
     }
     const rotateKeys = async () => Promise.reject(new Error('no keys'))
@@ -75,9 +76,13 @@ describe('a round of housekeeping', () => {
       log,
       intervalMs: 5,
     })
-    await waitForValue('a round', () => done.slice(0, 2), ['sweep', 'vacuum'])
+    await waitForValue('two rounds', () => done.slice(0, 4), ['sweep', 'vacuum', 'sweep', 'vacuum'])
     await stop()
-    expect(failed.slice(0, 2)).toMatchObject([{ task: 'rotate_keys' }, { task: 'sweep', table: 'browser_sessions' }])
+    expect(failed.slice(0, 3)).toMatchObject([
+      { task: 'rotate_keys' },
+      { task: 'sweep', tables: ['api_keys', 'call_events'], err: { message: 'away' } },
+      { task: 'rotate_keys' },
+    ])
   })
 })
 

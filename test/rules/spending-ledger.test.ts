@@ -7,7 +7,7 @@ import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
-const NEEDS = { onFailure: () => undefined, answerOrLastKnown: makeAnswerOrLastKnown() }
+const NEEDS = { answerOrLastKnown: makeAnswerOrLastKnown() }
 const { caller } = endedCall().call
 const costs = (usd: number) => endedCall({ usage: { inputTokens: 1 }, result: { costNanoUsd: usd * USD } })
 
@@ -16,6 +16,7 @@ afterEach(() => void vi.useRealTimers())
 /** A ledger with a limit of 10 USD, whose database has what the test says. */
 function setUp() {
   const saved = { usd: 0, batches: new Set<string>(), fails: false }
+  const failures: unknown[] = []
   const time = { now: NOW }
   const asked: (readonly string[])[] = []
   const askedTeams: (readonly string[])[] = []
@@ -26,9 +27,14 @@ function setUp() {
     const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
     return { limits: [limitOf({ spent })], savedBatches: saved.batches }
   }
-  const ledger = openLedger({ load, clock: { now: () => time.now }, ...NEEDS })
+  const ledger = openLedger({
+    load,
+    clock: { now: () => time.now },
+    onFailure: (error) => failures.push(error),
+    ...NEEDS,
+  })
   const spentUsd = async () => ((await ledger.findStates(caller))[0]?.spent.nanoUsd ?? 0) / USD
-  return { ledger, saved, time, asked, askedTeams, spentUsd }
+  return { ledger, saved, failures, time, asked, askedTeams, spentUsd }
 }
 
 it('counts each call once, before its batch is saved, meanwhile and after', async () => {
@@ -82,6 +88,16 @@ it('goes on with the last known sums and its own calls while the database is awa
   expect(await ledger.reserve(caller, () => USD)).toMatchObject({ refused: 'used_up' })
 })
 
+it('reports the first of several errors in a row', async () => {
+  const { ledger, saved, failures, spentUsd } = setUp()
+  for (const fails of [false, true, true, true, false, true]) {
+    saved.fails = fails
+    ledger.expire()
+    await spentUsd()
+  }
+  expect(failures).toEqual([new Error('away'), new Error('away')])
+})
+
 it('counts its own calls in a period that begins while the database is away', async () => {
   const { ledger, saved, time, spentUsd } = setUp()
   saved.usd = 10
@@ -126,7 +142,7 @@ it('loads the limits of teams with calls in the last minute only, and those of a
 it('knows a limit at the next call that was made while the sums were read', async () => {
   const answers: ((found: FoundSpending) => void)[] = []
   const load = () => new Promise<FoundSpending>((resolve) => void answers.push(resolve))
-  const ledger = openLedger({ load, clock: { now: () => NOW }, ...NEEDS })
+  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined, ...NEEDS })
   const first = ledger.findStates(caller)
   ledger.expire()
   answers[0]?.({ limits: [], savedBatches: new Set() })

@@ -37,7 +37,11 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   async function sweep(): Promise<void> {
     const { rows, failures } = await store.sweep(clock.now(), stopping.signal)
     if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
-    for (const { table, err } of failures) log.warn({ task: 'sweep', table, err }, 'housekeeping.failed')
+    const [first] = failures
+    if (!first) return
+    // One line, because all tables fail while the database is away.
+    const tables = [...new Set(failures.map(({ table }) => table))]
+    log.warn({ task: 'sweep', tables, err: first.err }, 'housekeeping.failed')
   }
 
   async function attempt(task: string, run: () => Promise<void>): Promise<void> {

@@ -54,6 +54,7 @@ type Needs = {
   /** Loads the limits of teams with the saved sums, and names those of the batches that the sums include. */
   readonly load: (teams: readonly string[], batches: readonly string[]) => Promise<FoundSpending>
   readonly clock: Clock
+  /** Called with the first of several errors in a row. */
   readonly onFailure: (error: unknown) => void
   readonly answerOrLastKnown: AnswerOrLastKnown
 }
@@ -77,8 +78,8 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   const refresher = makeTeamRefresher({
     load: async (used) => replace(used, await load([...used], [...batches.keys()])),
-    onFailure(error) {
-      onFailure(error)
+    onFailure(error, isFirst) {
+      if (isFirst) onFailure(error)
       beginPeriods()
     },
     answerOrLastKnown,

@@ -8,8 +8,8 @@ import type { AnswerOrLastKnown } from '../../database/last-known.ts'
 type Needs = {
   /** Loads the sums of these teams. Until it resolves, the earlier ones are used. */
   readonly load: (teams: ReadonlySet<string>) => Promise<void>
-  /** Called when that has failed. The earlier sums stay in use. */
-  readonly onFailure: (error: unknown) => void
+  /** Called when that has failed. The earlier sums stay in use. `isFirst`: it is the first error since they loaded. */
+  readonly onFailure: (error: unknown, isFirst: boolean) => void
   readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
@@ -74,9 +74,9 @@ export function makeTeamRefresher({ load, onFailure, answerOrLastKnown }: Needs)
       // The sums are as old as the question. Limits that have changed since then may be missing.
       for (const team of used) checkedAt.set(team, expirations === expiredBefore ? startedAt : -Infinity)
     } catch (error) {
-      isFailing = true
       for (const team of used) if (checkedAt.has(team)) checkedAt.set(team, performance.now())
-      onFailure(error)
+      onFailure(error, !isFailing)
+      isFailing = true
       throw error
     }
   }
