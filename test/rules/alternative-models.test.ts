@@ -44,6 +44,8 @@ describe('the models that a body names beside model', () => {
     ["an alias that is the model's name at the backend", { models: ['small-2026'] }],
     ['one that the directory serves there too', { models: ['v/both'] }],
     ['a tool that runs such a model', { tools: [{ type: 'advisor_20260301', model: 'v/large' }] }],
+    ['a moderation by such a model', { moderation: { model: 'v/small' } }],
+    ['a moderation that names no model', { moderation: { policy: null } }],
     [
       'a function with a parameter called model',
       { tools: [{ type: 'function', name: 'f', parameters: { model: {} } }] },
@@ -68,6 +70,33 @@ describe('the models that a body names beside model', () => {
       'one in a tool, for its images',
       { tools: [{ svg: { model: 'v/none' } }] },
       ['model_not_allowed', 'tools.0.svg.model'],
+    ],
+    ['one for the moderation', { moderation: { model: 'v/none' } }, ['model_not_allowed', 'moderation.model']],
+    ['one in another case', { moderation: { Model: 'v/none' } }, ['model_not_allowed', 'moderation.Model']],
+    [
+      'one in another case, beside one that it may call',
+      { fallbacks: [{ model: 'v/small', Model: 'v/none' }] },
+      ['model_not_allowed', 'fallbacks.0'],
+    ],
+    [
+      'one in a tool, in another case',
+      { tools: [{ type: 'x', model: 'v/small', MODEL: 'v/none' }] },
+      ['model_not_allowed', 'tools.0.MODEL'],
+    ],
+    [
+      'one in tools in another case',
+      { input: [{ tools: [{ tools: [], TOOLS: [ADVISOR] }] }] },
+      ['model_not_allowed', 'input.0.tools.0.TOOLS.0.model'],
+    ],
+    [
+      'one in an image tool in another case',
+      { tools: [{ SVG: { Model: 'v/none' } }] },
+      ['model_not_allowed', 'tools.0.SVG.Model'],
+    ],
+    [
+      'one in a tool that a message adds in another case',
+      { messages: [{ content: [{ tool: { Definition: ADVISOR } }] }] },
+      ['model_not_allowed', 'messages.0.content.0.tool.Definition.model'],
     ],
     ['one in a namespace', { tools: [{ tools: [{}, ADVISOR] }] }, ['model_not_allowed', 'tools.0.tools.1.model']],
     ['one in an item of tools', { input: [{}, { tools: [ADVISOR] }] }, ['model_not_allowed', 'input.1.tools.0.model']],

@@ -11,7 +11,7 @@ import type { Json } from '../../dialects/json/read-json.ts'
 import { explainRefusal, pickModel } from '../../models/rules.ts'
 import type { ModelTeam } from '../../models/rules.ts'
 import type { Placement } from '../../plan/plan.ts'
-import { findToolModels } from './tool-models.ts'
+import { findNestedModels, spellingsOf } from './nested-models.ts'
 
 /** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
 const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
@@ -58,15 +58,23 @@ export function judgeAlternatives(call: Call, body: Json): ApiError | null {
     // Anthropic's `"default"` leaves the choice to the vendor.
     if (!Array.isArray(list)) return refuseMember(name)
     for (const [at, entry] of list.entries()) {
-      const refusal = judgeNamed(call, `${name}.${at}`, isObject(entry) ? entry.model : entry)
-      if (refusal) return refusal
+      for (const model of isObject(entry) ? modelsIn(entry) : [entry]) {
+        const refusal = judgeNamed(call, `${name}.${at}`, model)
+        if (refusal) return refusal
+      }
     }
   }
-  for (const { path, name } of findToolModels(body)) {
+  for (const { path, name } of findNestedModels(body)) {
     const refusal = judgeNamed(call, path, name)
     if (refusal) return refusal
   }
   return null
+}
+
+/** At least one value, because an entry must name a model. */
+function modelsIn(entry: Json): unknown[] {
+  const names = spellingsOf('model', entry)
+  return names.length > 0 ? names.map((name) => entry[name]) : [undefined]
 }
 
 function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {

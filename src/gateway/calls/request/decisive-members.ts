@@ -6,7 +6,9 @@ import { toByteOffset } from '../../dialects/json/shorten-texts.ts'
 import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { ROUTING_MEMBERS } from './alternatives.ts'
 
-const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS]
+const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS, 'moderation']
+/** Members whose tools may name models. They are not searched, because these words are frequent in a conversation. */
+const TOOL_HOLDERS: readonly string[] = ['tools', 'input', 'messages']
 /** A name and what ends it. A search that starts with a quote takes twice as long, because quotes are frequent. */
 const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, tail: `${name}"` }))
 /** A part of every escape of an ASCII letter, such as `\u0065`. */
@@ -51,7 +53,7 @@ function locateByReading(shortened: ShortenedJson): TopLevel | null {
  * this service, which would bypass the model policy.
  */
 export function findAmbiguous(body: Json, located: TopLevel | null): string | null {
-  for (const name in body) if (!isDecisive(name) && isDecisive(foldCase(name))) return name
+  for (const name in body) if (isOtherSpelling(name)) return name
   return located?.duplicates.find(isDecisive) ?? null
 }
 
@@ -69,6 +71,11 @@ function findOnly(text: string, tail: string): number | null {
     else return null
   }
   return only
+}
+
+function isOtherSpelling(name: string): boolean {
+  const folded = foldCase(name)
+  return folded !== name && (isDecisive(folded) || TOOL_HOLDERS.includes(folded))
 }
 
 function isDecisive(name: string): boolean {

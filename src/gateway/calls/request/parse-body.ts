@@ -7,7 +7,7 @@ import { mayLoseDigits, parseToRewrite } from '../../dialects/json/read-json.ts'
 import { shortenTexts } from '../../dialects/json/shorten-texts.ts'
 import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { locateDecisive } from './decisive-members.ts'
-import { findToolModels } from './tool-models.ts'
+import { findNestedModels } from './nested-models.ts'
 
 /**
  * Members that hold the conversation and its tools. Their texts only pass through this service, except for the models
@@ -82,7 +82,7 @@ function decidesExactly(body: unknown): boolean {
     if (!isExactText(name)) return false
     if (!CONTENT.has(name) && !isExactValue(body[name], MAX_DECISIVE_DEPTH)) return false
   }
-  return findToolModels(body).every(({ name }) => isExactValue(name, MAX_DECISIVE_DEPTH))
+  return findNestedModels(body).every(({ name }) => isExactValue(name, MAX_DECISIVE_DEPTH))
 }
 
 function isExactValue(value: unknown, levels: number): boolean {

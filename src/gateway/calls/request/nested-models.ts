@@ -1,0 +1,67 @@
+import { isObject } from '../../../kernel/json.ts'
+import { isGiven, readList, readObject } from '../../dialects/json/read-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
+
+/** A model that a body names inside another member, and the path of its name. */
+export type NestedModel = { readonly path: string; readonly name: unknown }
+
+/**
+ * The models that a body names for its moderation and in its tools: some tools that a vendor runs have one of their
+ * own. Tools are defined in `tools`, in items of `input` (`additional_tools`, `tool_search_output`), and in blocks of
+ * `messages` that change the tools or repeat such changes (`tool_addition`, `compaction`).
+ */
+export function findNestedModels({ moderation, tools, input, messages }: Json): readonly NestedModel[] {
+  const found: NestedModel[] = []
+  addNamed(found, readObject(moderation), 'moderation')
+  addFromList(found, tools, 'tools')
+  for (const [at, item] of readList(input).entries())
+    if (isObject(item) && item.tools !== undefined) addFromList(found, item.tools, `input.${at}.tools`)
+  for (const [at, message] of readList(messages).entries()) {
+    for (const [nth, block] of readList(readObject(message).content).entries())
+      if (changesTools(block)) addFromBlock(found, block, `messages.${at}.content.${nth}`)
+  }
+  return found
+}
+
+/** A tool can be a namespace of others. */
+function addFromList(found: NestedModel[], tools: unknown, path: string): void {
+  for (const [at, given] of readList(tools).entries()) {
+    const tool = readObject(given)
+    addModels(found, tool, `${path}.${at}`)
+    for (const name of spellingsOf('tools', tool))
+      for (const [nth, inner] of readList(tool[name]).entries())
+        addModels(found, readObject(inner), `${path}.${at}.${name}.${nth}`)
+  }
+}
+
+function changesTools(block: unknown): block is Json {
+  return isObject(block) && (isGiven(block.tool) || isGiven(block.tool_changes))
+}
+
+function addFromBlock(found: NestedModel[], { tool, tool_changes: changes }: Json, path: string): void {
+  addDefinition(found, readObject(tool), `${path}.tool`)
+  for (const [at, change] of readList(changes).entries())
+    addDefinition(found, readObject(change), `${path}.tool_changes.${at}`)
+}
+
+function addDefinition(found: NestedModel[], change: Json, path: string): void {
+  for (const name of spellingsOf('definition', change)) addModels(found, readObject(change[name]), `${path}.${name}`)
+}
+
+/** `svg`: what writes the SVG images of OpenAI's `image_generation`. */
+function addModels(found: NestedModel[], tool: Json, path: string): void {
+  addNamed(found, tool, path)
+  for (const name of spellingsOf('svg', tool)) addNamed(found, readObject(tool[name]), `${path}.${name}`)
+}
+
+function addNamed(found: NestedModel[], object: Json, path: string): void {
+  for (const name of spellingsOf('model', object))
+    if (isGiven(object[name])) found.push({ path: `${path}.${name}`, name: object[name] })
+}
+
+/** The members of an object that parsers which ignore case take for this one. Too slow for all items of a call. */
+export function spellingsOf(name: string, object: Json): string[] {
+  const found: string[] = []
+  for (const given in object) if (given.length === name.length && given.toLowerCase() === name) found.push(given)
+  return found
+}
