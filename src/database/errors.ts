@@ -71,7 +71,17 @@ function saysUnavailable(layer: object): boolean {
   const known = (code: string) =>
     PRISMA_UNAVAILABLE.has(code) || SOCKET_UNAVAILABLE.has(code) || SQLSTATE_UNAVAILABLE.test(code)
   if ('kind' in layer && typeof layer.kind === 'string' && KIND_UNAVAILABLE.has(layer.kind)) return true
+  if (hasNoConnection(layer)) return true
   return codesOf(layer).some(known) || (layer instanceof Error && MESSAGE_UNAVAILABLE.test(layer.message))
+}
+
+/**
+ * Whether no connection could be made, for whatever reason, or the server has ended it: Postgres does so with each
+ * error of these severities (PostgreSQL, section 20.8), such as a refusal of a user or a database.
+ */
+function hasNoConnection(layer: object): boolean {
+  if ('syscall' in layer && (layer.syscall === 'connect' || layer.syscall === 'getaddrinfo')) return true
+  return 'severity' in layer && (layer.severity === 'FATAL' || layer.severity === 'PANIC')
 }
 
 /** The codes of one error. A driver adapter keeps the driver's code as `originalCode`. */

@@ -28,6 +28,13 @@ it.each([
   expect(isDatabaseUnavailable(error)).toBe(false)
 })
 
+it.each([
+  [Object.assign(new Error('too many open files'), { code: 'EMFILE', syscall: 'connect' })],
+  [new Error('wrapped', { cause: Object.assign(new Error('not permitted'), { code: '42501', severity: 'FATAL' }) })],
+])('counts %s as an unavailable database, because there is no connection', (error) => {
+  expect(isDatabaseUnavailable(error)).toBe(true)
+})
+
 describe('a Postgres server', () => {
   let server: TestPostgres
   beforeAll(async () => {
@@ -224,6 +231,22 @@ describe('a Postgres server', () => {
     expect(isDatabaseUnavailable(error)).toBe(true)
     await waitForValue('the rows of the transaction', () => database.prisma.organization.findMany(), [])
     await database.close()
+  })
+
+  it('is unavailable while it accepts no connections to the database, as during maintenance', async () => {
+    const url = await server.newDatabase()
+    const database = await openDatabase({ kind: 'postgres', url })
+    const other = await open()
+    const allow = (isAllowed: boolean) =>
+      other.prisma.$executeRawUnsafe(
+        `ALTER DATABASE ${new URL(url.reveal()).pathname.slice(1)} ALLOW_CONNECTIONS ${isAllowed}`,
+      )
+    await allow(false)
+    await database.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`.catch(() => undefined)
+    await expectUnavailable(database)
+    await allow(true)
+    await expectAvailable(database)
+    await Promise.all([database.close(), other.close()])
   })
 
   it('is unavailable when it ends the connection of a transaction', async () => {
