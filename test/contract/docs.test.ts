@@ -120,6 +120,19 @@ describe('the documents', () => {
     expect(unused).toEqual(['src/http/app.ts', 'src/gateway/calls/handle.ts'])
   })
 
+  it('explain in docs/directory.md every field of the directory file', () => {
+    const read = readDirectoryFile(`
+      x: 1
+      organizations: [{ x: 1, name: acme, teams: [{ x: 1, name: core, members: [{ x: 1, email: ada@example.com }] }] }]
+      models: [{ x: 1, id: svc/a, displayName: A, owner: svc, serve: [{ x: 1, backend: b, model: m }] }]
+      backends: [{ x: 1, name: b, dialects: [chat], url: 'https://b.example', credential: { x: 1, env: B } }]`)
+    const known = 'mistakes' in read ? read.mistakes.flatMap(matches(/\(known: ([^)]+)\)/g)) : []
+    expect(known).toHaveLength(8)
+    const [, section = ''] = readPage('docs/directory.md').text.split('## Fields\n')
+    const explained = new Set(matches(/`([a-zA-Z]+)`/g)(section.split('\n## ')[0] ?? ''))
+    expect(known.flatMap((names) => names.split(', ')).filter((name) => !explained.has(name))).toEqual([])
+  })
+
   it('list in docs/directory.md what a model can be asked, with the value of what is left out', () => {
     const [, section = ''] = readPage('docs/directory.md').text.split('## What a model can be asked\n')
     const [list = ''] = section.split('\n## ')
