@@ -178,15 +178,9 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 /**
  * Revokes the keys that a person made since a time, for a person whose account somebody else used. Returns their ids.
  */
-export async function revokeKeysSince(
-  tx: Transaction,
-  accountId: string,
-  since: Date,
-  now: Date,
-  ip: string,
-): Promise<string[]> {
-  const made = { invitation: { accountId }, createdAt: { gte: since } }
-  return endKeys(tx, made, 'signed_out_everywhere', { accountId, ip }, now)
+export async function revokeKeysSince(tx: Transaction, actor: Actor, since: Date, now: Date): Promise<string[]> {
+  const made = { invitation: { accountId: actor.accountId }, createdAt: { gte: since } }
+  return endKeys(tx, made, 'signed_out_everywhere', actor, now)
 }
 
 /** Revokes keys, with an audit row for each. Returns their ids. */

@@ -4,8 +4,8 @@ type EndedSession = {
   readonly invitation: { readonly accountId: string; readonly teamId: string }
 }
 
-/** How sessions were ended. `adminId`: the admin who did it for another person. */
-type SessionEnd = {
+/** How sessions are ended. `adminId`: the admin who does it for another person. */
+export type SessionEnd = {
   readonly at: Date
   readonly reason: string
   readonly ip: string

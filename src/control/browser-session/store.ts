@@ -6,6 +6,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
+import type { SessionEnd } from '../audit/ended-sessions.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
@@ -89,7 +90,7 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
 
     /** Ends a session with its audit row. A session that has ended stays unchanged. */
     async revoke(id: string, reason: 'logout', now: Date, ip: string): Promise<void> {
-      await db.$transaction((tx) => endBrowserSessions(tx, { id }, reason, now, ip))
+      await db.$transaction((tx) => endBrowserSessions(tx, { id }, { at: now, reason, ip }))
     },
   }
 }
@@ -147,24 +148,18 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
     )`
 }
 
-/**
- * Ends live browser sessions, with an audit row for each. `adminId`: the admin who did it for another person. Returns
- * how many.
- */
+/** Ends live browser sessions, with an audit row for each. Returns how many. */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.BrowserSessionWhereInput,
-  reason: string,
-  now: Date,
-  ip: string,
-  adminId?: string,
+  end: SessionEnd,
 ): Promise<number> {
   const rows = await tx.browserSession.updateManyAndReturn({
     where: { AND: [where, { revokedAt: null }] },
-    data: { revokedAt: now, revokedReason: reason },
+    data: { revokedAt: end.at, revokedReason: end.reason },
     select: { id: true, invitation: { select: { accountId: true, teamId: true } } },
   })
-  const events = toRevokedEvents('browser_session.revoked', rows, { at: now, reason, ip, adminId })
+  const events = toRevokedEvents('browser_session.revoked', rows, end)
   await tx.auditEvent.createMany({ data: events })
   return rows.length
 }

@@ -54,7 +54,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
 
     const kept = scope === 'others' ? toKept(await signOut.findCurrent(req), sessionId) : NOTHING
     const ip = ipOf(req)
-    const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), addedSince }, now, ip)
+    const ended = await devices.revokeAll({ accountId, ip }, { kept: without(kept, unknownDevice), addedSince }, now)
     for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
     const counted = {
       devices: ended.devices.length + ended.browsers,

@@ -1,10 +1,11 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
-import { endSessions } from '../tokens/end-sessions.ts'
+import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
 import { chooseDeviceName, readUserAgentName } from './device-name.ts'
 
@@ -42,9 +43,10 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Ends a session of this account by the id of the list; false when the account has no live one with this id. */
     async revoke(sessionId: string, accountId: string, now: Date, ip: string): Promise<boolean> {
       const own = { id: sessionId, invitation: { accountId } }
+      const end = { at: now, reason: 'signed_out', ip } as const
       return db.$transaction(async (tx) => {
-        const devices = await endSessions(tx, own, 'signed_out', now, ip)
-        return devices.length > 0 || (await endBrowserSessions(tx, own, 'signed_out', now, ip)) > 0
+        const devices = await endDeviceSessions(tx, own, end)
+        return devices.length > 0 || (await endBrowserSessions(tx, own, end)) > 0
       })
     },
 
@@ -61,12 +63,12 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * sessions and keys that ended, how many browsers besides, and the names of the removed passkeys.
      */
     async revokeAll(
-      accountId: string,
+      actor: Actor,
       { kept, addedSince }: { readonly kept: Kept; readonly addedSince: Date | null },
       now: Date,
-      ip: string,
     ): Promise<{ devices: string[]; browsers: number; passkeys: string[]; apiKeys: string[] }> {
-      const reason = 'signed_out_everywhere'
+      const { accountId, ip } = actor
+      const end = { at: now, reason: 'signed_out_everywhere', ip } as const
       return db.$transaction(async (tx) => {
         // A session that is being opened waits for this row, and then finds its login cancelled.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
@@ -77,13 +79,13 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
         })
         await tx.signInLink.deleteMany({ where: { invitation: { accountId } } })
         const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
-        const ended = await endSessions(tx, devices, reason, now, ip)
+        const ended = await endDeviceSessions(tx, devices, end)
         const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
         // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
         const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
-        const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
-        const passkeys = addedSince ? await removePasskeysSince(tx, accountId, addedSince, now, ip) : []
-        const apiKeys = addedSince ? await revokeKeysSince(tx, accountId, addedSince, now, ip) : []
+        const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, end)
+        const passkeys = addedSince ? await removePasskeysSince(tx, actor, addedSince, now) : []
+        const apiKeys = addedSince ? await revokeKeysSince(tx, actor, addedSince, now) : []
         return { devices: ended, browsers: endedBrowsers, passkeys, apiKeys }
       })
     },

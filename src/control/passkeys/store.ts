@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { MAX_PASSKEYS } from './rules.ts'
 import type { Challenge } from './rules.ts'
@@ -161,10 +161,9 @@ async function isSignedIn(tx: Prisma.TransactionClient, { sessionId, sessionKind
 /** Deletes the passkeys of an account that were added since a time, with their audit rows. Returns their names. */
 export async function removePasskeysSince(
   tx: Prisma.TransactionClient,
-  accountId: string,
+  { accountId, ip }: Actor,
   since: Date,
   now: Date,
-  ip: string,
 ): Promise<string[]> {
   const where = { accountId, createdAt: { gte: since } }
   const rows = await tx.passkey.findMany({ where, orderBy: { createdAt: 'asc' } })

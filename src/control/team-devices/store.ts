@@ -4,7 +4,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import type { TimeCursor } from '../paging.ts'
-import { endSessions } from '../tokens/end-sessions.ts'
+import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
 
 /** A device or browser of a member. */
 export type TeamDevice = {
@@ -61,10 +61,10 @@ export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Ends a session of the team, with its audit row; false when the team has no live one with this id. */
     async signOut(id: string, teamId: string, { accountId: adminId, ip }: Actor, now: Date): Promise<boolean> {
       const session = { id, invitation: { teamId } }
-      const reason = 'signed_out_by_admin'
+      const end = { at: now, reason: 'signed_out_by_admin', ip, adminId } as const
       return db.$transaction(async (tx) => {
-        const devices = await endSessions(tx, session, reason, now, ip, adminId)
-        return devices.length > 0 || (await endBrowserSessions(tx, session, reason, now, ip, adminId)) > 0
+        const devices = await endDeviceSessions(tx, session, end)
+        return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
       })
     },
   }

@@ -1,7 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
-import type { RevokeReason } from './end-sessions.ts'
+import type { RevokeReason } from './end-device-sessions.ts'
 
 /** How many devices of one account stay signed in. The one that was seen longest ago makes room. */
 export const MAX_DEVICES = 50

@@ -5,8 +5,8 @@ import type { Statements } from '../../database/statements.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { completeSession } from './complete-session.ts'
 import type { Completion } from './complete-session.ts'
-import { endSessions } from './end-sessions.ts'
-import type { RevokeReason } from './end-sessions.ts'
+import { endDeviceSessions } from './end-device-sessions.ts'
+import type { RevokeReason } from './end-device-sessions.ts'
 import { SESSION_COLUMNS, toSession, withPeople } from './rows.ts'
 import type { DeviceSession, SessionRow } from './rows.ts'
 import type { ApprovedVia } from './rules.ts'
@@ -88,7 +88,9 @@ export function makeDeviceSessionStore(database: Database) {
 
     /** Ends a session with its audit row; false when it had ended before. */
     async revoke(id: string, reason: RevokeReason, now: Date, ip: string): Promise<boolean> {
-      const ended = await withRetry(() => prisma.$transaction((tx) => endSessions(tx, { id }, reason, now, ip)))
+      const ended = await withRetry(() =>
+        prisma.$transaction((tx) => endDeviceSessions(tx, { id }, { at: now, reason, ip })),
+      )
       return ended.length === 1
     },
   }

@@ -1,22 +1,20 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
+import type { SessionEnd } from '../audit/ended-sessions.ts'
 
 export type RevokeReason =
   'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere' | 'signed_out_by_admin'
 
 /**
- * Ends live device sessions, the browser sessions that depend on them, and writes an audit row for each. `adminId`: the
- * admin who did it for another person. Returns the ids of the device sessions.
+ * Ends live device sessions and the browser sessions that depend on them, with an audit row for each device session.
+ * Returns the ids of the device sessions.
  */
-export async function endSessions(
+export async function endDeviceSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.DeviceSessionWhereInput,
-  reason: RevokeReason,
-  now: Date,
-  ip: string,
-  adminId?: string,
+  end: SessionEnd & { readonly reason: RevokeReason },
 ): Promise<string[]> {
-  const ended = { revokedAt: now, revokedReason: reason }
+  const ended = { revokedAt: end.at, revokedReason: end.reason }
   const rows = await tx.deviceSession.updateManyAndReturn({
     where: { AND: [where, { revokedAt: null }] },
     data: ended,
@@ -25,7 +23,7 @@ export async function endSessions(
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   await tx.browserSession.updateMany({ where: { deviceSessionId: { in: ids }, revokedAt: null }, data: ended })
-  const events = toRevokedEvents('device_session.revoked', rows, { at: now, reason, ip, adminId })
+  const events = toRevokedEvents('device_session.revoked', rows, end)
   await tx.auditEvent.createMany({ data: events })
   return ids
 }
