@@ -6,6 +6,7 @@ import { endedCall } from '../support/call-events.ts'
 
 const UNREACHABLE = new Error('the database cannot be reached')
 const REFUSED = new Error('a value out of range')
+const WAITING = { fields: { err: UNREACHABLE }, event: 'call_events.waiting' }
 
 function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spool?: Spool | null } = {}) {
   const saved: string[][] = []
@@ -67,6 +68,16 @@ describe('the recorder of call events', () => {
     expect(new Set(saved.flat()).size).toBe(1100)
   })
 
+  it('logs once that events wait, and why, until they can be saved again', async () => {
+    const { lines, database, record } = setUp()
+    for (const [index, fault] of [UNREACHABLE, UNREACHABLE, UNREACHABLE, null, UNREACHABLE].entries()) {
+      database.fault = fault
+      record(index + 1, 1)
+      await vi.advanceTimersByTimeAsync(500)
+    }
+    expect(lines).toEqual([WAITING, WAITING])
+  })
+
   it('saves a spooled batch that cannot be removed once for each round, not in a loop', async () => {
     const batch = { id: 'batch_x', events: [eventOf('req_1')] }
     const { tried } = setUp({
@@ -112,7 +123,7 @@ describe('the recorder of call events', () => {
     expect(tried.at(-1)).not.toBe(tried.at(0))
     // Each batch is announced once, before its first try.
     expect(cut).toEqual([...new Set(tried)])
-    expect(lines).toEqual([])
+    expect(lines).toEqual([WAITING])
   })
 
   it('drops the oldest events beyond its limit, and logs how many', async () => {
@@ -124,7 +135,7 @@ describe('the recorder of call events', () => {
     await recorder.close()
     const kept = saved.flat()
     expect(kept.at(-1)).toBe('req_115')
-    expect(lines).toEqual([{ fields: { events: 115 - kept.length }, event: 'call_events.dropped' }])
+    expect(lines).toEqual([WAITING, { fields: { events: 115 - kept.length }, event: 'call_events.dropped' }])
     expect(lost).toEqual([[115 - kept.length, 'dropped']])
     expect(kept.length).toBeGreaterThanOrEqual(90)
     expect(kept.length).toBeLessThanOrEqual(100)
@@ -188,7 +199,7 @@ describe('the recorder of call events', () => {
     database.beforeSave = () => void (database.fault = null)
     await vi.advanceTimersByTimeAsync(1000)
     expect(saved.flat()).toEqual(['req_1', 'req_2', 'req_3', 'req_4', 'req_6'])
-    expect(lines.map(({ event }) => event)).toEqual(['call_events.refused'])
+    expect(lines.map(({ event }) => event)).toEqual(['call_events.waiting', 'call_events.refused'])
   })
 
   it('saves everything before it closes', async () => {
@@ -203,7 +214,7 @@ describe('the recorder of call events', () => {
     database.fault = UNREACHABLE
     record(1, 7)
     await recorder.close()
-    expect(lines).toEqual([{ fields: { events: 7 }, event: 'call_events.dropped' }])
+    expect(lines).toEqual([WAITING, { fields: { events: 7 }, event: 'call_events.dropped' }])
   })
 })
 

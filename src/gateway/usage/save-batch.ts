@@ -36,13 +36,20 @@ const MAX_LOST_PART = 16
  */
 export function makeSaveBatch(needs: SaveNeeds): SaveBatch {
   const { save, onBatch, onRefused, onLost, isDatabaseUnavailable, log } = needs
+  let isWaiting = false
 
   async function saveOrDivide(batch: EventBatch, refused: Refused): Promise<readonly EventBatch[]> {
     try {
       await save(batch)
+      isWaiting = false
       return []
     } catch (err) {
-      if (isDatabaseUnavailable(err)) return [batch]
+      if (isDatabaseUnavailable(err)) {
+        // Logged once, not at each attempt.
+        if (!isWaiting) log.warn({ err }, 'call_events.waiting')
+        isWaiting = true
+        return [batch]
+      }
       onRefused(batch)
       if (batch.events.length > maxLost(refused)) return saveHalves(batch, refused)
       refused.events.push(...batch.events)
