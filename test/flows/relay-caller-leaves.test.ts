@@ -50,6 +50,17 @@ describe('a caller that leaves', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'whole' })
   })
 
+  it('does not make a failure whole when it leaves after the event that reports it', async () => {
+    const failed = 'event: response.failed\ndata: {"type":"response.failed","sequence_number":0,"response":{}}\n\n'
+    const relay = await startRelay(streams([failed], { end: 'stalls' }), { dialect: 'responses' })
+    const client = relay.open()
+    await answerOf(client).then(nextChunk)
+
+    client.destroy()
+    await expect.poll(() => relay.upstream.openCalls()).toBe(0)
+    expect(await relay.outcome()).toMatchObject({ kind: 'cut', reason: 'reported' })
+  })
+
   it('closes the upstream call when it leaves without having read', async () => {
     const relay = await startRelay(floods(2_000))
     const client = relay.open()

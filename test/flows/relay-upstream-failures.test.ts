@@ -95,6 +95,25 @@ describe('an upstream that fails in the middle of a stream', () => {
     expect(ended).toBe('well')
   })
 
+  it.each<[Dialect, string, string]>([
+    ['chat', first, 'data: {"error":{"message":"Overloaded."}}\n\n'],
+    ['messages', 'event: ping\ndata: {"type":"ping"}\n\n', 'event: error\ndata: {"type":"error","error":{}}\n\n'],
+    [
+      'responses',
+      'event: response.created\ndata: {"type":"response.created","sequence_number":0}\n\n',
+      'event: response.failed\ndata: {"type":"response.failed","sequence_number":1,"response":{}}\n\n',
+    ],
+  ])('has its %s stream passed as it is, but not counted as whole, when it reports its failure', async (...given) => {
+    const [dialect, begin, failure] = given
+    const chunked = streams([begin, failure])
+    const closed = writesRaw(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n${begin}${failure}`)
+    for (const script of [chunked, closed]) {
+      const relay = await startRelay(script, { dialect })
+      expect(await relay.post().then(readAnswer)).toMatchObject({ text: begin + failure, ended: 'well' })
+      expect(await relay.outcome()).toMatchObject({ kind: 'cut', answered: true, status: 200, reason: 'reported' })
+    }
+  })
+
   it.each<[Dialect, string, 'well' | 'broken']>([
     ['chat', first, 'broken'],
     ['chat', CHAT_EVENTS.join(''), 'well'],

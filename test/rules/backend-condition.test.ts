@@ -52,3 +52,16 @@ describe('a backend that cannot be reached', () => {
     expect(canConnect).toHaveBeenCalledTimes(1 + 3)
   })
 })
+
+describe('a backend that breaks off its streams', () => {
+  const CUT: Outcome = { ...UNREACHABLE, kind: 'cut', answered: true, status: 200 }
+
+  it.each([
+    ['ended_early', 'open'],
+    ['reported', 'closed'],
+  ])('with the reason %s has a breaker that is %s', (reason, breaker) => {
+    const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
+    for (let call = 0; call < 10; call++) condition.noteEnd({ ...CUT, reason })
+    expect(condition.show().breaker).toBe(breaker)
+  })
+})

@@ -77,6 +77,41 @@ describe('a stream has passed completely', () => {
   })
 })
 
+describe('a stream ends with a failure of its backend', () => {
+  const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Full."}}\n\n'
+  const failed = (more: string) =>
+    `event: response.failed\ndata: {"type":"response.failed","sequence_number":7,"response":{${more}}}\n\n`
+
+  it.each<[string, Dialect, readonly string[], boolean]>([
+    ['with its last event', 'messages', ['event: ping\ndata: {"type":"ping"}\n\n', error], true],
+    ['with its last event in a larger chunk', 'messages', [`event: ping\ndata: {"type":"ping"}\n\n${error}`], true],
+    ['not where it is complete', 'messages', ['event: message_stop\ndata: {"type":"message_stop"}\n\n'], false],
+    ['not within its last event', 'messages', [error.slice(0, -1)], false],
+    [
+      'not where the model only says so',
+      'messages',
+      [`data: ${JSON.stringify({ type: 'x', text: error })}\n\n`],
+      false,
+    ],
+    ['with its last event', 'chat', ['data: {"error":{"message":"Full."}}\n\n'], true],
+    ['not where it is complete', 'chat', ['data: {"choices":[],"error":null}\n\n', 'data: [DONE]\n\n'], false],
+    ['with its last event', 'responses', [failed('')], true],
+    ['with a last event of several chunks', 'responses', [failed('').slice(0, 90), '"output":[]}}\n\n'], true],
+    [
+      'with an error of the connection',
+      'responses',
+      ['event: error\ndata: {"type":"error","message":"Full."}\n\n'],
+      true,
+    ],
+    ['not where it is complete', 'responses', [failed('').replaceAll('failed', 'completed')], false],
+    ['not without any event', 'responses', [], false],
+  ])('%s: %s %j', (_name, dialect, chunks, expected) => {
+    const monitor = DIALECTS[dialect].monitorStream({ untilClosed: false })
+    for (const chunk of chunks) monitor.see(Buffer.from(chunk))
+    expect(monitor.hasFailed()).toBe(expected)
+  })
+})
+
 describe('a failed response', () => {
   it('has a sequence number and an id even before any event', () => {
     const event = DIALECTS.responses.monitorStream({ untilClosed: false }).failure(FAILURE) ?? ''

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { isFailure, resultOf } from '../exchange/outcome.ts'
+import { isFailure, REPORTED, resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from './breaker.ts'
 import type { Breaker } from './breaker.ts'
@@ -99,7 +99,9 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
 
 /** Whether the backend failed or was busy. Errors about one request or one model say nothing about the next call. */
 function isBad(outcome: Outcome): boolean {
-  const { status, refusal } = outcome
+  const { status, reason, refusal } = outcome
+  // What a backend reports in a stream may be about this request.
+  if (reason === REPORTED) return false
   if (isFailure(outcome) || refusal?.code === 'upstream_refused_credential') return true
   return status === 429 || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
 }

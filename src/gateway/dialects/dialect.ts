@@ -116,6 +116,11 @@ export type StreamMonitor = {
    * cannot be seen.
    */
   isComplete(): boolean
+  /**
+   * Whether the last event, at the end of the stream, is one by which the backend reports a failure. False where that
+   * cannot be seen.
+   */
+  hasFailed(): boolean
   /** The event that reports a failure to the client. Null in the middle of an event, where it could not be read. */
   failure(failure: StreamFailure): string | null
 }

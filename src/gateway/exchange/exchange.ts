@@ -216,7 +216,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   readonly #onCallerLeft = (): void => {
     if (this.isOver) return
     // Some clients close the connection after the last event, before the backend has ended its answer.
-    this.finish(this.#relay?.isComplete() ? 'whole' : 'left', null)
+    if (this.#relay?.isComplete()) this.#relay.end()
+    else this.finish('left', null)
     this.abort()
   }
 }

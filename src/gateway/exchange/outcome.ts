@@ -6,7 +6,7 @@ import type { NoAnswer } from './send.ts'
 /** How the exchange of one call with one backend ended. */
 export type Outcome = {
   /**
-   * `whole`: the whole answer was relayed. `cut`: the answer broke off, so the caller's connection was broken too.
+   * `whole`: the whole answer was relayed. `cut`: the answer broke off, or the backend reported a failure in it.
    * `left`: the caller disconnected or stopped reading. `ended`: this side ended the call. `refused`: the answer cannot
    * be relayed. The others: there is no answer.
    */
@@ -26,6 +26,9 @@ export type Outcome = {
   /** An error answer that was not sent, because another backend may do better. */
   readonly kept: KeptAnswer | null
 }
+
+/** The reason of a stream in which the backend has reported a failure itself. */
+export const REPORTED = 'reported'
 
 /** Whether the backend failed, whether or not the caller has received an error. */
 export function isFailure({ kind }: Outcome): boolean {

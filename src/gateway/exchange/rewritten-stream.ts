@@ -3,6 +3,7 @@ import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
+import { REPORTED } from './outcome.ts'
 import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
@@ -52,7 +53,7 @@ export class RewrittenStream implements Relay, SilentStream {
     const state = this.#translator.state()
     if (state === 'ended') this.#ending ??= setTimeout(this.#endEarly, MAX_TRAILER_MS)
     if (state !== 'failed') return
-    this.cut('cut', BACKEND_BROKE_OFF, 'said_so')
+    this.cut('cut', BACKEND_BROKE_OFF, REPORTED)
     this.#exchange.abort()
   }
 

@@ -1,5 +1,6 @@
 import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
 import { ChunkWriter } from './chunk-writer.ts'
+import { REPORTED } from './outcome.ts'
 import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { Relay, RelayedExchange } from './relay.ts'
 
@@ -40,9 +41,10 @@ export class UntouchedStream implements Relay {
 
   end(): void {
     if (this.#filter) this.#pass(this.#filter.end())
-    if (!this.#monitor.hasEnded()) return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
+    const hasFailed = this.#monitor.hasFailed()
+    if (!hasFailed && !this.#monitor.hasEnded()) return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
     this.#exchange.res.end()
-    this.#exchange.finish('whole', null)
+    this.#exchange.finish(hasFailed ? 'cut' : 'whole', hasFailed ? REPORTED : null)
   }
 
   isComplete(): boolean {

@@ -3,9 +3,11 @@ import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
-import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
+
+const readErrorEvent = makeErrorReader()
 
 /** Chat completions, the dialect that every engine supports. */
 export const CHAT: DialectTraits = {
@@ -22,7 +24,7 @@ export const CHAT: DialectTraits = {
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
-  readErrorEvent: makeErrorReader(),
+  readErrorEvent,
   isPreamble: () => false,
   nativeProbe: null,
   needsStoredState: () => false,
@@ -35,7 +37,12 @@ export const CHAT: DialectTraits = {
   }),
 }
 
-const MONITORED = { endings: [Buffer.from('[DONE]')], endsStream: endsLike(/data: ?\[DONE\]\s*$/), failureEvent }
+const MONITORED = {
+  endings: [Buffer.from('[DONE]')],
+  endsStream: endsLike(/data: ?\[DONE\]\s*$/),
+  endsFailed: endsWithFailure(readErrorEvent),
+  failureEvent,
+}
 
 function failureEvent({ message, type, code }: StreamFailure): string {
   return encodeEvent({ event: null, data: JSON.stringify({ error: { message, type, code, param: null } }) })

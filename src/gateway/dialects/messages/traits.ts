@@ -3,7 +3,7 @@ import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { parseObject, readObject } from '../json/read-json.ts'
-import { endsLike, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
@@ -26,6 +26,8 @@ const NATIVE_PROBE: NativeProbe = {
   ifIgnored: 'foreign',
 }
 
+const readErrorEvent = makeErrorReader()
+
 /** Anthropic Messages. */
 export const MESSAGES: DialectTraits = {
   path: '/v1/messages',
@@ -40,7 +42,7 @@ export const MESSAGES: DialectTraits = {
   errorAnswer: messagesErrorAnswer,
   failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
-  readErrorEvent: makeErrorReader(),
+  readErrorEvent,
   isPreamble: ({ event }) => event === 'ping',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
@@ -56,6 +58,7 @@ export const MESSAGES: DialectTraits = {
 const MONITORED = {
   endings: [Buffer.from('message_stop')],
   endsStream: endsLike(/"type"\s*:\s*"message_stop"[\s}]*$/),
+  endsFailed: endsWithFailure(readErrorEvent),
   failureEvent,
 }
 

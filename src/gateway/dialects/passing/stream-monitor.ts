@@ -1,4 +1,5 @@
-import type { StreamFailure, StreamMonitor } from '../dialect.ts'
+import type { DialectTraits, StreamFailure, StreamMonitor } from '../dialect.ts'
+import { makeSseDecoder } from '../sse/decode.ts'
 
 /** What a monitor needs from a dialect. Made for each stream. */
 export type MonitoredDialect = {
@@ -9,6 +10,8 @@ export type MonitoredDialect = {
    * may look like that, because a call that its caller left is billed by an estimate only before its end.
    */
   readonly endsStream: (chunk: Buffer) => boolean
+  /** Whether a chunk, which is the end of a stream, ends with a failure of the backend. */
+  readonly endsFailed: (chunk: Buffer) => boolean
   readonly failureEvent: (failure: StreamFailure) => string
   /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
   readonly see?: (chunk: Buffer) => void
@@ -19,7 +22,7 @@ export type MonitoredDialect = {
  * keeps the last chunk.
  */
 export function makeStreamMonitor(
-  { endings, endsStream, failureEvent, see }: MonitoredDialect,
+  { endings, endsStream, endsFailed, failureEvent, see }: MonitoredDialect,
   { untilClosed }: { readonly untilClosed: boolean },
 ): StreamMonitor {
   const boundary = watchBoundary()
@@ -34,6 +37,7 @@ export function makeStreamMonitor(
     },
     hasEnded: () => ending?.found() ?? true,
     isComplete: () => last !== null && boundary.isBetweenEvents() && endsStream(last),
+    hasFailed: () => last !== null && boundary.isBetweenEvents() && endsFailed(last),
     failure: (failure) => (boundary.isBetweenEvents() ? failureEvent(failure) : null),
   }
 }
@@ -44,6 +48,14 @@ const MAX_LAST_EVENT_BYTES = 256
 /** Makes a test for a dialect whose last event is short: whether the end of a chunk matches. */
 export function endsLike(pattern: RegExp): (chunk: Buffer) => boolean {
   return (chunk) => pattern.test(chunk.toString('latin1', Math.max(0, chunk.length - MAX_LAST_EVENT_BYTES)))
+}
+
+/** Makes a test for a dialect with events for failures: whether the last event of a chunk is one of them. */
+export function endsWithFailure(readErrorEvent: DialectTraits['readErrorEvent']): MonitoredDialect['endsFailed'] {
+  return (chunk) => {
+    const event = makeSseDecoder().push(chunk).at(-1)
+    return event !== undefined && readErrorEvent(event) !== null
+  }
 }
 
 /** A blank line ends an event, with any of the three line ends of the standard (WHATWG HTML, section 9.2.6). */

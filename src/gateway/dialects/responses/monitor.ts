@@ -7,17 +7,17 @@ const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed']
 const SEQUENCE_NUMBER = Buffer.from('"sequence_number":')
 
 /** What the vendor writes before the sequence number of a last event. */
-const LAST_TYPE = /"type"\s*:\s*"response\.(?:completed|incomplete|failed)"\s*,\s*$/
+const LAST_TYPE = /"type"\s*:\s*"response\.(completed|incomplete|failed)"\s*,\s*$/
 const MAX_TYPE_BYTES = 64
 
 /** Remembers id, model and sequence number of a stream's response, so that a failure event can repeat them. */
-export function monitorResponse(): MonitoredDialect {
+export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): MonitoredDialect {
   let id: string | null = null
   let createdAt = 0
   let model = ''
   let sequenceNumber = -1
-  /** Whether the latest event is the last one. It may be large, and its type is at its beginning. */
-  let isLast = false
+  /** How the response ended, where the latest event is the last one. Its type is at its beginning. */
+  let ending: string | null = null
 
   function see(chunk: Buffer): void {
     if (id === null) {
@@ -28,7 +28,7 @@ export function monitorResponse(): MonitoredDialect {
     }
     const at = chunk.lastIndexOf(SEQUENCE_NUMBER)
     if (at === -1) return
-    isLast = LAST_TYPE.test(chunk.toString('latin1', Math.max(0, at - MAX_TYPE_BYTES), at))
+    ending = LAST_TYPE.exec(chunk.toString('latin1', Math.max(0, at - MAX_TYPE_BYTES), at))?.[1] ?? null
     const from = at + SEQUENCE_NUMBER.length
     const digits = /^\s*(\d{1,9})/.exec(chunk.toString('latin1', from, from + 12))
     if (digits) sequenceNumber = Number(digits[1])
@@ -51,5 +51,11 @@ export function monitorResponse(): MonitoredDialect {
     return encodeEvent({ event: 'response.failed', data: JSON.stringify(data) })
   }
 
-  return { endings: ENDINGS, endsStream: () => isLast, failureEvent, see }
+  return {
+    endings: ENDINGS,
+    endsStream: () => ending !== null,
+    endsFailed: (chunk) => (ending === null ? endsFailed(chunk) : ending === 'failed'),
+    failureEvent,
+    see,
+  }
 }

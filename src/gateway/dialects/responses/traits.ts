@@ -7,7 +7,7 @@ import { makeErrorReader } from '../failures/error-event.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
-import { makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
@@ -35,12 +35,15 @@ const TOKEN_COUNT: TokenCount = {
   read: ({ input_tokens: tokens }) => readCount(tokens),
 }
 
+const readErrorEvent = makeErrorReader(['response.failed'])
+const endsFailed = endsWithFailure(readErrorEvent)
+
 /** OpenAI Responses. */
 export const RESPONSES: DialectTraits = {
   path: '/v1/responses',
   tokenLimits: ['max_output_tokens'],
   answerCounts: [],
-  monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
+  monitorStream: (options) => makeStreamMonitor(monitorResponse(endsFailed), options),
   // Codex takes a broken connection for the cause of the failure, and repeats the call.
   failureEndsStream: true,
   passStream: passResponsesStream,
@@ -49,7 +52,7 @@ export const RESPONSES: DialectTraits = {
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
-  readErrorEvent: makeErrorReader(['response.failed']),
+  readErrorEvent,
   isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
