@@ -197,6 +197,54 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(text)
     expect((await setup(machine, tool, '--remove')).stdout).toContain('Nothing of svc')
   })
+
+  it.each([
+    ['claude', '{', '{{'],
+    ['codex', '# Written', '[broken\n# Written'],
+    ['opencode', '{', '{{'],
+  ] as const)('keep earlier settings of %s when its file is not valid any more', async (tool, part, broken) => {
+    await using machine = await newMachine(signedIn)
+    const file = fileOf(machine, tool)
+    await put(file, OWN[tool])
+    await setup(machine, tool, '--write')
+    const valid = await readFile(file, 'utf8')
+    const invalid = valid.replace(part, broken)
+    await writeFile(file, invalid)
+    const ran = await machine.svc(['setup', tool, '--write'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(`${file} cannot be read: `)])
+    expect(await readFile(file, 'utf8')).toBe(invalid)
+    await writeFile(file, valid)
+    await setup(machine, tool, '--remove')
+    expect(await readFile(file, 'utf8')).toBe(OWN[tool])
+  })
+
+  it.each(['claude', 'opencode'] as const)('say which file of %s cannot be read, and remove nothing', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, tool, '--write')
+    const invalid = (await readFile(fileOf(machine, tool), 'utf8')).replace('{', '{{')
+    await writeFile(fileOf(machine, tool), invalid)
+    const ran = await machine.svc(['setup', tool, '--remove'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(`${fileOf(machine, tool)} cannot be read: `)])
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(invalid)
+  })
+
+  it('go into a file that was emptied after they had been written', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'claude', '--write')
+    const written = await readFile(fileOf(machine, 'claude'), 'utf8')
+    await writeFile(fileOf(machine, 'claude'), '\n')
+    await setup(machine, 'claude', '--write')
+    expect(await readFile(fileOf(machine, 'claude'), 'utf8')).toBe(written)
+  })
+
+  it('are in the home of Codex when CODEX_HOME is empty, and at an absolute path when it is relative', async () => {
+    await using machine = await newMachine(signedIn)
+    const write = (CODEX_HOME: string) =>
+      machine.svc(['setup', 'codex', '--write'], { env: { CODEX_HOME } }).then(({ stdout }) => stdout)
+    expect(await write('')).toContain(`Written into ${fileOf(machine, 'codex')}.`)
+    const other = path.join(machine.home, 'other')
+    expect(await write(path.relative('.', other))).toContain(`Written into ${path.join(other, 'config.toml')}.`)
+  })
 })
 
 describe('what svc setup writes', () => {

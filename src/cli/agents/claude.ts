@@ -30,7 +30,7 @@ export const claude: Agent = {
   },
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
   edit: (settings, { home, variables }) => ({
-    file: path.join(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
+    file: path.resolve(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
     emptyText: '{}\n',
     change: (text) => setMembers(text, toMembers(toSettings(settings))),
   }),

@@ -36,7 +36,7 @@ export const codex: Agent = {
     return [lines(top), ...providerTables(tables)].join('\n\n')
   },
   edit: (settings, { home, variables }) => ({
-    file: path.join(variables['CODEX_HOME'] ?? path.join(home, '.codex'), 'config.toml'),
+    file: path.resolve(variables['CODEX_HOME'] || path.join(home, '.codex'), 'config.toml'),
     emptyText: '',
     change: (text) => ({ splices: makeSplices(text, settings) }),
   }),

@@ -8,12 +8,9 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
-import { JsonTextError } from '../setup/json-object.ts'
 import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
 import type { PrintedName } from '../setup/printed-settings.ts'
 import { removeSettings, writeSettings } from '../setup/settings-file.ts'
-import type { Edit } from '../setup/settings-file.ts'
-import { TomlTextError } from '../setup/toml-text.ts'
 import { provideToolKey, revokeToolKey } from '../setup/tool-key.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
@@ -66,7 +63,7 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
         'npm install -g @svc/cli',
     )
   }
-  const write = () => writeSettings(environment.folder, tool, withFileName(edit))
+  const write = () => writeSettings(environment.folder, tool, edit)
   if (agent.needsKey) await writeWithKey(cli, { deployment, tool, days: options.days, write })
   else await write()
   output.print(`Written into ${edit.file}. ${agent.hint} To remove it: svc setup ${tool} --remove`)
@@ -112,19 +109,4 @@ async function printOnly({ environment, output }: Cli, tool: PrintedName, option
   const { text, note } = printSettings(tool, settings, deployment.url)
   output.print(text)
   output.note(note)
-}
-
-/** The same edit, whose error names the settings file when its text is not valid. */
-function withFileName(edit: Edit): Edit {
-  return {
-    ...edit,
-    change(text) {
-      try {
-        return edit.change(text)
-      } catch (error) {
-        if (!(error instanceof JsonTextError || error instanceof TomlTextError)) throw error
-        throw new CommandError(`${edit.file} cannot be read: ${error.message}. Nothing was changed.`)
-      }
-    },
-  }
 }

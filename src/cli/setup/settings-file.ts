@@ -4,10 +4,12 @@ import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
 import { replaceFile } from '../../private-files.ts'
 import { CommandError } from '../failures.ts'
+import { JsonTextError } from './json-object.ts'
 import { unsetMembers } from './json-text.ts'
 import type { SetMember } from './json-text.ts'
 import { applySplices, revertInChanged, revertSplices } from './splice.ts'
 import type { Splice } from './splice.ts'
+import { TomlTextError } from './toml-text.ts'
 
 /**
  * The record of what was written into a settings file, so that it can be removed again. Texts have one character for
@@ -36,16 +38,20 @@ export type Edit = {
   change(text: string): { readonly splices: readonly Splice[]; readonly members?: readonly SetMember[] }
 }
 
-/** Adds settings to the file of an agent. Removes earlier ones of this command first. */
+/**
+ * Adds settings to the file of an agent, and removes earlier ones of this command. Everything is computed before
+ * anything is written, so that a refusal changes nothing.
+ */
 export async function writeSettings(folder: string, agent: string, edit: Edit): Promise<void> {
-  await removeSettings(folder, agent)
-  const text = await readBytes(edit.file)
+  const earlier = await planRemoval(folder, agent)
+  const text = earlier?.file === edit.file ? earlier.text : await readBytes(edit.file)
   const isBlank = text === null || text.trim() === ''
   const base = isBlank ? edit.emptyText : text
-  const change = edit.change(base)
+  const change = withFileName(edit.file, () => edit.change(base))
   const next = applySplices(base, change.splices)
   const blank = isBlank ? { blank: text } : {}
   const written: Written = { file: edit.file, ...blank, base: isBlank ? base : '', ...change, hash: hashOf(next) }
+  if (earlier) await carryOut(earlier, recordFile(folder, agent))
   // The record is saved first, so that whatever is written can be removed.
   await replaceFile(recordFile(folder, agent), JSON.stringify(written))
   await writeBytes(edit.file, next)
@@ -56,12 +62,9 @@ export type Removal = { readonly isDone: boolean; readonly kept: readonly string
 
 /** Removes what was written, and changes no other byte. */
 export async function removeSettings(folder: string, agent: string): Promise<Removal> {
-  const written = await readRecord(recordFile(folder, agent))
-  if (!written) return { isDone: false, kept: [] }
-  const text = await readBytes(written.file)
-  const kept = text === null ? [] : await restore(written, text)
-  await rm(recordFile(folder, agent), { force: true })
-  return { isDone: text !== null, kept }
+  const plan = await planRemoval(folder, agent)
+  if (plan) await carryOut(plan, recordFile(folder, agent))
+  return plan ?? { isDone: false, kept: [] }
 }
 
 /** The file into which the settings of an agent were written; null when there are none. */
@@ -69,14 +72,33 @@ export async function findWritten(folder: string, agent: string): Promise<string
   return (await readRecord(recordFile(folder, agent)))?.file ?? null
 }
 
-/** Changes the file back. Returns the names of settings that stay, because their values were changed. */
-async function restore(written: Written, text: string): Promise<readonly string[]> {
+/** A removal that is not carried out yet. `text` is what the file has after it; null: no file. */
+type PlannedRemoval = Removal & { readonly file: string; readonly text: string | null }
+
+async function planRemoval(folder: string, agent: string): Promise<PlannedRemoval | null> {
+  const written = await readRecord(recordFile(folder, agent))
+  if (!written) return null
   const { file, blank, base } = written
-  const { before, kept } = revert(written, text)
+  const text = await readBytes(file)
+  if (text === null) return { file, text, isDone: false, kept: [] }
+  const { before, kept } = withFileName(file, () => revert(written, text))
   const isBlankAgain = blank !== undefined && before === base
-  if (isBlankAgain && blank === null) await rm(file)
-  else await writeBytes(file, isBlankAgain ? (blank ?? '') : before)
-  return kept
+  return { file, text: isBlankAgain ? blank : before, isDone: true, kept }
+}
+
+async function carryOut({ file, text, isDone }: PlannedRemoval, record: string): Promise<void> {
+  if (isDone) await (text === null ? rm(file) : writeBytes(file, text))
+  await rm(record, { force: true })
+}
+
+/** Runs a step that reads a settings file, and names the file when its text is not valid. */
+function withFileName<T>(file: string, step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    if (!(error instanceof JsonTextError || error instanceof TomlTextError)) throw error
+    throw new CommandError(`${file} cannot be read: ${error.message}. Nothing was changed.`)
+  }
 }
 
 type Reverted = { readonly before: string; readonly kept: readonly string[] }
@@ -84,6 +106,7 @@ type Reverted = { readonly before: string; readonly kept: readonly string[] }
 function revert({ file, splices, members, hash }: Written, text: string): Reverted {
   if (hashOf(text) === hash) return { before: revertSplices(text, splices), kept: [] }
   if (members) {
+    if (text.trim() === '') return { before: text, kept: [] }
     const { text: before, kept } = unsetMembers(text, members)
     return { before, kept }
   }
