@@ -6,6 +6,7 @@
 import type { Caller } from '../kernel/caller.ts'
 import { writeUsd } from '../kernel/formats/usd.ts'
 import { toDayText } from '../kernel/formats/utc-text.ts'
+import { NIL_UUID } from '../kernel/identifier.ts'
 import type { Period, CalendarSpan } from './periods.ts'
 
 export const SUBJECTS = ['team', 'members', 'member', 'key', 'service_account'] as const
@@ -52,6 +53,9 @@ export type CountedLimit = SpendingLimit & {
 
 /** Whose calls are counted. */
 export type Spender = { readonly accountId: string; readonly keyId: string | null }
+
+/** The API key of calls without one, in sums whose primary key has the API key: a primary key has no nulls. */
+export const NO_KEY = NIL_UUID
 
 /** A limit of each member has a counter for each of them; the other limits have one. */
 export function counterOf({ id, subject }: Pick<SpendingLimit, 'id' | 'subject'>, { accountId }: Spender): string {

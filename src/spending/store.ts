@@ -1,10 +1,9 @@
 import type { Database } from '../database/client.ts'
 import { sql } from '../database/sql.ts'
 import type { Sql } from '../database/sql.ts'
-import { NIL_UUID } from '../kernel/identifier.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
-import { addSpent, chooseLimits, counterOf, findCounting, indexLimits } from './rules.ts'
+import { addSpent, chooseLimits, counterOf, findCounting, indexLimits, NO_KEY } from './rules.ts'
 import type { CountedLimit, LimitIndex, SpendingLimit, Spent, Subject } from './rules.ts'
 
 /** The limits with what was spent, and which of the asked batches these sums include. */
@@ -37,9 +36,6 @@ type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
 
 /** Whose limits are meant. Names are `@organization/name`. */
 export type LimitedTeams = { readonly teamId: string } | { readonly names: readonly string[] }
-
-/** The key of calls without an API key. */
-const NO_KEY = NIL_UUID
 
 export type SpendingStore = ReturnType<typeof makeSpendingStore>
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { chooseNext, isTriedElsewhere } from '../../src/gateway/plan/next-step.ts'
-import type { Tried } from '../../src/gateway/plan/next-step.ts'
+import type { TriedStep } from '../../src/gateway/plan/next-step.ts'
 import type { Candidate, Step } from '../../src/gateway/plan/plan.ts'
 import { planServed } from '../../src/gateway/plan/served.ts'
 import type { Affinity } from '../../src/gateway/plan/served.ts'
@@ -138,7 +138,7 @@ describe('a session', () => {
 })
 
 describe('the next step', () => {
-  type Short = `${string}=${Tried['result']}`
+  type Short = `${string}=${TriedStep['result']}`
   const step = (name: string): Step => ({
     backend: name.replace(/[?!]/, ''),
     model: 'large',
@@ -184,11 +184,11 @@ describe('the next step', () => {
     ['is one that is known to be unreachable when there is no other', 'a!', [], 'a'],
   ])('%s', (_name, names, results, expected) => {
     const steps = names.split(' ').map(step)
-    const tried = results.map((text): Tried => {
+    const tried = results.map((text): TriedStep => {
       const [backend, result] = text.split('=')
       const found = steps.find((one) => one.backend === backend)
       if (!found) throw new Error(`There is no step ${text}.`)
-      return { step: found, result: result as Tried['result'] }
+      return { step: found, result: result as TriedStep['result'] }
     })
     expect(chooseNext(steps, tried)?.backend ?? null).toBe(expected)
   })

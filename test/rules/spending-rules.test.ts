@@ -4,7 +4,7 @@ import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
-import type { Standing } from '../../src/gateway/spending/rules.ts'
+import type { UsedLimit } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/formats/usd.ts'
 import { indexLimits, limitsOf } from '../../src/spending/rules.ts'
@@ -46,25 +46,25 @@ describe('the limits of a caller', () => {
 })
 
 describe('a call', () => {
-  const standing = (spent: number, reserved = 0, given = {}): Standing => {
+  const used = (spent: number, reserved = 0, given = {}): UsedLimit => {
     return { limit: limitOf(given), spentNanoUsd: spent * USD, reservedNanoUsd: reserved * USD }
   }
 
-  it.each<[string, Standing[], string]>([
-    ['starts while its estimate fits in the rest', [standing(5, 4)], 'may_start'],
-    ['starts alone, whatever it may cost', [standing(9.99)], 'may_start'],
-    ['waits for running calls that may cost the rest', [standing(5, 4.5)], 'reserved'],
-    ['is refused when the amount is spent', [standing(10)], 'used_up'],
-    ['is refused by any of several limits', [standing(0), standing(11)], 'used_up'],
-  ])('%s', (_, standings, expected) => {
-    const verdict = judgeSpending(standings, USD)
+  it.each<[string, UsedLimit[], string]>([
+    ['starts while its estimate fits in the rest', [used(5, 4)], 'may_start'],
+    ['starts alone, whatever it may cost', [used(9.99)], 'may_start'],
+    ['waits for running calls that may cost the rest', [used(5, 4.5)], 'reserved'],
+    ['is refused when the amount is spent', [used(10)], 'used_up'],
+    ['is refused by any of several limits', [used(0), used(11)], 'used_up'],
+  ])('%s', (_, limits, expected) => {
+    const verdict = judgeSpending(limits, USD)
     expect(typeof verdict === 'string' ? verdict : verdict.refused).toBe(expected)
   })
 
   it('is refused with the limit that resets last, because until then no other reset helps', () => {
     const span = { from: '2026-11-01', until: '2026-12-01', resetsAt: new Date('2026-11-30T23:00:00Z') }
     const month = { period: 'month', span, timeZone: 'Europe/Berlin' }
-    const verdict = judgeSpending([standing(10), standing(10.5, 0, month)], USD)
+    const verdict = judgeSpending([used(10), used(10.5, 0, month)], USD)
     if (verdict === 'may_start') throw new Error('The call was let through.')
     const error = toSpendingRefusal(verdict, { isCodex: false, now: new Date('2026-11-21T00:00:00Z') })
     expect(error).toMatchObject({
@@ -77,7 +77,7 @@ describe('a call', () => {
   })
 
   it('can be repeated soon when only the running calls are in its way', () => {
-    const verdict = judgeSpending([standing(5, 4.5)], USD)
+    const verdict = judgeSpending([used(5, 4.5)], USD)
     if (verdict === 'may_start') throw new Error('The call was let through.')
     const error = toSpendingRefusal(verdict, { isCodex: true, now: new Date() })
     expect([error.code, error.retryAfterSeconds]).toEqual(['rate_limited', 2])

@@ -21,7 +21,7 @@ export function signInPage(data: SignInPage): Html {
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in</h1>
       <p class="lead">There is no password.</p>
-      ${waysToDevice(data)}`,
+      ${optionsForDevice(data)}`,
   )
 }
 
@@ -37,7 +37,7 @@ export function deviceSignInPage(data: SignInPage): Html {
             : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
         }
       </p>
-      ${waysToDevice(data)}`,
+      ${optionsForDevice(data)}`,
   )
 }
 
@@ -47,11 +47,12 @@ export function teamSignInPage({ path, hasEmail }: { readonly path: string; read
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in to see your team</h1>
       <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
-      ${ways({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
+      ${signInOptions({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
   )
 }
 
-type Ways = {
+/** How a person signs in: by email or with a passkey. */
+type SignInOptions = {
   /** The path of the page that follows. */
   readonly next: string
   /** The field of the email form that says so; null for a sign-in that leads to the device page. */
@@ -59,18 +60,22 @@ type Ways = {
   readonly hasEmail: boolean
 }
 
-/** The ways of a person who may have come to approve a code. */
-function waysToDevice({ userCode, hasEmail }: SignInPage): Interpolation {
-  return ways({ next: toDevice(userCode), wanted: userCode ? { name: 'userCode', value: userCode } : null, hasEmail })
+/** For a sign-in that leads to the device page, with the code that the person may have come to approve. */
+function optionsForDevice({ userCode, hasEmail }: SignInPage): Interpolation {
+  return signInOptions({
+    next: toDevice(userCode),
+    wanted: userCode ? { name: 'userCode', value: userCode } : null,
+    hasEmail,
+  })
 }
 
-function ways({ next, wanted, hasEmail }: Ways): Interpolation {
+function signInOptions({ next, wanted, hasEmail }: SignInOptions): Interpolation {
   return html`${hasEmail && [emailForm(next, wanted), html`<div class="or"><span>or</span></div>`]}
     ${passkeyButton({ then: next, look: hasEmail ? '' : 'primary' })}
     <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
 }
 
-function emailForm(next: string, wanted: Ways['wanted']): Html {
+function emailForm(next: string, wanted: SignInOptions['wanted']): Html {
   return html`<form method="post" action="${PATHS.signIn}" class="stack" data-passkey="offer" data-then="${next}">
     <label for="email">Email address</label>
     <input

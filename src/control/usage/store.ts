@@ -3,7 +3,7 @@ import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
-import { NIL_UUID } from '../../kernel/identifier.ts'
+import { NO_KEY } from '../../spending/rules.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
 import { splitByMonth } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
@@ -55,9 +55,6 @@ const GROUPINGS: Readonly<Record<UsageGrouping, Grouping>> = {
   backend: { column: 'backend', name: 'NULL', ofTeam: 'usage_team_days' },
   dialect: { column: 'dialect', name: 'NULL', ofTeam: 'usage_team_days' },
 }
-
-/** Calls without an API key have this id of a key. */
-const NO_KEY = NIL_UUID
 
 /** The counters of `usage_days` by the names of a report. */
 const COUNTERS = {

@@ -4,7 +4,7 @@ import type { Backends } from '../backends/backends.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { chooseNext, isTriedElsewhere } from '../plan/next-step.ts'
-import type { Tried } from '../plan/next-step.ts'
+import type { TriedStep } from '../plan/next-step.ts'
 import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
@@ -32,7 +32,7 @@ export type TriedSteps = {
 export async function tryInOrder(needs: AttemptNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
-  const tried: Tried[] = []
+  const tried: TriedStep[] = []
   const mayBeTranslated = needs.backends.mayTranslate()
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
     const backend = needs.backends.find(step.backend)

@@ -1,7 +1,7 @@
 import type { Step } from './plan.ts'
 
 /** A step that was tried. `refused`: the backend cannot be asked, so nothing was sent. `answered`: it was reached. */
-export type Tried = { readonly step: Step; readonly result: 'refused' | 'unreachable' | 'answered' }
+export type TriedStep = { readonly step: Step; readonly result: 'refused' | 'unreachable' | 'answered' }
 
 /** The maximum number of backends that a call is sent to. */
 const MAX_ATTEMPTS = 3
@@ -10,7 +10,7 @@ const MAX_ATTEMPTS = 3
  * The step to try next; null: none. Offline-only steps come first while no other backend can be reached, and are left
  * out otherwise. The last attempt goes to one of them when no attempt before it reached a backend.
  */
-export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Step | null {
+export function chooseNext(steps: readonly Step[], tried: readonly TriedStep[]): Step | null {
   const [only] = steps
   if (steps.length === 1 && only) return tried.length === 0 ? only : null
   const sent = tried.filter(({ result }) => result !== 'refused')

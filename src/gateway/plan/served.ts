@@ -38,7 +38,7 @@ export function planServed(operation: PlannedOperation, candidates: readonly Can
   return (able.length === 1 ? able : order(able, affinity)).map(toStep)
 }
 
-type Able = Candidate & { readonly score: number }
+type ScoredCandidate = Candidate & { readonly score: number }
 
 function order<Given extends Candidate>(given: readonly Given[], { spreadBy, servedBy }: Affinity): readonly Given[] {
   const scored = given.map((one) => ({ ...one, score: scoreOf(spreadBy, one) }))
@@ -47,7 +47,7 @@ function order<Given extends Candidate>(given: readonly Given[], { spreadBy, ser
   return kept ? [kept, ...ordered.filter((one) => one !== kept)] : ordered
 }
 
-function compareScores(a: Able, b: Able): number {
+function compareScores(a: ScoredCandidate, b: ScoredCandidate): number {
   return b.score - a.score
 }
 

@@ -9,7 +9,7 @@ import type { CallEvent, EventBatch } from '../usage/events.ts'
 import { addSpending, sumSpending, toSpendingSum } from '../usage/spending-sums.ts'
 import type { SpendingSum } from '../usage/spending-sums.ts'
 import { judgeSpending } from './rules.ts'
-import type { SpendingVerdict, Standing } from './rules.ts'
+import type { SpendingVerdict, UsedLimit } from './rules.ts'
 import { makeTeamRefresher } from './team-refresher.ts'
 
 /** What a running call has reserved of the limits of its caller. */
@@ -144,7 +144,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     return team ? limitsOf(team, caller) : []
   }
 
-  function toStanding(limit: CountedLimit, spender: Spender): Standing {
+  function toUsedLimit(limit: CountedLimit, spender: Spender): UsedLimit {
     const counter = counterOf(limit, spender)
     const isCurrent = clock.now() < limit.span.resetsAt
     const saved = limit.spent.get(counter)?.nanoUsd ?? 0
@@ -162,7 +162,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     if (nanoUsd === 0) return null
     const spender = spenderOf(caller)
     const verdict = judgeSpending(
-      limits.map((limit) => toStanding(limit, spender)),
+      limits.map((limit) => toUsedLimit(limit, spender)),
       nanoUsd,
     )
     if (verdict !== 'may_start') return verdict
@@ -187,7 +187,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       const spender = spenderOf(caller)
       return findLimits(caller).map((limit) => {
         const saved = limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT
-        return { limit, spent: { ...saved, nanoUsd: toStanding(limit, spender).spentNanoUsd } }
+        return { limit, spent: { ...saved, nanoUsd: toUsedLimit(limit, spender).spentNanoUsd } }
       })
     },
     record(event) {

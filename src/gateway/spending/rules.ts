@@ -9,7 +9,7 @@ import { describeLimit, writeReset } from '../../spending/rules.ts'
 import type { CountedLimit } from '../../spending/rules.ts'
 
 /** A limit, and what this process knows of it. In 10^-9 USD. */
-export type Standing = {
+export type UsedLimit = {
   readonly limit: CountedLimit
   readonly spentNanoUsd: number
   /** What the running calls of this process have reserved. */
@@ -17,22 +17,22 @@ export type Standing = {
 }
 
 /** `used_up`: nothing more can start in this period. `reserved`: when running calls have ended, more can start. */
-export type SpendingVerdict = 'may_start' | { readonly refused: 'used_up' | 'reserved'; readonly by: Standing }
+export type SpendingVerdict = 'may_start' | { readonly refused: 'used_up' | 'reserved'; readonly by: UsedLimit }
 
-/** Judges a call that may cost `estimate` (10^-9 USD). */
-export function judgeSpending(standings: readonly Standing[], estimate: number): SpendingVerdict {
-  const usedUp = standings.filter(({ limit, spentNanoUsd }) => spentNanoUsd >= limit.amountNanoUsd)
+/** Judges a call that may cost `estimateNanoUsd`, by all limits of its caller. */
+export function judgeSpending(limits: readonly UsedLimit[], estimateNanoUsd: number): SpendingVerdict {
+  const usedUp = limits.filter(({ limit, spentNanoUsd }) => spentNanoUsd >= limit.amountNanoUsd)
   // The last one to reset, because waiting for another one does not help.
   const [last] = usedUp.toSorted((a, b) => resetOf(b) - resetOf(a))
   if (last) return { refused: 'used_up', by: last }
-  const full = standings.find(
+  const full = limits.find(
     ({ limit, spentNanoUsd, reservedNanoUsd }) =>
-      reservedNanoUsd > 0 && spentNanoUsd + reservedNanoUsd + estimate > limit.amountNanoUsd,
+      reservedNanoUsd > 0 && spentNanoUsd + reservedNanoUsd + estimateNanoUsd > limit.amountNanoUsd,
   )
   return full ? { refused: 'reserved', by: full } : 'may_start'
 }
 
-function resetOf({ limit }: Standing): number {
+function resetOf({ limit }: UsedLimit): number {
   return limit.span.resetsAt.getTime()
 }
 

@@ -1,18 +1,20 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
 import { DAY_MS } from '../../kernel/durations.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
-import { NIL_UUID } from '../../kernel/identifier.ts'
+import { NO_KEY } from '../../spending/rules.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
 
-export type Ended = Extract<CallEvent, { readonly result: CallResult }>
+/** The event of a call that has ended. */
+export type EndedCallEvent = Extract<CallEvent, { readonly result: CallResult }>
 
-type Key = { readonly name: string; readonly type: string; readonly of: (event: Ended) => string }
+type Key = { readonly name: string; readonly type: string; readonly of: (event: EndedCallEvent) => string }
 
-type Counter = { readonly name: string; readonly type: 'int' | 'bigint'; readonly of: (event: Ended) => number | null }
-
-/** A primary key has no nulls, so calls without an API key have this id. */
-export const NO_KEY = NIL_UUID
+type Counter = {
+  readonly name: string
+  readonly type: 'int' | 'bigint'
+  readonly of: (event: EndedCallEvent) => number | null
+}
 
 /** The columns that identify a sum. */
 export const KEYS = [
@@ -63,12 +65,12 @@ export function sumByDay(events: readonly CallEvent[]): DaySum[] {
 }
 
 /** One text for all keys. It is made for each call, so the day is a number: writing a date costs more than the rest. */
-function identify({ at, call: { caller, model, servedBy, dialect } }: Ended): string {
+function identify({ at, call: { caller, model, servedBy, dialect } }: EndedCallEvent): string {
   const day = Math.floor(at.getTime() / DAY_MS)
   return [day, caller.team, caller.accountId, caller.key?.id, model, servedBy, dialect].join('\n')
 }
 
-function add(counts: number[], event: Ended): void {
+function add(counts: number[], event: EndedCallEvent): void {
   COUNTERS.forEach(({ of }, at) => {
     counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
   })

@@ -1,7 +1,7 @@
 /** What spending limits count, summed by team, day, account and API key. */
 import { isKnown } from '../dialects/tokens/usage.ts'
 import { isUnknown } from './days.ts'
-import type { Ended } from './days.ts'
+import type { EndedCallEvent } from './days.ts'
 import type { CallEvent } from './events.ts'
 
 export type SpendingSum = {
@@ -37,7 +37,7 @@ export function addSpending(sums: Map<string, SpendingSum>, sum: SpendingSum, si
 }
 
 /** What one call adds. */
-export function toSpendingSum({ call: { caller }, result }: Ended): SpendingSum {
+export function toSpendingSum({ call: { caller }, result }: EndedCallEvent): SpendingSum {
   const { usage, costNanoUsd, spent } = result
   return {
     team: caller.team,
