@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
@@ -48,7 +48,7 @@ export async function openManagement(socket: string, actions: ManagementActions,
   const path = shortest(socket)
   try {
     if (await isServed(path)) throw new Error('Another process listens there.')
-    rmSync(path, { force: true })
+    removeSocket(path)
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       // The socket is created at once, with the permissions that the mask leaves.
@@ -106,6 +106,13 @@ function end(res: ServerResponse, status: number, answer: string): void {
 function shortest(path: string): string {
   const [absolute, fromHere] = [resolve(path), relative('', path)]
   return fromHere.length < absolute.length ? fromHere : absolute
+}
+
+/** Removes a socket file. A setting that names another file by mistake must not delete it. */
+function removeSocket(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found && !found.isSocket()) throw new Error('A file that is no socket is there.')
+  rmSync(path, { force: true })
 }
 
 /** Whether a process answers there: a socket file also stays behind a process that was killed. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -9,6 +9,7 @@ import { describeService, findDirectoryWarnings } from '../../src/server/describ
 import { askService, openManagement } from '../../src/server/management.ts'
 import { newFolder } from '../support/process.ts'
 import { recordingLog } from '../support/recording-log.ts'
+import type { LogLine } from '../support/recording-log.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { withDeadline } from '../support/wait.ts'
@@ -126,6 +127,16 @@ describe('the management socket', () => {
     await withDeadline('the end', closed)
   })
 
+  it('does not replace a file that is no socket', async () => {
+    const named = path.join(folder.path, 'notes.txt')
+    await writeFile(named, 'Keep this.')
+    const lines: LogLine[] = []
+    const management = await openManagement(named, {}, recordingLog(lines))
+    await management.close()
+    expect(await readFile(named, 'utf8')).toBe('Keep this.')
+    expect(lines).toMatchObject([{ event: 'management.unavailable', fields: { path: named } }])
+  })
+
   it('is not taken from a process that serves it, and is taken from one that was killed', async () => {
     const lines: string[] = []
     const line = (_fields: object, event: string) => void lines.push(event)
@@ -134,7 +145,7 @@ describe('the management socket', () => {
     expect(lines).toEqual(['management.unavailable'])
 
     const left = path.join(folder.path, 'left.sock')
-    await writeFile(left, '')
+    await leaveSocket(left)
     const management = await openManagement(left, { hello: async () => 'hi' }, log)
     expect(await askService(left, 'hello')).toBe('hi')
     await management.close()
@@ -142,3 +153,13 @@ describe('the management socket', () => {
     await expect(askService(left, 'hello')).rejects.toThrow('No service answers')
   })
 })
+
+/** Makes a socket file at which no process listens. */
+async function leaveSocket(file: string): Promise<void> {
+  const server = createServer().listen(`${file}.open`)
+  await once(server, 'listening')
+  // Node.js removes the file that it has made, under its first name.
+  await rename(`${file}.open`, file)
+  server.close()
+  await once(server, 'close')
+}
