@@ -159,6 +159,13 @@ describe('the recorder with a spool', () => {
     ])
   })
 
+  it('reports a directory that it cannot create before a batch has to wait', async () => {
+    directory = '/sys/spool'
+    const recorder = open()
+    await waitForValue('the lines', () => lines, ['call_events.spool_failed'])
+    await recorder.close()
+  })
+
   it('reports a directory that it cannot read once, and reads it when that is mended', async () => {
     await writeFile(directory, 'a file in its place')
     const spool = openSpool({ directory, clock: systemClock, log })

@@ -2,7 +2,7 @@
  * Batches of call events on the disk, for the time in which the database cannot be reached. They survive the end of the
  * process. Processes may share a directory: a batch that two of them save has the same id, so it is saved once.
  */
-import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import { hasCode, unlessMissing } from '../../kernel/error-code.ts'
@@ -26,7 +26,10 @@ const MAX_BYTES = 256 * 1024 * 1024
 
 type Options = { readonly directory: string; readonly clock: Clock; readonly log: Logger; readonly maxBytes?: number }
 
-/** Opens the spool in a directory, which is created with the first batch. Nothing here rejects. */
+/**
+ * Opens the spool in a directory. The first look for batches creates it, so that one which cannot be used is reported
+ * after a start, and not when the database is away. Nothing here rejects.
+ */
 export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Options): Spool {
   /** The files of the batches that this process has read or written. */
   const files = new Map<string, string>()
@@ -48,7 +51,9 @@ export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Optio
   }
 
   async function findOldest(): Promise<EventBatch | 'none'> {
-    const names = (await unlessMissing(readdir(directory), [])).filter((name) => name.endsWith('.json')).toSorted()
+    await makePrivateDirectory(directory)
+    await access(directory, constants.W_OK)
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.json')).toSorted()
     for (const name of names) {
       const batch = unrenamed.has(name) ? null : await readOrSetAside(path.join(directory, name))
       if (batch) return batch
