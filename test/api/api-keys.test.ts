@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, messageOf, outcomeOf } from '../support/requests.ts'
 
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const PATH = '/v1/keys'
 
-let keys: KeyService
+let keys: TeamWithModels
 
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startTeamWithModels()
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
@@ -29,7 +29,7 @@ const auditOf = (subjectId: string) =>
 describe('listApiKeys', () => {
   describe('200', () => {
     it('lists the working keys of the account in all its teams, the newest first, without secrets', async () => {
-      await using own = await startKeyService()
+      await using own = await startTeamWithModels()
       const first = await own.createKey({ name: 'First' })
       own.service.clock.advance({ seconds: 60 })
       const second = await own.createKey({ name: 'Second', team: '@acme/other', models: ['svc/deep'] })

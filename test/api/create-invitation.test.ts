@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeRefusals } from '../support/refusals.ts'
 import { json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
-import { startTeam, TEAM_PATH } from '../support/team.ts'
+import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
 let team: TestTeam
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => team[Symbol.asyncDispose]())
 
-const invite = (body: object) => team.asAdmin(TEAM_PATH, json(body))
+const invite = (body: object) => team.asAdmin(INVITATIONS_PATH, json(body))
 
 describe('createInvitation', () => {
   describe('201', () => {
@@ -36,7 +36,7 @@ describe('createInvitation', () => {
     it('says that it sent no email where the service sends none', async () => {
       await using own = await startTeam()
       await using silent = await startService({ database: own.service.database, mail: false })
-      const response = await silent.fetch(TEAM_PATH, json({ email: 'new@example.com' }, own.admin))
+      const response = await silent.fetch(INVITATIONS_PATH, json({ email: 'new@example.com' }, own.admin))
       expect(await response.json()).toMatchObject({ email: 'new@example.com', emailed: false })
     })
 
@@ -52,7 +52,7 @@ describe('createInvitation', () => {
     it('invites a withdrawn address again, and its earlier sessions stay ended', async () => {
       const id = await team.invite('back@example.com')
       const old = await team.service.signIn('back@example.com')
-      await team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'DELETE' })
+      await team.asAdmin(`${INVITATIONS_PATH}/${id}`, { method: 'DELETE' })
       expect((await invite({ email: 'back@example.com' })).status).toBe(201)
       expect((await team.service.clientOf(old.accessToken).GET('/device')).response.status).toBe(401)
       const body = { account: 'back@example.com', refreshToken: old.refreshToken }
@@ -78,7 +78,7 @@ describe('createInvitation', () => {
   describeRefusals({
     service: () => team.service,
     method: 'POST',
-    path: TEAM_PATH,
+    path: INVITATIONS_PATH,
     by: () => team.admin,
     body: { email: 'somebody@example.com' },
   })
@@ -86,8 +86,8 @@ describe('createInvitation', () => {
   describe('403 and 404', () => {
     it('refuses members, and hides the team from other accounts', async () => {
       const body = json({ email: 'x@example.com' })
-      expect(await outcomeOf(await team.asMember(TEAM_PATH, body))).toBe('403 forbidden')
-      expect(await outcomeOf(await team.asStranger(TEAM_PATH, body))).toBe('404 not_found')
+      expect(await outcomeOf(await team.asMember(INVITATIONS_PATH, body))).toBe('403 forbidden')
+      expect(await outcomeOf(await team.asStranger(INVITATIONS_PATH, body))).toBe('404 not_found')
     })
   })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
-import { startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
 
@@ -11,9 +11,9 @@ const PLAN = '/v1/directory/plan'
 const APPLY = '/v1/directory/apply'
 const TEAM = '/v1/teams/%40acme%2Fcore'
 
-let keys: KeyService
+let keys: TeamWithModels
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startTeamWithModels()
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 

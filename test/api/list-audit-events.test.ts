@@ -3,10 +3,10 @@ import type { components } from '../../generated/openapi.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { OperationId } from '../../src/http/operation.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService, NewKey } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
-import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 
 type Page = components['schemas']['AuditEventList']
@@ -16,9 +16,9 @@ const TEAM = '/v1/teams/%40acme%2Fcore'
 const PATH = `${TEAM}/audit`
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-let keys: KeyService
+let keys: TeamWithModels
 beforeAll(async () => {
-  keys = await startKeyService({
+  keys = await startTeamWithModels({
     SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example',
     SVC_SECRET_KEY: newKeyMaterial().reveal(),
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectJson, outcomeOf } from '../support/requests.ts'
-import { startTeam, TEAM_PATH } from '../support/team.ts'
+import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
 type List = { readonly invitations: readonly object[]; readonly next: string | null }
@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => team[Symbol.asyncDispose]())
 
-const list = (query: string) => expectJson<List>('The invitations', team.asAdmin(`${TEAM_PATH}${query}`))
+const list = (query: string) => expectJson<List>('The invitations', team.asAdmin(`${INVITATIONS_PATH}${query}`))
 
 async function pagesOf(limit: number): Promise<List['invitations'][]> {
   const pages: List['invitations'][] = []
@@ -28,7 +28,7 @@ describe('listInvitations', () => {
     it('lists the active invitations, the oldest first, in pages', async () => {
       await team.invite('new@example.com')
       const gone = await team.invite('gone@example.com')
-      await team.asAdmin(`${TEAM_PATH}/${gone}`, { method: 'DELETE' })
+      await team.asAdmin(`${INVITATIONS_PATH}/${gone}`, { method: 'DELETE' })
       const { invitations, next } = await list('')
       expect(invitations).toEqual([
         expect.objectContaining({ email: 'ada@example.com', role: 'admin', source: 'directory' }),
@@ -44,17 +44,17 @@ describe('listInvitations', () => {
 
   describe('400', () => {
     it.each(['after=5', 'after=', 'limit=0', 'limit=1001'])('refuses %s', async (query) => {
-      expect(await outcomeOf(await team.asAdmin(`${TEAM_PATH}?${query}`))).toBe('400 invalid_request')
+      expect(await outcomeOf(await team.asAdmin(`${INVITATIONS_PATH}?${query}`))).toBe('400 invalid_request')
     })
   })
 
   describe('401, 403, 404', () => {
     it('refuses members, and hides the team from other accounts', async () => {
-      expect(await outcomeOf(await team.service.fetch(TEAM_PATH))).toBe('401 unauthorized')
-      expect(await outcomeOf(await team.asMember(TEAM_PATH))).toBe('403 forbidden')
-      expect(await outcomeOf(await team.asStranger(TEAM_PATH))).toBe('404 not_found')
+      expect(await outcomeOf(await team.service.fetch(INVITATIONS_PATH))).toBe('401 unauthorized')
+      expect(await outcomeOf(await team.asMember(INVITATIONS_PATH))).toBe('403 forbidden')
+      expect(await outcomeOf(await team.asStranger(INVITATIONS_PATH))).toBe('404 not_found')
       const none = '/v1/teams/%40acme%2Fnone/invitations'
-      expect(await (await team.asStranger(TEAM_PATH)).text()).toBe(await (await team.asStranger(none)).text())
+      expect(await (await team.asStranger(INVITATIONS_PATH)).text()).toBe(await (await team.asStranger(none)).text())
     })
   })
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
-import { startTeam, TEAM_PATH } from '../support/team.ts'
+import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
 type Member = components['schemas']['TeamMember']
@@ -27,7 +27,7 @@ const find = async (email: string) => {
   return found
 }
 async function invite(email: string, role: 'member' | 'admin' = 'member'): Promise<Member> {
-  await expectOk('The invitation', team.asAdmin(TEAM_PATH, json({ email, role })))
+  await expectOk('The invitation', team.asAdmin(INVITATIONS_PATH, json({ email, role })))
   return find(email)
 }
 const change = (id: string, role: string) => team.asAdmin(`${PATH}/${id}`, { ...json({ role }), method: 'PATCH' })
@@ -98,7 +98,7 @@ describe('changeMember', () => {
     const set = (role: string) => service.fetch(`${PATH}/${grace.id}`, { ...json({ role }, stale), method: 'PATCH' })
     expect(await outcomeOf(await set('admin'))).toBe('403 reauthenticate')
     expect((await set('member')).status).toBe(200)
-    const inviting = service.fetch(TEAM_PATH, json({ email: 'thief@example.com', role: 'admin' }, stale))
+    const inviting = service.fetch(INVITATIONS_PATH, json({ email: 'thief@example.com', role: 'admin' }, stale))
     expect(await outcomeOf(await inviting)).toBe('403 reauthenticate')
   })
 
@@ -155,7 +155,7 @@ describe('removeMember', () => {
     expect(await messageOf(refused)).toContain('This is the only admin of the team. Make another member an admin')
     const demoted = { ...json({ role: 'member' }, by), method: 'PATCH' }
     expect(await outcomeOf(await team.service.fetch(`${PATH}/${last?.accountId}`, demoted))).toBe('409 conflict')
-    const withdrawn = await team.service.fetch(`${TEAM_PATH}/${last?.id}`, { method: 'DELETE', headers: by })
+    const withdrawn = await team.service.fetch(`${INVITATIONS_PATH}/${last?.id}`, { method: 'DELETE', headers: by })
     expect(await outcomeOf(withdrawn)).toBe('409 conflict')
     await prisma.invitation.updateMany({ where: { account: { email: 'ada@example.com' } }, data: { role: 'admin' } })
   })

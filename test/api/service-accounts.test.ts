@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService, NewKey } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { expectJson, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
 
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const PATH = '/v1/teams/%40acme%2Fcore/service-accounts'
 
-let keys: KeyService
+let keys: TeamWithModels
 /** A service account that no test deletes. */
 let builds: string
 
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startTeamWithModels()
   builds = await createAccount('builds')
 })
 afterAll(() => keys[Symbol.asyncDispose]())

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { expectJson, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
 import { spend } from '../support/spending.ts'
 
 const PATH = '/v1/teams/%40acme%2Fcore/limits'
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const AMOUNT = { amountNanoUsd: 10_000_000_000 }
 
-let keys: KeyService
+let keys: TeamWithModels
 /** A limit that no test changes. */
 let kept: string
 
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startTeamWithModels()
   kept = (await create({ subject: 'team', period: 'month' })).id
 })
 afterAll(() => keys[Symbol.asyncDispose]())

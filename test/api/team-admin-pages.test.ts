@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
-import { startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
 import type { FormFields } from '../support/requests.ts'
 
@@ -11,10 +11,10 @@ const DEVICES = '/v1/teams/%40acme%2Fcore/devices'
 const HTML = { accept: 'text/html' }
 const UNKNOWN = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 
-let keys: KeyService
+let keys: TeamWithModels
 
 beforeAll(async () => {
-  keys = await startKeyService({
+  keys = await startTeamWithModels({
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
     SVC_SECRET_KEY: newKeyMaterial().reveal(),
   })

@@ -10,11 +10,11 @@ import { isPublicAddress } from '../../src/kernel/allowed-hosts.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import type { AdminOperation } from '../support/refusals.ts'
-import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -38,11 +38,11 @@ const answer = {
 const certificate = makeCertificate()
 const encryptionKey = newEncryptionKey()
 let vendor: TestUpstream
-let keys: KeyService
+let keys: TeamWithModels
 beforeAll(async () => {
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate.cert])
   vendor = await startUpstream(answersJson(answer), certificate)
-  keys = await startKeyService({
+  keys = await startTeamWithModels({
     SVC_VENDORA_UPSTREAM_URL: vendor.url.href,
     SVC_ADMIN_BACKEND_HOSTS: `${vendor.url.host}, *.vendor.example, 127.0.0.0/8`,
     SVC_SECRET_KEY: encryptionKey.reveal(),

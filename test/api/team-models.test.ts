@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -26,10 +26,10 @@ const answer = {
 }
 
 let upstream: TestUpstream
-let keys: KeyService
+let keys: TeamWithModels
 beforeAll(async () => {
   upstream = await startUpstream(answersJson(answer))
-  keys = await startKeyService({ SVC_VENDORA_UPSTREAM_URL: upstream.url.href })
+  keys = await startTeamWithModels({ SVC_VENDORA_UPSTREAM_URL: upstream.url.href })
 })
 afterAll(async () => {
   await keys[Symbol.asyncDispose]()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
 import { expectOk, outcomeOf } from '../support/requests.ts'
-import { startTeam, TEAM_PATH } from '../support/team.ts'
+import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
 let team: TestTeam
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => team[Symbol.asyncDispose]())
 
-const withdraw = (id: string) => team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'DELETE' })
+const withdraw = (id: string) => team.asAdmin(`${INVITATIONS_PATH}/${id}`, { method: 'DELETE' })
 
 describe('withdrawInvitation', () => {
   describe('200', () => {
@@ -56,13 +56,13 @@ describe('withdrawInvitation', () => {
   describeRefusals({
     service: () => team.service,
     method: 'DELETE',
-    path: () => `${TEAM_PATH}/${idle}`,
+    path: () => `${INVITATIONS_PATH}/${idle}`,
     by: () => team.admin,
   })
 
   describe('403', () => {
     it('refuses members of the team', async () => {
-      const sent = team.asMember(`${TEAM_PATH}/${idle}`, { method: 'DELETE' })
+      const sent = team.asMember(`${INVITATIONS_PATH}/${idle}`, { method: 'DELETE' })
       expect(await outcomeOf(await sent)).toBe('403 forbidden')
     })
   })
@@ -80,7 +80,7 @@ describe('withdrawInvitation', () => {
 
   describe('409', () => {
     it('refuses to withdraw an invitation of the directory file', async () => {
-      const { invitations } = (await (await team.asAdmin(TEAM_PATH)).json()) as {
+      const { invitations } = (await (await team.asAdmin(INVITATIONS_PATH)).json()) as {
         invitations: { id: string; source: string }[]
       }
       const listed = invitations.find(({ source }) => source === 'directory')?.id ?? ''

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
 import { newApiKey } from '../../src/kernel/credentials/api-key.ts'
-import { bearerOf, startKeyService } from '../support/keys.ts'
-import type { KeyService, NewKey } from '../support/keys.ts'
-import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
+import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -19,12 +19,12 @@ const answer = {
 }
 
 let upstream: TestUpstream
-let keys: KeyService
+let keys: TeamWithModels
 
 beforeAll(async () => {
   upstream = await startUpstream(answersJson(answer))
   const { href } = upstream.url
-  keys = await startKeyService({ SVC_VENDORA_UPSTREAM_URL: href, SVC_VENDORB_UPSTREAM_URL: href })
+  keys = await startTeamWithModels({ SVC_VENDORA_UPSTREAM_URL: href, SVC_VENDORB_UPSTREAM_URL: href })
 })
 beforeEach(() => upstream.restart(answersJson(answer)))
 afterAll(async () => {
@@ -283,10 +283,10 @@ describe('an API key that is not valid', () => {
 })
 
 describe('with limits', () => {
-  let own: KeyService
+  let own: TeamWithModels
 
   beforeAll(async () => {
-    own = await startKeyService({
+    own = await startTeamWithModels({
       SVC_LIMIT_STARTS_PER_IP: '6',
       SVC_LIMIT_MAILS_PER_ADDRESS: '2',
       SVC_TRUST_PROXY: 'loopback',

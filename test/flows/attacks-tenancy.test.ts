@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
-import { startKeyService } from '../support/keys.ts'
-import type { KeyService, NewKey } from '../support/keys.ts'
+import { startTeamWithModels } from '../support/team-with-models.ts'
+import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { expectJson, expectOk, form, json } from '../support/requests.ts'
 
 const CORE = '/v1/teams/%40acme%2Fcore'
@@ -56,7 +56,7 @@ const routes = routesOf(contractOf(readContract(), 'control-plane')).filter(({ p
   /^\/v1\/teams\/\{team\}\/.*\{/.test(path),
 )
 
-let keys: KeyService
+let keys: TeamWithModels
 let ids: Ids
 /** A service account and a key of the other team. */
 let own: { readonly serviceAccount: string; readonly key: string }
@@ -65,7 +65,7 @@ const send = (method: string, path: string, by: Record<string, string>, body: ob
   keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
 
 beforeAll(async () => {
-  keys = await startKeyService({
+  keys = await startTeamWithModels({
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
     SVC_SECRET_KEY: newEncryptionKey().reveal(),
   })

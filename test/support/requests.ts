@@ -3,6 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 type Headers = Readonly<Record<string, string>>
 
+/** The header that carries an access token or an API key. */
+export function bearerOf(credential: string): Record<string, string> {
+  return { authorization: `Bearer ${credential}` }
+}
+
 /** A POST with a JSON body. */
 export function json(body: unknown, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }

@@ -1,9 +1,8 @@
-import { bearerOf } from './keys.ts'
-import { expectJson, json } from './requests.ts'
+import { bearerOf, expectJson, json } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 
-export const TEAM_PATH = '/v1/teams/%40acme%2Fcore/invitations'
+export const INVITATIONS_PATH = '/v1/teams/%40acme%2Fcore/invitations'
 
 const DIRECTORY = `
 organizations:
@@ -56,7 +55,7 @@ export async function startTeam(): Promise<TestTeam> {
     asMember: as(member),
     asStranger: as(stranger),
     async invite(email) {
-      return (await expectJson<{ id: string }>('The invitation', asAdmin(TEAM_PATH, json({ email })))).id
+      return (await expectJson<{ id: string }>('The invitation', asAdmin(INVITATIONS_PATH, json({ email })))).id
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }

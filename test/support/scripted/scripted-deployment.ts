@@ -2,8 +2,7 @@ import { DIALECT_NAMES } from '../../../src/kernel/dialect.ts'
 import type { UsageReport } from '../../../src/control/usage/report.ts'
 import { startDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
-import { bearerOf } from '../keys.ts'
-import { expectJson, json } from '../requests.ts'
+import { bearerOf, expectJson, json } from '../requests.ts'
 import { startUpstream } from '../upstream.ts'
 import {
   makeScriptedBackends,

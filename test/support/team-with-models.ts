@@ -1,4 +1,4 @@
-import { expectData, expectJson, expectOk, json } from './requests.ts'
+import { bearerOf, expectData, expectJson, expectOk, json } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 
@@ -24,7 +24,7 @@ export type NewKey = { readonly key: string; readonly info: { readonly id: strin
 type Headers = Record<string, string>
 
 /** A service with models where an admin and a member of `@acme/core` and an admin of another team are signed in. */
-export type KeyService = AsyncDisposable & {
+export type TeamWithModels = AsyncDisposable & {
   readonly service: TestService
   /** The directory file that was applied at the start. */
   readonly directory: string
@@ -38,7 +38,7 @@ export type KeyService = AsyncDisposable & {
   createKey(fields?: object, by?: Headers): Promise<NewKey>
 }
 
-export async function startKeyService(env: Readonly<Record<string, string>> = {}): Promise<KeyService> {
+export async function startTeamWithModels(env: Readonly<Record<string, string>> = {}): Promise<TeamWithModels> {
   const service = await startService({ directory: DIRECTORY, env })
   const signIn = async (email: string, team: string) => bearerOf((await service.signIn(email, { team })).accessToken)
   const ada = await signIn('ada@example.com', '@acme/core')
@@ -60,9 +60,4 @@ async function approveByCode(service: TestService, by: Headers): Promise<Headers
   await expectOk('The approval by code', service.fetch('/device', json({ userCode }, by)))
   const tokens = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
   return bearerOf(expectData('The poll', tokens).accessToken)
-}
-
-/** The header that carries an access token or an API key. */
-export function bearerOf(credential: string): Headers {
-  return { authorization: `Bearer ${credential}` }
 }
