@@ -187,12 +187,12 @@ describe('the export of spans', () => {
     return () => vi.unstubAllEnvs()
   })
 
-  async function open(endpoint: string) {
+  async function open(endpoint: string, given = config) {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', endpoint)
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector')
     vi.stubEnv('OTEL_SERVICE_NAME', 'our-gateway')
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging')
-    const tracing = await openTracing(config, log)
+    const tracing = await openTracing(given, log)
     if (!tracing) throw new Error('Traces are off.')
     return tracing
   }
@@ -237,6 +237,14 @@ describe('the export of spans', () => {
     send()
     await close()
     expect(lines).toHaveLength(1)
+  })
+
+  it('says that the endpoint has not answered in time', async () => {
+    await using collector = await startUpstream(() => undefined)
+    const { tracer, close } = await open(collector.url.href, { ...config, timeoutMs: 100 })
+    tracer.startServerSpan({ name: 'one', attributes: {} }, {}).end()
+    await expect.poll(() => lines).toEqual([{ event: 'traces.disconnected', fields: { reason: 'Request timed out' } }])
+    await close()
   })
 
   it('loads nothing of OpenTelemetry at a start where traces are off', async () => {

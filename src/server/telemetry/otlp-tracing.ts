@@ -84,7 +84,6 @@ function withLog(exporter: SpanExporter, log: Logger): SpanExporter {
     export(spans, done) {
       exporter.export(spans, ({ code, error }) => {
         const hasFailed = code !== ExportResultCode.SUCCESS
-        // The message names the address, which may have a credential in it.
         if (hasFailed && !isDown) log.warn({ reason: reasonOf(error) }, 'traces.disconnected')
         if (!hasFailed && isDown) log.info({}, 'traces.connected')
         isDown = hasFailed
@@ -95,10 +94,13 @@ function withLog(exporter: SpanExporter, log: Logger): SpanExporter {
   }
 }
 
-/** One word about why spans were not sent: an HTTP status, the code of a failed connection, or the error's name. */
+/**
+ * Why spans were not sent: an HTTP status, or the code of a failed connection, whose message names the address, which
+ * may have a credential in it. Errors without a code are the exporter's own, such as that of a timeout, and name none.
+ */
 function reasonOf(error: (Error & { readonly code?: unknown }) | undefined): string {
-  const { code, name = 'unknown' } = error ?? {}
-  return typeof code === 'string' || typeof code === 'number' ? String(code) : name
+  const { code, message = 'unknown' } = error ?? {}
+  return typeof code === 'string' || typeof code === 'number' ? String(code) : message
 }
 
 const propagator = new W3CTraceContextPropagator()
