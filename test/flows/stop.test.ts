@@ -3,7 +3,7 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, get as httpGet } from 'node:http'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -58,6 +58,17 @@ describe('a server that stops', () => {
       agents.map((agent, index) => sleep(index * 20).then(() => get(agent, port, '/2'))),
     )
     expect(answers.map(({ res, body }) => `${res.headers.connection} ${body}`)).toEqual(agents.map(() => 'close xx'))
+    await withDeadline('the server to stop', stopped)
+  })
+
+  it('answers a request that runs already with Connection: close', async () => {
+    const waiting = Promise.withResolvers<ServerResponse>()
+    const { port, stop } = await startServer({ stopLinger: 0 }, (_req, res) => waiting.resolve(res))
+    const answer = get(new Agent({ keepAlive: true }), port, '/2')
+    const res = await waiting.promise
+    const stopped = stop()
+    res.end('xx')
+    expect((await answer).res.headers.connection).toBe('close')
     await withDeadline('the server to stop', stopped)
   })
 

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { makeDeviceSessionStore } from '../../src/control/tokens/store.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { addSeconds } from '../../src/kernel/clock.ts'
+import { newRowId } from '../../src/kernel/identifier.ts'
+import { newSalt } from '../../src/kernel/secret.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -97,6 +101,25 @@ it('a link that is clicked while its person signs out everywhere else signs no b
   )
   expect(clicked.status).toBe(200)
   expect(await status(cookiesOf(clicked))).toBe(401)
+})
+
+it('a passkey that signs a device in while its person is withdrawn opens no session', async () => {
+  const email = persons.next()
+  const { prisma } = service.database
+  const { id: invitationId } = await prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
+  const now = service.clock.now()
+  const session = {
+    ...{ id: newRowId(now), salt: newSalt(), invitationId, loginId: null, deviceId: 'd', deviceName: 'D' },
+    ...{ clientId: null, isBrowser: false, createdAt: now, lastSeenAt: now, lastIp: '127.0.0.1' },
+    ...{ idleExpiresAt: addSeconds(now, 60), absoluteExpiresAt: addSeconds(now, 60) },
+  }
+  const { opening } = await prisma.$transaction(async (tx) => {
+    await tx.invitation.updateMany({ where: { id: invitationId }, data: { revokedAt: now } })
+    const opening = makeDeviceSessionStore(service.database).open(session, 'passkey', null)
+    await waitForValue('the session to wait for the withdrawal', waitingStatements, 1, WAIT)
+    return { opening }
+  })
+  expect(await opening).toBe('not_invited')
 })
 
 it('a login without an address that is approved while its person is withdrawn opens no session when they are listed again', async () => {
