@@ -206,9 +206,12 @@ async function firstCaller(
       failures.push(error)
     }
   }
-  if (failures.length > 0) throw new ApiError('service_unavailable', { cause: failures[0] })
+  if (failures.length > 0) throw new ApiError('service_unavailable', { message: UNCHECKED, cause: failures[0] })
   return refusal
 }
+
+/** A gateway may need its database or the control plane for that. */
+const UNCHECKED = 'Your credential cannot be checked now. Try again shortly.'
 
 const BEARER = 'bearer '
 

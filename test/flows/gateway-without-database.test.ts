@@ -147,10 +147,14 @@ describe('a gateway without a database', () => {
     expect(second.lines.map(({ event }) => event)).toContain('control_plane.unreachable')
   })
 
-  it('answers 503 and not 401 while it has no keys', async () => {
+  it('answers 503 and not 401 while it has no keys, and blames no database', async () => {
     const keys = path.join(folder.path, 'none.json')
     await using gateway = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
-    expect(await outcomeOf(await gateway.models())).toBe('503 service_unavailable')
+    const unchecked = await gateway.models()
+    expect(unchecked.status).toBe(503)
+    expect(await unchecked.json()).toMatchObject({
+      error: { code: 'service_unavailable', message: 'Your credential cannot be checked now. Try again shortly.' },
+    })
     expect(await outcomeOf(await gateway.models('forged'))).toBe('401 unauthorized')
     expect((await gateway.ask('/readyz')).status).toBe(200)
   })
