@@ -138,6 +138,27 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected(OWN[tool]))
   })
 
+  it('are replaced and removed after somebody has chosen a model in Codex, which writes it into them', async () => {
+    await using machine = await newMachine(signedIn)
+    const file = fileOf(machine, 'codex')
+    const choose = async (effort: string) => {
+      const text = await readFile(file, 'utf8')
+      const chosen = text
+        .replace(/^model = .*$/m, 'model = "vendora/large"')
+        .replace('model_provider = "svc"\n', `model_provider = "svc"\n${effort}`)
+      await writeFile(file, chosen)
+    }
+    await put(file, CODEX_OWN)
+    await setup(machine, 'codex', '--write')
+    await choose('model_reasoning_effort = "high"\n')
+    await setup(machine, 'codex', '--write')
+    expect((await readFile(file, 'utf8')).match(/^model = .*$/m)?.[0]).toBe('model = "svc/fast"')
+    await choose('')
+    await setup(machine, 'codex', '--remove')
+    const own = CODEX_OWN.replace('\ufeff', '\ufeffmodel_reasoning_effort = "high"\n\n')
+    expect(await readFile(file, 'utf8')).toBe(own)
+  })
+
   it('leave a file alone whose written lines were changed, and say which to remove by hand', async () => {
     await using machine = await newMachine(signedIn)
     const file = fileOf(machine, 'codex')

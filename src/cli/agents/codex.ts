@@ -38,9 +38,12 @@ export const codex: Agent = {
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CODEX_HOME'] || path.join(home, '.codex'), 'config.toml'),
     emptyText: '',
-    change: (text) => ({ splices: makeSplices(text, settings) }),
+    change: (text) => ({ splices: makeSplices(text, settings), rewritten: REWRITTEN }),
   }),
 }
+
+/** What Codex writes when somebody chooses a model with `/model`. A model of the team is of no use without `svc`. */
+const REWRITTEN = ['model']
 
 type Table = Readonly<Record<string, string | number | boolean | readonly string[]>>
 

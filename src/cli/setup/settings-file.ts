@@ -25,6 +25,8 @@ type Written = {
   readonly splices: readonly Splice[]
   /** The same changes by name, for a JSON file. */
   readonly members?: readonly SetMember[]
+  /** The keys in a TOML file whose values the tool itself may set later. */
+  readonly rewritten?: readonly string[]
   /** SHA-256 of the file after the change. */
   readonly hash: string
 }
@@ -35,7 +37,7 @@ export type Edit = {
   /** The text to start from when the file is empty or missing: `{}` for JSON. */
   readonly emptyText: string
   /** Computes the changes that add the settings to a text. When it throws, nothing is written. */
-  change(text: string): { readonly splices: readonly Splice[]; readonly members?: readonly SetMember[] }
+  change(text: string): Pick<Written, 'splices' | 'members' | 'rewritten'>
 }
 
 /**
@@ -103,14 +105,14 @@ function withFileName<T>(file: string, step: () => T): T {
 
 type Reverted = { readonly before: string; readonly kept: readonly string[] }
 
-function revert({ file, splices, members, hash }: Written, text: string): Reverted {
+function revert({ file, splices, members, rewritten, hash }: Written, text: string): Reverted {
   if (hashOf(text) === hash) return { before: revertSplices(text, splices), kept: [] }
   if (members) {
     if (text.trim() === '') return { before: text, kept: [] }
     const { text: before, kept } = unsetMembers(text, members)
     return { before, kept }
   }
-  const before = revertInChanged(text, splices)
+  const before = revertInChanged(text, splices, rewritten)
   if (before !== null) return { before, kept: [] }
   // The process ended after it had saved the record, before it wrote the file.
   if (!splices.some(({ added }) => text.includes(added))) return { before: text, kept: [] }

@@ -22,15 +22,35 @@ export function revertSplices(text: string, splices: readonly Splice[]): string 
 
 /**
  * Undoes splices in a text that was changed afterwards. Null when an added part is missing, or is there more than once.
+ * `rewritten` names the keys that the tool itself sets: their values may be others by now.
  */
-export function revertInChanged(text: string, splices: readonly Splice[]): string | null {
+export function revertInChanged(
+  text: string,
+  splices: readonly Splice[],
+  rewritten: readonly string[] = [],
+): string | null {
   let current = text
   for (const { removed, added } of splices.toReversed()) {
-    const at = current.indexOf(added)
-    if (at < 0 || current.includes(added, at + 1)) return null
-    current = current.slice(0, at) + removed + current.slice(at + added.length)
+    const [found, ...others] = current.matchAll(toPattern(added, rewritten))
+    if (!found || others.length > 0) return null
+    current = current.slice(0, found.index) + removed + current.slice(found.index + found[0].length)
   }
   return current
+}
+
+/** Matches an added part. Its last line end may be gone, because a tool adds new keys after the last one. */
+function toPattern(added: string, rewritten: readonly string[]): RegExp {
+  const end = /\r?\n$/.exec(added)?.[0] ?? ''
+  const lines = added.slice(0, added.length - end.length).split('\n')
+  const patterns = lines.map((line) => {
+    const key = rewritten.find((name) => line.startsWith(`${name} = `))
+    return key === undefined ? escapePattern(line) : `${escapePattern(key)} = [^\\n]*`
+  })
+  return new RegExp(`${patterns.join('\\n')}(?:${end})?`, 'g')
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
 }
 
 /** The line end of a text: `\r\n` if it has one, else `\n`. */
