@@ -14,36 +14,61 @@ export type FailureRow = {
   readonly messagesType: string
 }
 
+/** The client can correct its request. */
+const INVALID: FailureRow = {
+  status: 400,
+  type: 'invalid_request_error',
+  code: null,
+  streamCode: 'invalid_prompt',
+  messagesType: 'invalid_request_error',
+}
+
+/** The client can do nothing but try again. */
+const FAILED: FailureRow = {
+  status: 502,
+  type: 'api_error',
+  code: 'upstream_failed',
+  streamCode: 'server_error',
+  messagesType: 'api_error',
+}
+
 /**
  * The statuses and codes of each failure. A refused service account is never 401 or 403, because clients would discard
  * their own token. A prompt that is too long is never 413, because agents then stop instead of compacting. An overload
  * in a stream is `server_error`, because an agent does not retry at the vendor's own code for it.
  */
 export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
-  invalid: row(400, 'invalid_request_error', null, 'invalid_prompt', 'invalid_request_error'),
-  context: row(
-    400,
-    'invalid_request_error',
-    'context_length_exceeded',
-    'context_length_exceeded',
-    'invalid_request_error',
-  ),
-  tooLarge: row(413, 'invalid_request_error', null, 'invalid_prompt', 'request_too_large'),
-  filter: row(400, 'invalid_request_error', 'invalid_prompt', 'invalid_prompt', 'invalid_request_error'),
-  notFound: row(404, 'invalid_request_error', 'model_not_found', 'invalid_prompt', 'not_found_error'),
-  rateLimit: row(429, 'rate_limit_error', 'rate_limit_exceeded', 'rate_limit_exceeded', 'rate_limit_error'),
-  overloaded: { ...row(503, 'server_error', null, 'server_error', 'overloaded_error'), messagesStatus: 529 },
-  timeout: row(504, 'server_error', 'server_error', 'server_error', 'timeout_error'),
-  account: row(502, 'api_error', 'upstream_refused_credential', 'server_error', 'api_error'),
-  quota: {
-    ...row(429, 'insufficient_quota', 'insufficient_quota', 'insufficient_quota', 'billing_error'),
-    messagesStatus: 402,
+  invalid: INVALID,
+  context: { ...INVALID, code: 'context_length_exceeded', streamCode: 'context_length_exceeded' },
+  tooLarge: { ...INVALID, status: 413, messagesType: 'request_too_large' },
+  filter: { ...INVALID, code: 'invalid_prompt' },
+  notFound: { ...INVALID, status: 404, code: 'model_not_found', messagesType: 'not_found_error' },
+  rateLimit: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'rate_limit_exceeded',
+    streamCode: 'rate_limit_exceeded',
+    messagesType: 'rate_limit_error',
   },
-  failed: row(502, 'api_error', 'upstream_failed', 'server_error', 'api_error'),
-}
-
-function row(status: number, type: string, code: string | null, streamCode: string, messagesType: string): FailureRow {
-  return { status, type, code, streamCode, messagesType }
+  quota: {
+    status: 429,
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+    streamCode: 'insufficient_quota',
+    messagesStatus: 402,
+    messagesType: 'billing_error',
+  },
+  overloaded: {
+    ...FAILED,
+    status: 503,
+    type: 'server_error',
+    code: null,
+    messagesStatus: 529,
+    messagesType: 'overloaded_error',
+  },
+  timeout: { ...FAILED, status: 504, type: 'server_error', code: 'server_error', messagesType: 'timeout_error' },
+  account: { ...FAILED, code: 'upstream_refused_credential' },
+  failed: FAILED,
 }
 
 /** Returns the message for the client. A backend's message about the service's own account is replaced. */
