@@ -14,13 +14,13 @@ export async function deviceLogin(options) {
     const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) });
     const { deviceCode, ...shown } = await unwrap(client.POST('/v1/auth/device/start', { body, signal: signal ?? null }));
     await onCode(shown);
-    const granted = await poll(client, deviceCode, shown.intervalSeconds, wait, signal);
+    const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal });
     if (tokens)
         await tokens.exclusively(() => tokens.save(toStored(granted)));
     return granted;
 }
 /** Polls until the login is decided. While the service cannot be reached, the wait doubles with each failure. */
-async function poll(client, deviceCode, intervalSeconds, wait, signal) {
+async function poll(client, { deviceCode, intervalSeconds }, { wait, signal }) {
     let seconds = intervalSeconds;
     for (let failures = 0;;) {
         await wait(seconds * POLL_INTERVAL_FACTOR, signal);

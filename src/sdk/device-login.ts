@@ -39,7 +39,7 @@ export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet
   const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) })
   const { deviceCode, ...shown } = await unwrap(client.POST('/v1/auth/device/start', { body, signal: signal ?? null }))
   await onCode(shown)
-  const granted = await poll(client, deviceCode, shown.intervalSeconds, wait, signal)
+  const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal })
   if (tokens) await tokens.exclusively(() => tokens.save(toStored(granted)))
   return granted
 }
@@ -47,10 +47,8 @@ export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet
 /** Polls until the login is decided. While the service cannot be reached, the wait doubles with each failure. */
 async function poll(
   client: SvcClient,
-  deviceCode: string,
-  intervalSeconds: number,
-  wait: Wait,
-  signal?: AbortSignal,
+  { deviceCode, intervalSeconds }: Pick<StartedDeviceLogin, 'deviceCode' | 'intervalSeconds'>,
+  { wait, signal }: { readonly wait: Wait; readonly signal: AbortSignal | undefined },
 ): Promise<TokenSet> {
   let seconds = intervalSeconds
   for (let failures = 0; ;) {

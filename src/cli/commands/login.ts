@@ -39,7 +39,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
     deviceId: await profiles.deviceId(),
     deviceName: hostname(),
     tokens: profiles.tokens(url),
-    onCode: (shown) => showCode(cli, url, email, shown, options.browser),
+    onCode: (shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown),
   })
   const profile = await remember(profiles, url, granted)
   output.print(
@@ -86,8 +86,11 @@ async function signIn(
 
 type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
 
+/** `mayOpen`: the link may be opened in a browser. */
+type Login = { readonly url: string; readonly email: string; readonly mayOpen: boolean }
+
 /** Prints the code and the link on stdout, where a script can read them. Opens the link if there is a browser. */
-function showCode({ environment, output }: Cli, url: string, email: string, shown: Shown, mayOpen: boolean): void {
+function showCode({ environment, output }: Cli, { url, email, mayOpen }: Login, shown: Shown): void {
   output.print(
     [
       `Signing in to ${url}`,

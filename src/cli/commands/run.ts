@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { Argument, Command } from 'commander'
-import type { Launch } from '../agents/agent.ts'
+import type { Agent } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { openLocalGateway } from '../agents/local-gateway.ts'
@@ -34,26 +34,21 @@ async function run({ environment }: Cli, name: AgentName, args: readonly string[
       local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken: deployment.accessToken })
       return local
     })
-    return await start(agent.program, agent.installCommand, launch, args, environment.variables)
+    return await start(agent, [...launch.args, ...args], { ...environment.variables, ...launch.variables })
   } finally {
     // Assigned in a function, which the compiler does not follow.
     ;(local as RunningLocalGateway | null)?.close()
   }
 }
 
-/** Runs a program on this terminal; the exit status is its own, or 128 and the number of the signal that ended it. */
+/** Runs an agent on this terminal; the exit status is its own, or 128 and the number of the signal that ended it. */
 function start(
-  program: string,
-  installCommand: string,
-  launch: Launch,
+  { program, installCommand }: Agent,
   args: readonly string[],
-  variables: Cli['environment']['variables'],
+  env: Cli['environment']['variables'],
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, [...launch.args, ...args], {
-      stdio: 'inherit',
-      env: { ...variables, ...launch.variables },
-    })
+    const child = spawn(program, args, { stdio: 'inherit', env })
     child.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'ENOENT' ? new CommandError(`${program} is not installed. Run: ${installCommand}`) : error),
     )

@@ -5,7 +5,7 @@ import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import type { Dialect } from '../../../kernel/dialect.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
-import { textField } from './model-parts.ts'
+import { textField } from '../../pages/text-field.ts'
 import type { ModelsPageForms } from './model-parts.ts'
 import type { ModelsForm } from './models-outcome.ts'
 
@@ -83,7 +83,13 @@ function addForm({ path, draft, team }: ModelsPageForms): Html {
     'Add a backend',
     '',
     html`<form method="post" action="${path}" class="fields roomy">
-      ${textField('new-backend', 'backend', `Name, after ${team.slice(1)}/`, given?.backend ?? '', { isName: true })}
+      ${textField({
+        id: 'new-backend-backend',
+        name: 'backend',
+        label: `Name, after ${team.slice(1)}/`,
+        value: given?.backend ?? '',
+        isName: true,
+      })}
       ${backendFields('new-backend', given ?? { chat: '1' }, false)}
       <button class="button primary" name="action" value="add-backend">Add it</button>
     </form>`,
@@ -102,7 +108,14 @@ function toForm({ url, dialects, credential }: TeamBackend): Values {
 function backendFields(prefix: string, values: Values, hasCredential: boolean): Interpolation {
   const { url = '', credentialAs = 'bearer' } = values
   return [
-    textField(prefix, 'url', 'URL, without /v1', url, { maxLength: 500, isName: true }),
+    textField({
+      id: `${prefix}-url`,
+      name: 'url',
+      label: 'URL, without /v1',
+      value: url,
+      maxLength: 500,
+      isName: true,
+    }),
     html`<fieldset class="whole ticks">
       <legend>Dialects</legend>
       ${DIALECT_NAMES.map((dialect) => tick(dialect, DIALECT_TITLES[dialect], values[dialect] === '1'))}

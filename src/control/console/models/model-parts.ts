@@ -2,6 +2,7 @@ import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { fold } from '../../pages/parts.ts'
+import { textField } from '../../pages/text-field.ts'
 import type { ModelsForm } from './models-outcome.ts'
 import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
 import type { ServeRow } from './serve-fields.ts'
@@ -46,7 +47,13 @@ function addModelForm(backends: readonly string[], given: ModelsForm | null, pat
     'Add a model',
     '',
     html`<form method="post" action="${path}" class="fields">
-      ${textField('new-model', 'model', `Name, after ${team.slice(1)}/`, given?.model ?? '', { isName: true })}
+      ${textField({
+        id: 'new-model-model',
+        name: 'model',
+        label: `Name, after ${team.slice(1)}/`,
+        value: given?.model ?? '',
+        isName: true,
+      })}
       ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends)}
       <button class="button primary" name="action" value="add-model">Add it</button>
     </form>`,
@@ -98,28 +105,24 @@ function modelFields(
 ): Interpolation {
   const { displayName = '', aliases = '', contextWindow = '' } = values
   return [
-    textField(prefix, 'displayName', 'Title', displayName, { maxLength: 200 }),
-    textField(prefix, 'aliases', 'Other names', aliases, { isOptional: true, maxLength: 2600, isName: true }),
-    textField(prefix, 'contextWindow', 'Context in tokens', contextWindow, { isOptional: true, maxLength: 9 }),
+    textField({ id: `${prefix}-displayName`, name: 'displayName', label: 'Title', value: displayName, maxLength: 200 }),
+    textField({
+      id: `${prefix}-aliases`,
+      name: 'aliases',
+      label: 'Other names',
+      value: aliases,
+      isOptional: true,
+      maxLength: 2600,
+      isName: true,
+    }),
+    textField({
+      id: `${prefix}-contextWindow`,
+      name: 'contextWindow',
+      label: 'Context in tokens',
+      value: contextWindow,
+      isOptional: true,
+      maxLength: 9,
+    }),
     serveFields(prefix, serve, backends),
   ]
-}
-
-type FieldOptions = { readonly isOptional?: boolean; readonly maxLength?: number; readonly isName?: boolean }
-
-/** `isName`: keyboards and spelling checks do not change what is typed. */
-export function textField(prefix: string, name: string, label: string, value: string, options: FieldOptions): Html {
-  const { isOptional = false, maxLength = 64, isName = false } = options
-  return html`<div>
-    <label for="${prefix}-${name}">${label} ${isOptional && html`<small>optional</small>`}</label>
-    <input
-      id="${prefix}-${name}"
-      name="${name}"
-      value="${value}"
-      maxlength="${maxLength}"
-      autocomplete="off"
-      ${!isOptional && html`required`}
-      ${isName && html`autocapitalize="none" spellcheck="false"`}
-    />
-  </div>`
 }

@@ -69,7 +69,7 @@ export function serveFields(prefix: string, rows: readonly ServeRow[], backends:
 function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): Html {
   const names = new Set([...backends, row.backend])
   return html`<div class="fields">
-    ${numberField(`${prefix}-place`, 'servePlace', 'Place', row.place, 99)}
+    ${numberField({ id: `${prefix}-place`, name: 'servePlace', label: 'Place', value: row.place, max: 99 })}
     ${choiceField({
       id: `${prefix}-backend`,
       name: 'serveBackend',
@@ -99,11 +99,19 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): 
       ],
       chosen: row.when,
     })}
-    ${numberField(`${prefix}-share`, 'serveShare', 'Share', row.share, 1000)}
+    ${numberField({ id: `${prefix}-share`, name: 'serveShare', label: 'Share', value: row.share, max: 1000 })}
   </div>`
 }
 
-function numberField(id: string, name: string, label: string, value: string, max: number): Html {
+type NumberField = {
+  readonly id: string
+  readonly name: string
+  readonly label: string
+  readonly value: string
+  readonly max: number
+}
+
+function numberField({ id, name, label, value, max }: NumberField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
     <input id="${id}" name="${name}" type="number" min="1" max="${max}" value="${value}" />
