@@ -40,7 +40,9 @@ const MIN_SECRET_LENGTH = 8
 export function maskCredential(body: Buffer, credential: Credential | null): void {
   const secret = Buffer.from(credential?.secret.reveal() ?? '')
   if (secret.length < MIN_SECRET_LENGTH) return
-  for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at)) body.fill('*', at, at + secret.length)
+  // A byte further each time: a credential may consist of asterisks, because people paste masked keys.
+  for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at + 1))
+    body.fill('*', at, at + secret.length)
 }
 
 /** The body of an error; its text where it is not JSON. */
