@@ -75,6 +75,13 @@ describe('an error that shows the headers of the request', () => {
     expect([res.status, text]).toEqual([status, expect.stringContaining('Say it again.')])
     expect(text).not.toContain('upstream-token')
   })
+
+  it('in more bytes than the gateway holds does not show it either', async () => {
+    const text = shown.error.message + 'x'.repeat(2 * 1024 * 1024)
+    upstream.restart(answers(500, 'text/plain', text))
+    const answer = await gateway.post(path, body).then((res) => res.text())
+    expect(answer).toBe(text.replace('upstream-token', '*'.repeat('upstream-token'.length)))
+  })
 })
 
 describe('a refusal of the credential of the service', () => {

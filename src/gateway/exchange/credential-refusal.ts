@@ -33,16 +33,19 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
 /** Shorter ones are words such as `ollama`, which a server of the operator takes and which its errors may contain. */
 const MIN_SECRET_LENGTH = 8
 
+const ASTERISK = 0x2a
+
 /**
  * Overwrites the service's own credential in an error of a backend. Vendors shorten it, but a server that shows the
  * headers of a request it does not understand repeats all of it.
  */
 export function maskCredential(body: Buffer, credential: Credential | null): void {
   const secret = Buffer.from(credential?.secret.reveal() ?? '')
-  if (secret.length < MIN_SECRET_LENGTH) return
-  // A byte further each time: a credential may consist of asterisks, because people paste masked keys.
-  for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at + 1))
-    body.fill('*', at, at + secret.length)
+  // People paste masked keys. These would be found again where they were overwritten.
+  const isMask = secret.every((byte) => byte === ASTERISK)
+  if (secret.length < MIN_SECRET_LENGTH || isMask) return
+  for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at))
+    body.fill(ASTERISK, at, at + secret.length)
 }
 
 /** The body of an error; its text where it is not JSON. */
