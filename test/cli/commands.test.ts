@@ -240,9 +240,9 @@ describe('svc limits', () => {
 
   it('sets a limit, changes it when it is set again, and removes it by the start of its ID', async () => {
     const set = await machine.svc(['limits', 'set', '50', '--per', 'month'])
-    expect([set.status, set.stdout]).toEqual([0, '@acme/core may spend $50.00 a month now.\n'])
+    expect([set.status, set.stdout]).toEqual([0, 'Now @acme/core may spend $50.00 a month.\n'])
     const changed = await machine.svc(['limits', 'set', '2.50', '--per', 'month'])
-    expect(changed.stdout).toBe('@acme/core may spend $2.50 a month now.\n')
+    expect(changed.stdout).toBe('Now @acme/core may spend $2.50 a month.\n')
     const [limit, ...others] = await list('--team')
     expect([limit?.amountNanoUsd, others]).toEqual([2_500_000_000, []])
 
@@ -252,8 +252,8 @@ describe('svc limits', () => {
   })
 
   it.each([
-    ['--members', 'each member may spend $1.00 a day now.\n'],
-    ['--member=ADA@example.com', 'ada@example.com may spend $1.00 a day now.\n'],
+    ['--members', 'Now each member may spend $1.00 a day.\n'],
+    ['--member=ADA@example.com', 'Now ada@example.com may spend $1.00 a day.\n'],
   ])('sets one with %s, which the person sees as an own limit', async (whose, printed) => {
     expect((await machine.svc(['limits', 'set', '1', '--per', 'day', whose])).stdout).toBe(printed)
     const { stdout } = await machine.svc(['limits'])

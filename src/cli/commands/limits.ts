@@ -116,7 +116,7 @@ async function setLimit({ environment, output }: Cli, amountNanoUsd: number, opt
     throw wanted.of !== undefined && isRefusedRequest(error) ? new CommandError(explainSubject(team, options)) : error
   })
   if (options.json) return output.json(limit)
-  output.print(`${nameOf(limit)} may spend ${writeDollars(limit.amountNanoUsd)} a ${limit.period} now.`)
+  output.print(`Now ${nameOf(limit)} may spend ${writeDollars(limit.amountNanoUsd)} a ${limit.period}.`)
 }
 
 function toSubject({ members, member, key, service }: SetOptions): Wanted {
