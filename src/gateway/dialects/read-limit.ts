@@ -7,6 +7,6 @@ export function readLimit(body: Json, name: string): number | null {
   const value = body[name]
   if (!isGiven(value)) return null
   const limit = readCount(value)
-  if (limit === null || limit === 0) refuse(name, `${name} must be a whole number of at least 1.`)
+  if (limit === null || limit === 0) refuse(name, 'It must be a whole number of at least 1.')
   return limit
 }

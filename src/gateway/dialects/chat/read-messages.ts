@@ -10,7 +10,7 @@ import type { TranslationContext } from '../translation.ts'
 
 /** Reads the messages of a chat request as turns, one for each message. */
 export function readMessages(messages: unknown, context: TranslationContext): Turn[] {
-  if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
+  if (!Array.isArray(messages)) refuse('messages', 'It must be a list.')
   return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, context))
 }
 
@@ -26,7 +26,7 @@ function readMessage(message: Json, path: string, context: TranslationContext): 
     case 'tool':
       return { role: 'user', path, parts: [readResult(message, path)] }
     default:
-      return refuse(`${path}.role`, 'role must be system, developer, user, assistant or tool.')
+      return refuse(`${path}.role`, 'It must be system, developer, user, assistant or tool.')
   }
 }
 

@@ -135,7 +135,7 @@ function readSystemText(block: Json, path: string): string {
 }
 
 function readTurns(messages: unknown, context: TranslationContext): Turn[] {
-  if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
+  if (!Array.isArray(messages)) refuse('messages', 'It must be a list.')
   const listed = readList(messages).map(readObject)
   const lastUserAt = listed.findLastIndex(({ role }) => role === 'user')
   return listed.flatMap(({ role, content, clear_at: clearAt }, at) => {
@@ -143,7 +143,7 @@ function readTurns(messages: unknown, context: TranslationContext): Turn[] {
     // The vendor shows such a system message only until the user's next one.
     if (role === 'system' && clearAt === 'next_user_message' && at < lastUserAt) return []
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
-      refuse(`${path}.role`, 'role must be user, assistant or system.')
+      refuse(`${path}.role`, 'It must be user, assistant or system.')
     }
     return { role, path, parts: readParts(role, content, `${path}.content`, context) }
   })

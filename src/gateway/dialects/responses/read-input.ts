@@ -13,7 +13,7 @@ export function readInput(body: Json, context: TranslationContext): Turn[] {
   const instructions = readText(body.instructions)
   if (instructions !== '') turns.push(toTurn('system', 'instructions', [{ type: 'text', text: instructions }]))
   if (typeof body.input === 'string') return [...turns, toTurn('user', 'input', [{ type: 'text', text: body.input }])]
-  if (!Array.isArray(body.input)) refuse('input', 'input must be a text or a list of items.')
+  if (!Array.isArray(body.input)) refuse('input', 'It must be a text or a list of items.')
   const items = readList(body.input)
   const lastAt = isCompaction(body) ? items.length - 1 : -1
   items.forEach((item, at) => {
@@ -81,7 +81,7 @@ function readMessage({ role, content }: Json, path: string): Turn {
   if (role === 'user') return { role, path, parts }
   if (role === 'assistant') return { role, path, parts: requireTexts(role, parts) }
   if (role === 'system' || role === 'developer') return { role: 'system', path, parts: requireTexts('system', parts) }
-  return refuse(`${path}.role`, 'role must be user, assistant, system or developer.')
+  return refuse(`${path}.role`, 'It must be user, assistant, system or developer.')
 }
 
 function toCall(item: Json, kind: 'function' | 'custom', input: string): PartContent {

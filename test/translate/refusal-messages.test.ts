@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { translateCall } from '../../src/gateway/dialects/translate.ts'
+
+const OPTIONS = { model: 'svc/fast', backendModel: 'fast', newId: (prefix: string) => prefix, createdAt: 0 }
+
+it.each<[Dialect, Dialect, Json, string]>([
+  ['chat', 'messages', { messages: [], max_tokens: 0 }, 'max_tokens'],
+  ['chat', 'messages', { messages: 'hi' }, 'messages'],
+  ['chat', 'messages', { messages: [{ role: 'friend', content: 'hi' }] }, 'messages.0.role'],
+  ['messages', 'chat', { messages: [], max_tokens: 0.5 }, 'max_tokens'],
+  ['messages', 'chat', { messages: {} }, 'messages'],
+  ['messages', 'chat', { messages: [{ role: 'friend', content: 'hi' }] }, 'messages.0.role'],
+  ['responses', 'chat', { input: 'hi', max_output_tokens: -1 }, 'max_output_tokens'],
+  ['responses', 'chat', { input: 1 }, 'input'],
+  ['responses', 'chat', { input: [{ role: 'friend', content: 'hi' }] }, 'input.0.role'],
+])('names a refused parameter of %s to %s once: %j', (client, backend, body, param) => {
+  // Callers get `PARAM: MESSAGE`.
+  const message = expect.stringMatching(/^It must be /) as string
+  expect(translateCall(client, backend, body, OPTIONS)).toEqual({ refused: { param, message } })
+})
