@@ -19,21 +19,31 @@ const modelsOf = (given: { isModelChosen?: boolean; prefixes?: readonly string[]
 const OPUS = 'ANTHROPIC_DEFAULT_OPUS_MODEL'
 const SONNET = 'ANTHROPIC_DEFAULT_SONNET_MODEL'
 const HAIKU = 'ANTHROPIC_DEFAULT_HAIKU_MODEL'
+const FABLE = 'ANTHROPIC_DEFAULT_FABLE_MODEL'
 
 describe('the models in the settings of Claude Code', () => {
   it.each([
-    ['all, where no name of its own is an alias', {}, ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU]],
+    ['all, where no name of its own is an alias', {}, ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU, FABLE]],
     ['none, where all are aliases', { prefixes: ['claude-'] }, []],
-    ['those of families without alias', { prefixes: ['claude-opus-', 'claude-haiku-'] }, ['ANTHROPIC_MODEL', SONNET]],
+    [
+      'those of families without alias',
+      { prefixes: ['claude-opus-', 'claude-haiku-'] },
+      ['ANTHROPIC_MODEL', SONNET, FABLE],
+    ],
+    [
+      'not the one to start with, where only a family that it does not start with has no alias',
+      { prefixes: ['claude-opus-', 'claude-sonnet-', 'claude-haiku-'] },
+      [FABLE],
+    ],
     [
       'all, where a name has an alias but not the family',
       { prefixes: ['claude-opus-4-7'] },
-      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU],
+      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU, FABLE],
     ],
     [
       'all, where the person has chosen a model',
       { prefixes: ['claude-'], isModelChosen: true },
-      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU],
+      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU, FABLE],
     ],
   ])('are %s', (_name, given, variables) => {
     expect(modelsOf(given)).toEqual(variables)

@@ -19,7 +19,7 @@ const teamOf = (models: readonly SnapshotModel[], defaultModel: string | null = 
 describe('the settings of Claude Code', () => {
   it('name no model where its own names are aliases', () => {
     expect(toClaudeSettings(teamOf([FAST, WRITER, ANY], 'svc/fast'))).toEqual({
-      availableModels: ['svc/fast', 'v/writer', 'claude-opus-4-7', 'v/any', 'opus', 'sonnet', 'haiku'],
+      availableModels: ['svc/fast', 'v/writer', 'claude-opus-4-7', 'v/any', 'opus', 'sonnet', 'haiku', 'fable'],
       modelPicker: {
         options: [
           { model: 'svc/fast', label: 'Fast' },
@@ -35,8 +35,19 @@ describe('the settings of Claude Code', () => {
     expect(toClaudeSettings(teamOf([FAST, WRITER, DRAFT], 'svc/fast'))).toMatchObject({
       model: 'svc/fast',
       availableModels: ['svc/fast', 'v/writer', 'claude-opus-4-7', 'opus'],
-      env: { ANTHROPIC_DEFAULT_SONNET_MODEL: 'svc/fast', ANTHROPIC_DEFAULT_HAIKU_MODEL: 'svc/fast' },
+      env: {
+        ANTHROPIC_DEFAULT_SONNET_MODEL: 'svc/fast',
+        ANTHROPIC_DEFAULT_HAIKU_MODEL: 'svc/fast',
+        ANTHROPIC_DEFAULT_FABLE_MODEL: 'svc/fast',
+      },
     })
+  })
+
+  it('name no model to start with where only a family has no alias that Claude Code does not start with', () => {
+    const named = servedModel('v/named', { aliases: ['claude-opus-*', 'claude-sonnet-*', 'claude-haiku-*'] })
+    const settings = toClaudeSettings(teamOf([FAST, named], 'svc/fast'))
+    expect(settings).toMatchObject({ env: { ANTHROPIC_DEFAULT_FABLE_MODEL: 'svc/fast' } })
+    expect(settings).not.toHaveProperty('model')
   })
 
   it.each([

@@ -39,11 +39,15 @@ export const claude: Agent = {
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
-/** The model families that Claude Code calls by its own names, also for background tasks. */
+/**
+ * The model families that Claude Code calls by its own names. It starts with some of them, or uses them in the
+ * background; the others it calls only where the person has chosen them.
+ */
 const FAMILIES = [
-  { variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', name: 'claude-opus-' },
-  { variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', name: 'claude-sonnet-' },
-  { variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', name: 'claude-haiku-' },
+  { variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', name: 'claude-opus-', isChosenOnly: false },
+  { variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', name: 'claude-sonnet-', isChosenOnly: false },
+  { variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', name: 'claude-haiku-', isChosenOnly: false },
+  { variable: 'ANTHROPIC_DEFAULT_FABLE_MODEL', name: 'claude-fable-', isChosenOnly: true },
 ]
 
 function toSettings(settings: AgentSettings) {
@@ -65,7 +69,8 @@ function toSettings(settings: AgentSettings) {
 function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
   const families = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
   if (families.length === 0) return {}
-  const names = [MODEL_VARIABLE, ...families.map(({ variable }) => variable)]
+  const start = families.every(({ isChosenOnly }) => isChosenOnly) ? [] : [MODEL_VARIABLE]
+  const names = [...start, ...families.map(({ variable }) => variable)]
   const window = models.find(({ id }) => id === model)?.contextWindow ?? null
   return {
     ...Object.fromEntries(names.map((name) => [name, model])),

@@ -6,11 +6,15 @@ import { createHash } from 'node:crypto'
 import { listEntries, pickModel } from '../models/rules.ts'
 import type { ModelTeam } from '../models/rules.ts'
 
-/** The families of Claude Code's models: their names begin with `prefix`, and the variable replaces them. */
+/**
+ * The families of Claude Code's models: their names begin with `prefix`, and the variable replaces them. It starts with
+ * some of them, or uses them in the background; the others it calls only where the person has chosen them.
+ */
 const FAMILIES = [
-  { family: 'opus', prefix: 'claude-opus-', variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL' },
-  { family: 'sonnet', prefix: 'claude-sonnet-', variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL' },
-  { family: 'haiku', prefix: 'claude-haiku-', variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL' },
+  { family: 'opus', prefix: 'claude-opus-', variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', isChosenOnly: false },
+  { family: 'sonnet', prefix: 'claude-sonnet-', variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', isChosenOnly: false },
+  { family: 'haiku', prefix: 'claude-haiku-', variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', isChosenOnly: false },
+  { family: 'fable', prefix: 'claude-fable-', variable: 'ANTHROPIC_DEFAULT_FABLE_MODEL', isChosenOnly: true },
 ]
 
 /** The settings of a team; a team that may call no model gets an empty list. */
@@ -21,7 +25,7 @@ export function toClaudeSettings(team: ModelTeam) {
   const model = canCall(undefined) ? team.defaultModel : entries.at(0)?.name
   const replaced = model ? FAMILIES.filter(({ prefix }) => !canCall(prefix)) : []
   return {
-    ...(model && replaced.length > 0 && { model }),
+    ...(model && replaced.some(({ isChosenOnly }) => !isChosenOnly) && { model }),
     availableModels: [...entries.map(({ name }) => name), ...named],
     modelPicker: { options: entries.map(({ name, model: { displayName } }) => ({ model: name, label: displayName })) },
     ...(replaced.length > 0 && { env: Object.fromEntries(replaced.map(({ variable }) => [variable, model])) }),
