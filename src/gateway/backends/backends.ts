@@ -26,8 +26,11 @@ export type Backends = {
   list(): readonly Backend[]
   /** The backends of the directory that cannot be called here: a credential is missing, or a host is not allowed. */
   listUnusable(): readonly BackendRow[]
-  /** Whether a conversation may hold reasoning that was translated for its caller, which no vendor takes back. */
-  mayTranslate(): boolean
+  /**
+   * Whether a conversation may hold unsigned content (`dialects/unsigned-content.ts`): only where a local worker or a
+   * translation can have written it.
+   */
+  mayHoldUnsignedContent(): boolean
   /**
    * Makes the backends those of this directory: opens what is new, and closes what it lists no more after its running
    * calls.
@@ -55,13 +58,13 @@ export function openBackends(needs: Needs): Backends {
   const configured = worker ? [worker, ...upstreams] : upstreams
   const listed = openListedBackends(needs)
   let byName = toMap(configured)
-  let mayTranslate = worker !== null
+  let mayHoldUnsignedContent = worker !== null
   return {
     worker,
     find: (name) => byName.get(name) ?? null,
     list: () => [...byName.values()],
     listUnusable: listed.listUnusable,
-    mayTranslate: () => mayTranslate,
+    mayHoldUnsignedContent: () => mayHoldUnsignedContent,
     apply({ backends: rows, adminBackends, hasPlans }) {
       const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
       const own = upstreams.map((upstream) => {
@@ -69,7 +72,7 @@ export function openBackends(needs: Needs): Backends {
         return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
       })
       byName = toMap([...listed.apply([...rows, ...adminBackends]), ...own, ...(worker ? [worker] : [])])
-      mayTranslate = worker !== null || hasPlans || rows.length > 0
+      mayHoldUnsignedContent = worker !== null || hasPlans || rows.length > 0
     },
     async close() {
       await Promise.all([...configured.map(closeBackend), listed.close()])

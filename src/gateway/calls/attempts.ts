@@ -33,10 +33,15 @@ export async function tryInOrder(needs: AttemptNeeds, call: AdmittedCall, steps:
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
-  const mayBeTranslated = needs.backends.mayTranslate()
+  const mayHoldUnsignedContent = needs.backends.mayHoldUnsignedContent()
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
     const backend = needs.backends.find(step.backend)
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false, mayBeTranslated }
+    const place = {
+      isFirst: attempts.length === 0,
+      isOnly: steps.length === 1,
+      isRepeated: false,
+      mayHoldUnsignedContent,
+    }
     // Null when the directory has lost the backend since the plan was made.
     const attempt = backend && (await attemptStep(needs, call, { step, backend, ...place }, attempts))
     if (!attempt || attempt instanceof ApiError) {

@@ -33,8 +33,8 @@ export type Sending = {
   readonly isOnly: boolean
   /** The backend has refused the reasoning of the request, so it gets the request without. */
   readonly isRepeated: boolean
-  /** The conversation may hold reasoning that was translated. */
-  readonly mayBeTranslated: boolean
+  /** The conversation may hold content that a vendor refuses (`dialects/unsigned-content.ts`). */
+  readonly mayHoldUnsignedContent: boolean
 }
 
 /**
@@ -47,11 +47,11 @@ export function sendStep(
   { admission, req, res }: AdmittedCall,
   sending: Sending,
 ): { readonly ended: Promise<Attempt> } | ApiError | null {
-  const { step, backend, isOnly, isRepeated, mayBeTranslated } = sending
+  const { step, backend, isOnly, isRepeated, mayHoldUnsignedContent } = sending
   const { operation, model, calledAs, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
   const { team } = caller
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayHoldUnsignedContent, clock }
   const isSameDialect = step.dialect === operation.dialect
   const prepared = isSameDialect ? prepareSameDialect(facts, req) : prepareTranslated(facts, req)
   if (prepared instanceof ApiError) return prepared

@@ -38,7 +38,7 @@ export async function attemptCount(
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayHoldUnsignedContent: false, clock }
   const request = prepareCount(facts, req)
   if (!request || request instanceof ApiError) return null
   const span = traceAttempt(needs, { operation, backend, step, request }, req)

@@ -18,13 +18,14 @@ import type { PreparedCall, StepNeeds } from './prepared-call.ts'
 import { askForUsage } from './stream-usage.ts'
 
 /**
- * Makes the request of a step in the caller's dialect. It changes the model's name, token limits, and asks for usage.
+ * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
+ * and removes what a vendor refuses because it did not sign it.
  */
 export function prepareSameDialect(needs: StepNeeds, req: CallRequest): PreparedCall {
-  const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
+  const { operation, model, calledAs, step, backend, mayHoldUnsignedContent } = needs
   const { isRenamed, refusesUnsignedContent } = backend.traits
   const answered = { operation, backend, calledAs, backendModel: step.model }
-  const isCleaned = mayBeTranslated && refusesUnsignedContent && hasUnsignedContent(req.body)
+  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const bytes = isCleaned ? withoutUnsignedContent(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(operation, model, req.body)

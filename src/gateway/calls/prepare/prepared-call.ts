@@ -28,8 +28,8 @@ export type StepNeeds = {
   readonly team: string
   readonly step: Step
   readonly backend: Backend
-  /** The conversation may hold reasoning that was translated. */
-  readonly mayBeTranslated: boolean
+  /** The conversation may hold content that a vendor refuses (`dialects/unsigned-content.ts`). */
+  readonly mayHoldUnsignedContent: boolean
   readonly clock: Clock
 }
 
