@@ -55,9 +55,12 @@ async function openIdle() {
 const countListening = () => running.output().match(/"service\.listening"/g)?.length ?? 0
 
 /** How many answers of `/healthz` all processes have counted. */
-async function countHealth(): Promise<number> {
+const countHealth = () => readCount(/^svc_http_request_seconds_count\{.*healthz.*\} (\d+)$/m)
+
+/** A number of the sum of the metrics; 0 where it is missing. */
+async function readCount(line: RegExp): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-  return Number(/^svc_http_request_seconds_count\{.*healthz.*\} (\d+)$/m.exec(text)?.[1] ?? 0)
+  return Number(line.exec(text)?.[1] ?? 0)
 }
 
 describe('SVC_PROCESSES=2', () => {
@@ -109,6 +112,7 @@ describe('SVC_PROCESSES=2', () => {
     expect(await countHealth()).toBe(19)
     expect(await getHealth()).toBe(200)
     expect(await countHealth()).toBe(20)
+    expect(await readCount(/^svc_events_total\{event="process\.ended"\} (\d+)$/m)).toBe(1)
     await waitForValue('a third start', countListening, 3)
     expect(childrenOf(running.pid)).toHaveLength(2)
   })

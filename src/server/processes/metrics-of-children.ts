@@ -1,4 +1,5 @@
 import type { Worker as Child } from 'node:cluster'
+import type { Registry } from 'prom-client'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { ask } from './child-messages.ts'
 
@@ -8,11 +9,11 @@ const MAX_ANSWER_MS = 1000
 type Numbers = readonly object[]
 
 /**
- * The sum of the metrics of several processes. A process that does not answer counts with its last known metrics.
- * Counters and histograms of processes that have ended stay in the sum: Prometheus takes a counter that has fallen for
- * one that began again at zero, and would count everything twice.
+ * The sum of the metrics of several processes and of this one, `own`. A process that does not answer counts with its
+ * last known metrics. Counters and histograms of processes that have ended stay in the sum: Prometheus takes a counter
+ * that has fallen for one that began again at zero, and would count everything twice.
  */
-export async function openMetricsOfChildren(running: () => readonly Child[]): Promise<Metrics> {
+export async function openMetricsOfChildren(running: () => readonly Child[], own: Registry): Promise<Metrics> {
   const { AggregatorRegistry, prometheusContentType } = await import('prom-client')
   const lastKnown = new Map<Child, Numbers>()
   let ended: Numbers = []
@@ -33,7 +34,7 @@ export async function openMetricsOfChildren(running: () => readonly Child[]): Pr
     async metrics() {
       await Promise.all(running().map(update))
       keepCountsOfEnded()
-      return AggregatorRegistry.aggregate([ended, ...lastKnown.values()]).metrics()
+      return AggregatorRegistry.aggregate([await own.getMetricsAsJSON(), ended, ...lastKnown.values()]).metrics()
     },
     contentType: prometheusContentType,
   }

@@ -6,7 +6,7 @@ import type { Config } from '../../config/values.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
-import { serveMetrics } from '../telemetry/metrics.ts'
+import { countEvents, openMetrics, serveMetrics } from '../telemetry/metrics.ts'
 import { ask, isFromChild, tell } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
 import { openSharedPort } from './shared-port.ts'
@@ -35,14 +35,16 @@ const STABLE_MS = 60_000
  * once. This process gives them the connections of their port, and serves the metrics of all of them and the management
  * socket.
  */
-export async function openProcesses(config: Config, log: Logger): Promise<Processes> {
+export async function openProcesses(config: Config, given: Logger): Promise<Processes> {
   const { processes: count, managementSocket, host, metricsPort, stop } = config
+  const own = openMetrics()
+  const log = countEvents(given, own)
   const stopping = new AbortController()
   const first = await startFirst()
   const port = await openSharedPort(host, config.port)
   port.add(first)
   const metrics =
-    metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running), host, metricsPort, log)
+    metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running, own), host, metricsPort, log)
   const start = () => {
     const child = cluster.fork()
     void isReady(child).then((ready) => ready && port.add(child))
