@@ -359,6 +359,20 @@ describe('what svc setup writes', () => {
     expect((await machine.svc(['keys', '--json'])).stdout).toBe(before)
   })
 
+  it('leaves earlier settings of opencode a key that works when they cannot be written again', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    const valid = await readFile(fileOf(machine, 'opencode'), 'utf8')
+    await writeFile(fileOf(machine, 'opencode'), valid.replace('{', '{{'))
+    const ran = await machine.svc(['setup', 'opencode', '--write', '--days', '3'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('cannot be read')])
+    const key = await readFile(keyFileOf(machine), 'utf8')
+    const res = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    expect(res.status).toBe(200)
+    await writeFile(fileOf(machine, 'opencode'), valid)
+    await setup(machine, 'opencode', '--remove')
+  })
+
   it('takes the settings of opencode out without the deployment, and says that the key may still work', async () => {
     await using machine = await newMachine(signedIn)
     await setup(machine, 'opencode', '--write')

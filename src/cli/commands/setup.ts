@@ -10,7 +10,7 @@ import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
 import type { PrintedName } from '../setup/printed-settings.ts'
-import { removeSettings, writeSettings } from '../setup/settings-file.ts'
+import { findWritten, removeSettings, writeSettings } from '../setup/settings-file.ts'
 import { provideToolKey, revokeToolKey } from '../setup/tool-key.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
@@ -80,13 +80,17 @@ type KeyedWrite = {
   write(): Promise<void>
 }
 
-/** Provides the API key and writes the settings. A new key is revoked when the settings cannot be written. */
+/**
+ * Provides the API key and writes the settings. A new key is revoked when the settings cannot be written, unless
+ * earlier ones use it.
+ */
 async function writeWithKey({ environment, output }: Cli, { deployment, tool, days, write }: KeyedWrite) {
   const { info, isNew } = await provideToolKey(deployment, environment, tool, days)
   try {
     await write()
   } catch (error) {
-    if (isNew) await revokeToolKey(environment, tool)
+    const isUsed = (await findWritten(environment.folder, tool)) !== null
+    if (isNew && !isUsed) await revokeToolKey(environment, tool)
     throw error
   }
   output.note(`Its API key is "${info.name}", which works until ${toLocalTime(info.expiresAt)}. See: svc keys`)
