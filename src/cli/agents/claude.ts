@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
 import { quoteForShell } from '../terminal/shell.ts'
@@ -23,7 +24,7 @@ export const claude: Agent = {
   hint: 'Start claude as you always do.',
   async launch(settings) {
     const { env } = toSettings(settings)
-    const models = [MODEL_VARIABLE, WINDOW_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
+    const models = [MODEL_VARIABLE, WINDOW_VARIABLE, ...CLAUDE_FAMILIES.map(({ variable }) => variable)]
     const removed = [...CONFLICTING, ...Object.keys(env), ...models]
     const variables = Object.fromEntries(removed.map((name) => [name, undefined]))
     return { args: ['--settings', JSON.stringify(toSettings(settings))], variables }
@@ -38,17 +39,6 @@ export const claude: Agent = {
 
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
-
-/**
- * The model families that Claude Code calls by its own names. It starts with some of them, or uses them in the
- * background; the others it calls only where the person has chosen them.
- */
-const FAMILIES = [
-  { variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', name: 'claude-opus-', isChosenOnly: false },
-  { variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', name: 'claude-sonnet-', isChosenOnly: false },
-  { variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', name: 'claude-haiku-', isChosenOnly: false },
-  { variable: 'ANTHROPIC_DEFAULT_FABLE_MODEL', name: 'claude-fable-', isChosenOnly: true },
-]
 
 function toSettings(settings: AgentSettings) {
   const { gatewayUrl, tokenCommand } = settings
@@ -67,7 +57,7 @@ function toSettings(settings: AgentSettings) {
  * with `--model`. Claude Code reads the context window of a model that it does not know from a variable.
  */
 function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
-  const families = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
+  const families = CLAUDE_FAMILIES.filter(({ prefix }) => isModelChosen || !hasModel(prefix))
   if (families.length === 0) return {}
   const start = families.every(({ isChosenOnly }) => isChosenOnly) ? [] : [MODEL_VARIABLE]
   const names = [...start, ...families.map(({ variable }) => variable)]

@@ -3,27 +3,17 @@
  * directory says so. For the families of names that are no aliases, the settings name the team's model instead.
  */
 import { createHash } from 'node:crypto'
+import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
 import { listEntries, pickModel } from '../models/rules.ts'
 import type { ModelTeam } from '../models/rules.ts'
-
-/**
- * The families of Claude Code's models: their names begin with `prefix`, and the variable replaces them. It starts with
- * some of them, or uses them in the background; the others it calls only where the person has chosen them.
- */
-const FAMILIES = [
-  { family: 'opus', prefix: 'claude-opus-', variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', isChosenOnly: false },
-  { family: 'sonnet', prefix: 'claude-sonnet-', variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', isChosenOnly: false },
-  { family: 'haiku', prefix: 'claude-haiku-', variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', isChosenOnly: false },
-  { family: 'fable', prefix: 'claude-fable-', variable: 'ANTHROPIC_DEFAULT_FABLE_MODEL', isChosenOnly: true },
-]
 
 /** The settings of a team; a team that may call no model gets an empty list. */
 export function toClaudeSettings(team: ModelTeam) {
   const canCall = (name: string | undefined) => typeof pickModel(team, name) === 'object'
   const entries = listEntries(team).filter(({ name }) => canCall(name))
-  const named = FAMILIES.filter(({ prefix }) => canCall(prefix)).map(({ family }) => family)
+  const named = CLAUDE_FAMILIES.filter(({ prefix }) => canCall(prefix)).map(({ name }) => name)
   const model = canCall(undefined) ? team.defaultModel : entries.at(0)?.name
-  const replaced = model ? FAMILIES.filter(({ prefix }) => !canCall(prefix)) : []
+  const replaced = model ? CLAUDE_FAMILIES.filter(({ prefix }) => !canCall(prefix)) : []
   return {
     ...(model && replaced.some(({ isChosenOnly }) => !isChosenOnly) && { model }),
     availableModels: [...entries.map(({ name }) => name), ...named],
