@@ -4,7 +4,7 @@ import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/se
 import { SETTINGS } from './config/settings.ts'
 import { readTracing } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
-import type { Config, Surroundings } from './config/values.ts'
+import type { Config, OtherEnvironment } from './config/values.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
@@ -32,12 +32,12 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
   const { tracing, mistakes: ofTracing } = readTracing(env)
-  const surroundings = { readSecret: makeSecretReader(env), tracing }
+  const otherEnvironment = { readSecret: makeSecretReader(env), tracing }
   const otherMistakes = [...ofFiles, ...ofTracing]
   if (!read.success)
-    throw new ConfigError([...otherMistakes, ...mistakesIn(given, read.error, isProduction, surroundings)])
+    throw new ConfigError([...otherMistakes, ...mistakesIn(given, read.error, isProduction, otherEnvironment)])
 
-  const config = toConfig(read.data, surroundings)
+  const config = toConfig(read.data, otherEnvironment)
   const mistakes = [...otherMistakes, ...findContradictions(config, read.data, isProduction)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
@@ -53,11 +53,11 @@ function mistakesIn(
   given: Environment,
   { issues }: z.ZodError,
   isProduction: boolean,
-  surroundings: Surroundings,
+  otherEnvironment: OtherEnvironment,
 ): string[] {
   const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
   const others = SETTINGS.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name))))
-  const between = findContradictions(toConfig(others, surroundings), others, isProduction)
+  const between = findContradictions(toConfig(others, otherEnvironment), others, isProduction)
   return [
     ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
     ...between.filter((mistake) => ![...wrong].some((name) => mistake.includes(name))),

@@ -118,10 +118,10 @@ export type Config = {
 }
 
 /** What the environment has besides the settings of this service. */
-export type Surroundings = { readonly readSecret: ReadSecret; readonly tracing: TracingConfig | null }
+export type OtherEnvironment = { readonly readSecret: ReadSecret; readonly tracing: TracingConfig | null }
 
 /** Turns validated settings into the values that the service uses, with their defaults. */
-export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Config {
+export function toConfig(s: Settings, { readSecret, tracing }: OtherEnvironment): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
   const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))

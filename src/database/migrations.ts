@@ -83,9 +83,9 @@ CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "applied_steps_count"   INTEGER NOT NULL DEFAULT 0
 )`
 
-type Applied = { readonly name: string; readonly checksum: string; readonly finished: boolean }
+type AppliedMigration = { readonly name: string; readonly checksum: string; readonly finished: boolean }
 
-async function readApplied(connection: MigrationConnection): Promise<Applied[]> {
+async function readApplied(connection: MigrationConnection): Promise<AppliedMigration[]> {
   const rows = await connection.query(
     `SELECT migration_name, checksum, finished_at IS NOT NULL AS finished
        FROM "_prisma_migrations" WHERE rolled_back_at IS NULL`,
@@ -101,12 +101,12 @@ async function readApplied(connection: MigrationConnection): Promise<Applied[]> 
  * Throws when the database has migrations that failed or were changed, or that this version does not know and that are
  * not newer than its own. Newer ones only add, so the version before them goes on working.
  */
-function assertUsable(applied: readonly Applied[], migrations: readonly Migration[]): void {
+function assertUsable(applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {
   const wrong = applied.flatMap((row) => judge(row, migrations) ?? [])
   if (wrong.length > 0) throw new MigrationError(wrong.join(' '))
 }
 
-function judge({ name, checksum, finished }: Applied, migrations: readonly Migration[]): string | null {
+function judge({ name, checksum, finished }: AppliedMigration, migrations: readonly Migration[]): string | null {
   const known = migrations.find((migration) => migration.name === name)
   const isNewer = migrations.every((migration) => migration.name < name)
   if (!known && !isNewer) {

@@ -6,13 +6,17 @@ import { choicesOf, fieldList, parameterList, resolve, sampleOf } from './schema
 import { inline, prose } from './text.ts'
 
 /** An operation with its place in the document. */
-export type Placed = { readonly method: string; readonly path: string; readonly operation: DocumentedOperation }
+export type ListedOperation = {
+  readonly method: string
+  readonly path: string
+  readonly operation: DocumentedOperation
+}
 
 /** These headers are on every answer. The introduction describes them once. */
 const COMMON_HEADERS = ['x-request-id', 'request-id']
 
 /** The part of the page about one operation: parameters, bodies, answers and errors. */
-export function operationArticle({ method, path, operation }: Placed, document: Document): Html {
+export function operationArticle({ method, path, operation }: ListedOperation, document: Document): Html {
   const { operationId, description, parameters = [], requestBody, responses } = operation
   return html`<article>
     <h3 id="${operationId}">${linkTo(operation)}</h3>

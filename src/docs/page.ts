@@ -3,10 +3,10 @@ import type { Html } from '../http/page.ts'
 import type { Document, SecurityScheme } from './document.ts'
 import { gettingStarted } from './getting-started.ts'
 import { linkTo, methodMark, operationArticle } from './operations.ts'
-import type { Placed } from './operations.ts'
+import type { ListedOperation } from './operations.ts'
 import { inline, prose } from './text.ts'
 
-type Tag = { readonly name: string; readonly description?: string; readonly operations: readonly Placed[] }
+type Tag = { readonly name: string; readonly description?: string; readonly operations: readonly ListedOperation[] }
 
 /** Renders the contract as one page. The page loads only its stylesheet and runs no script. */
 export function docsPage(document: Document): Html {

@@ -15,13 +15,13 @@ export type Lookup =
   | { readonly verdict: 'too_many'; readonly waitSeconds: number }
 
 /** The state of a login after a decision, or what prevented the decision. */
-export type Decided =
+export type CodeDecision =
   { readonly status: 'approved' | 'denied'; readonly login: FoundLogin } | Exclude<Lookup, { login: FoundLogin }>
 
 /** Finds and decides logins of the caller's account by their user codes. */
 export type UserCodes = {
   find(caller: Caller, userCode: string, ip: string): Promise<Lookup>
-  decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<Decided>
+  decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<CodeDecision>
 }
 
 /** Limits of wrong user codes. A code of eight letters must not be open to guessing (RFC 8628, section 5.1). */

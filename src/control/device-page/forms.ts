@@ -12,7 +12,7 @@ import { linkSentPage } from '../pages/sign-in-link-pages.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
 import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
-import type { Decided, Lookup, UserCodes } from './codes.ts'
+import type { CodeDecision, Lookup, UserCodes } from './codes.ts'
 import type { DeviceNotice } from './device-notices.ts'
 import type { OwnKeyForms, FormOutcome } from './key-forms.ts'
 import type { RenderDevicePage } from './render.ts'
@@ -137,7 +137,11 @@ function afterFind(found: Lookup, userCode: string | undefined): FormOutcome {
   return found.verdict === 'approved' ? { status: 200, notice: 'approved' } : { status: 409, notice: 'denied_code' }
 }
 
-function afterDecision(decided: Decided, wanted: 'approved' | 'denied', userCode: string | undefined): FormOutcome {
+function afterDecision(
+  decided: CodeDecision,
+  wanted: 'approved' | 'denied',
+  userCode: string | undefined,
+): FormOutcome {
   if (!('login' in decided)) return { ...withoutLogin(decided), userCode }
   if (decided.status === wanted) return { status: 200, notice: wanted }
   return { status: 409, notice: wanted === 'approved' ? 'denied_code' : 'approved_code' }

@@ -5,7 +5,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, callerOf, ipOf, wantsPage } from '../../http/request.ts'
-import type { Decided, UserCodes } from './codes.ts'
+import type { CodeDecision, UserCodes } from './codes.ts'
 import type { AnswerDeviceForm } from './forms.ts'
 import type { RenderDevicePage } from './render.ts'
 
@@ -50,7 +50,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
   }
 }
 
-function toRefusal(decided: Exclude<Decided, { login: unknown }>): ApiError {
+function toRefusal(decided: Exclude<CodeDecision, { login: unknown }>): ApiError {
   if (decided.verdict === 'too_many') return new ApiError('rate_limited', { retryAfterSeconds: decided.waitSeconds })
   if (decided.verdict === 'expired') return new ApiError('expired')
   return new ApiError('not_found', { message: 'No login of your account waits with this user code.' })

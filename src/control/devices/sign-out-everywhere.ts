@@ -4,7 +4,7 @@ import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { CurrentSessions, SignOut } from '../tokens/sign-out.ts'
-import type { DeviceStore, Kept } from './store.ts'
+import type { DeviceStore, KeptSessions } from './store.ts'
 
 export type SignOutRequest = {
   /** `others` keeps the calling client signed in. */
@@ -52,7 +52,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     const addedSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
     if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
-    const kept = scope === 'others' ? toKept(await signOut.findCurrent(req), sessionId) : NOTHING
+    const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
     const ip = ipOf(req)
     const ended = await devices.revokeAll({ accountId, ip }, { kept: without(kept, unknownDevice), addedSince }, now)
     for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
@@ -67,14 +67,14 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
   }
 }
 
-const NOTHING: Kept = { devices: [], browsers: [] }
+const NOTHING: KeptSessions = { devices: [], browsers: [] }
 
 /** The caller's session is a device session or a browser session; its id in the other list matches nothing. */
-function toKept({ devices, browser }: CurrentSessions, callerSessionId: string): Kept {
+function toKeptSessions({ devices, browser }: CurrentSessions, callerSessionId: string): KeptSessions {
   return { devices: [...devices, callerSessionId], browsers: [callerSessionId, ...(browser ? [browser] : [])] }
 }
 
 /** A device that its owner did not sign in is never kept. */
-function without({ devices, browsers }: Kept, unknownDevice: string | undefined): Kept {
+function without({ devices, browsers }: KeptSessions, unknownDevice: string | undefined): KeptSessions {
   return { devices: devices.filter((id) => id !== unknownDevice), browsers }
 }

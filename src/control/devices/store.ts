@@ -25,7 +25,7 @@ export type ListedDevice = {
 }
 
 /** The sessions that stay signed in. */
-export type Kept = { readonly devices: readonly string[]; readonly browsers: readonly string[] }
+export type KeptSessions = { readonly devices: readonly string[]; readonly browsers: readonly string[] }
 
 export type DeviceStore = ReturnType<typeof makeDeviceStore>
 
@@ -64,7 +64,7 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
      */
     async revokeAll(
       actor: Actor,
-      { kept, addedSince }: { readonly kept: Kept; readonly addedSince: Date | null },
+      { kept, addedSince }: { readonly kept: KeptSessions; readonly addedSince: Date | null },
       now: Date,
     ): Promise<{ devices: string[]; browsers: number; passkeys: string[]; apiKeys: string[] }> {
       const { accountId, ip } = actor

@@ -20,7 +20,7 @@ type Transaction = Prisma.TransactionClient
 export type WantedOfTeam = { readonly teamId: string; readonly wanted: WantedTeam }
 
 /** An applied plan, and what the caller has to announce. */
-export type Applied = {
+export type AppliedPlan = {
   readonly plans: readonly TeamPlan[]
   /** The device sessions and API keys that ended. */
   readonly ended: readonly string[]
@@ -49,7 +49,7 @@ export function makeDirectoryPlanStore({ prisma: db }: Pick<Database, 'prisma'>)
       fingerprint: string,
       actor: PlanActor,
       now: Date,
-    ): Promise<Applied | ApplyRefusal> {
+    ): Promise<AppliedPlan | ApplyRefusal> {
       try {
         return await withLockedDirectory(db, (tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION)
       } catch (error) {
@@ -71,7 +71,7 @@ async function applyOnce(
   fingerprint: string,
   actor: PlanActor,
   now: Date,
-): Promise<Applied | ApplyRefusal> {
+): Promise<AppliedPlan | ApplyRefusal> {
   // In the order of their ids, so that two transactions do not wait for each other.
   for (const id of teams.map(({ teamId }) => teamId).toSorted())
     await tx.$queryRaw`SELECT id FROM teams WHERE id = ${id}::uuid FOR NO KEY UPDATE`

@@ -35,7 +35,7 @@ const MAX_ROUND_MS = 30_000
 export type HousekeepingStore = ReturnType<typeof makeHousekeepingStore>
 
 /** What a round deleted, and the tables in which it failed. */
-export type Swept = { readonly rows: number; readonly failures: readonly { table: string; err: unknown }[] }
+export type SweepResult = { readonly rows: number; readonly failures: readonly { table: string; err: unknown }[] }
 
 type Ago = (days: number) => Date
 
@@ -57,7 +57,7 @@ export function makeHousekeepingStore({ prisma: db }: Pick<Database, 'prisma'>, 
      * is left, or for half a minute. A table in which that fails, because it is locked or slow, does not keep the
      * others from being swept.
      */
-    async sweep(now: Date, stopped?: AbortSignal): Promise<Swept> {
+    async sweep(now: Date, stopped?: AbortSignal): Promise<SweepResult> {
       const ago = (days: number) => addSeconds(now, -days * DAY_SECONDS)
       const failures: { table: string; err: unknown }[] = []
       const endsAt = performance.now() + MAX_ROUND_MS
