@@ -155,7 +155,7 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     await first.applyDirectory(persons.directory)
   })
 
-  it('answer twelve starts of one device with distinct codes, of which ten stay pending', async () => {
+  it('answer twelve starts of one device with distinct codes, and the next start leaves ten pending', async () => {
     const email = persons.next()
     // Those of a wave wait for each other in the database, and a statement that waits for more than 1.3 s is refused.
     const [WAVES, STARTS] = [3, 4]
@@ -168,10 +168,12 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     const started = await Promise.all(answers.map((answer) => bodyOf<{ deviceCode: string; userCode: string }>(answer)))
     expect(new Set(started.map(({ deviceCode }) => deviceCode)).size).toBe(WAVES * STARTS)
     expect(new Set(started.map(({ userCode }) => userCode)).size).toBe(WAVES * STARTS)
-    const live = await prisma().deviceLogin.count({
-      where: { status: 'pending', invitation: { account: { email } } },
-    })
-    expect(live).toBe(10)
+    const countPending = () =>
+      prisma().deviceLogin.count({ where: { status: 'pending', invitation: { account: { email } } } })
+    // Starts at the same time do not see each other, so they may leave more than ten.
+    expect(await countPending()).toBeGreaterThanOrEqual(10)
+    await expectOk('The next start', post(0, '/v1/auth/device/start', { email, deviceId: 'laptop-1' }))
+    expect(await countPending()).toBe(10)
     const newest = await first.signIn(email)
     expect(newest.account).toBe(email)
   })
