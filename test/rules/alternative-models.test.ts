@@ -79,6 +79,11 @@ describe('the models that a body names beside model', () => {
       ['model_not_allowed', 'fallbacks.0'],
     ],
     [
+      'one in a tool, in a spelling with U+017F',
+      { tools: [{ '\u017fvg': { model: 'v/none' } }] },
+      ['model_not_allowed', 'tools.0.\u017fvg.model'],
+    ],
+    [
       'one in a tool, in another case',
       { tools: [{ type: 'x', model: 'v/small', MODEL: 'v/none' }] },
       ['model_not_allowed', 'tools.0.MODEL'],

@@ -1,5 +1,5 @@
 import { DECISIVE_MEMBERS } from '../../dialects/dialects.ts'
-import { scanTopLevel, valueBehind } from '../../dialects/json/edit-json.ts'
+import { foldCase, scanTopLevel, valueBehind } from '../../dialects/json/edit-json.ts'
 import type { ByteRange, TopLevel } from '../../dialects/json/edit-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { toByteOffset } from '../../dialects/json/shorten-texts.ts'
@@ -7,7 +7,7 @@ import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { ROUTING_MEMBERS } from './alternatives.ts'
 
 const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS, 'moderation']
-/** Members whose tools may name models. They are not searched, because these words are frequent in a conversation. */
+/** Members whose tools may name models. The bytes are not searched for these frequent words. */
 const TOOL_HOLDERS: readonly string[] = ['tools', 'input', 'messages']
 /** A name and what ends it. A search that starts with a quote takes twice as long, because quotes are frequent. */
 const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, tail: `${name}"` }))
@@ -80,9 +80,4 @@ function isOtherSpelling(name: string): boolean {
 
 function isDecisive(name: string): boolean {
   return DECISIVE_NAMES.includes(name)
-}
-
-/** Upper case first: U+017F folds to `s` in parsers that ignore case. */
-function foldCase(name: string): string {
-  return name.toUpperCase().toLowerCase()
 }

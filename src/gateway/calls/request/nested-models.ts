@@ -1,4 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
+import { foldCase } from '../../dialects/json/edit-json.ts'
 import { isGiven, readList, readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 
@@ -59,9 +60,12 @@ function addNamed(found: NestedModel[], object: Json, path: string): void {
     if (isGiven(object[name])) found.push({ path: `${path}.${name}`, name: object[name] })
 }
 
-/** The members of an object that parsers which ignore case take for this one. Too slow for all items of a call. */
+/**
+ * The names in an object that equal `name` in servers that ignore case. The items of a conversation are not searched
+ * in this way, because that would take too long.
+ */
 export function spellingsOf(name: string, object: Json): string[] {
   const found: string[] = []
-  for (const given in object) if (given.length === name.length && given.toLowerCase() === name) found.push(given)
+  for (const given in object) if (given.length === name.length && foldCase(given) === name) found.push(given)
   return found
 }

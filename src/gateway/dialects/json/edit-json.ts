@@ -105,8 +105,11 @@ function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
   return out
 }
 
-/** Upper case first, because readers that ignore case treat U+017F as `s` and U+212A as `k`. */
-function foldCase(name: string): string {
+/**
+ * A name without regard to case. Upper case comes first, because readers that ignore case treat U+017F as `s` and
+ * U+212A as `k`.
+ */
+export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase()
 }
 
