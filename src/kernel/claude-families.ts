@@ -1,5 +1,5 @@
 /** A family of models that Claude Code calls by names of its own. */
-export type ClaudeFamily = {
+type ClaudeFamily = {
   /** Its name in the lists of Claude Code. */
   readonly name: string
   /** How the names of its models begin. */

@@ -3,6 +3,11 @@ export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
 }
 
+/** The message of an error, or its code, because errors of hosts with several addresses have no message; else null. */
+export function messageOrCode(error: Error): string | null {
+  return error.message || codeOf(error)
+}
+
 /** Whether an error has one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   const code = codeOf(error)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { Command } from 'ioredis'
-import { codeOf } from '../kernel/error-code.ts'
+import { messageOrCode } from '../kernel/error-code.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
@@ -23,8 +23,7 @@ export function openRedis(url: Secret, log: Logger): Redis {
   })
   const state = { isAway: false, reason: NO_ANSWER }
   // Without a listener, the event would end the process.
-  // The error of a host with several addresses has no message.
-  redis.on('error', (error) => (state.reason = error.message || (codeOf(error) ?? NO_ANSWER)))
+  redis.on('error', (error) => (state.reason = messageOrCode(error) ?? NO_ANSWER))
   redis.on('reconnecting', () => {
     // Logged once, not at each attempt.
     if (!state.isAway) log.warn({ reason: state.reason }, 'redis.disconnected')

@@ -3,6 +3,13 @@ import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { byteByByte } from '../support/upstream.ts'
 
+/** The monitor of a stream after these chunks. */
+function monitorAfter(dialect: Dialect, chunks: readonly string[]) {
+  const monitor = DIALECTS[dialect].monitorStream({ untilClosed: false })
+  for (const chunk of chunks) monitor.see(Buffer.from(chunk))
+  return monitor
+}
+
 const FAILURE = { code: 'upstream_failed', type: 'api_error', message: 'It broke.' }
 
 describe('a failure event can be written', () => {
@@ -71,9 +78,7 @@ describe('a stream has passed completely', () => {
     ['where the model only says so', 'responses', [said('"type":"response.completed","sequence_number":7')], false],
     ['without any event', 'messages', [], false],
   ])('%s: %s %j', (_name, dialect, chunks, expected) => {
-    const monitor = DIALECTS[dialect].monitorStream({ untilClosed: false })
-    for (const chunk of chunks) monitor.see(Buffer.from(chunk))
-    expect(monitor.isComplete()).toBe(expected)
+    expect(monitorAfter(dialect, chunks).isComplete()).toBe(expected)
   })
 })
 
@@ -106,9 +111,7 @@ describe('a stream ends with a failure of its backend', () => {
     ['not where it is complete', 'responses', [failed('').replaceAll('failed', 'completed')], false],
     ['not without any event', 'responses', [], false],
   ])('%s: %s %j', (_name, dialect, chunks, expected) => {
-    const monitor = DIALECTS[dialect].monitorStream({ untilClosed: false })
-    for (const chunk of chunks) monitor.see(Buffer.from(chunk))
-    expect(monitor.hasFailed()).toBe(expected)
+    expect(monitorAfter(dialect, chunks).hasFailed()).toBe(expected)
   })
 })
 

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { codeOf } from '../../kernel/error-code.ts'
+import { codeOf, messageOrCode } from '../../kernel/error-code.ts'
 import type { Logger } from '../../log.ts'
 import { makeSilenceWatch } from './silence.ts'
 import type { SilenceWatch } from './silence.ts'
@@ -52,12 +52,10 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
   }
   /** Logs that no connection can be made; once until one is made, and not for each attempt. */
   function reportLost(error: Error): void {
-    const code = codeOf(error)
     // Only errors of the system have a code. A wait that was too long may be due to this process.
-    if (isLost || isClosed || code === null) return
+    if (isLost || isClosed || codeOf(error) === null) return
     isLost = true
-    // The error of a host with several addresses has no message.
-    log?.warn({ reason: error.message || code }, 'database.disconnected')
+    log?.warn({ reason: messageOrCode(error) }, 'database.disconnected')
   }
   function reportBack(): void {
     if (isLost && !isClosed) log?.info({}, 'database.reconnected')

@@ -1,3 +1,5 @@
+import { readName } from './json/read-json.ts'
+
 /** Why a request cannot be translated. The client gets a 400 with the parameter and the message. */
 export type Refusal = { readonly param: string; readonly message: string }
 
@@ -27,8 +29,10 @@ export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
 
 /** Refuses a part of a message whose type no model of another dialect can get. */
 export function refuseContent(type: unknown, path: string): never {
-  const name = typeof type === 'string' && type !== '' ? type : 'unknown'
-  return refuse(path, `This model reads no content of type ${name}: leave it out or send it as text.`)
+  return refuse(
+    path,
+    `This model reads no content of type ${readName(type) ?? 'unknown'}: leave it out or send it as text.`,
+  )
 }
 
 /** Refusals that several dialects share: what the model lacks, and what to send instead. */

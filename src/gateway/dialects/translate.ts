@@ -83,9 +83,9 @@ export function translateCall(
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, context)
     if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
-    const asked = { ...call.request, turns: separateCalls(call.request.turns) }
-    const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
     const usedIds = listCallIds(call.request.turns)
+    const asked = { ...call.request, turns: separateCalls(call.request.turns, usedIds) }
+    const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),

@@ -9,10 +9,10 @@ export function listCallIds(turns: readonly Turn[]): string[] {
 /**
  * Returns the turns with a different id for each call. Vendors refuse a conversation in which two calls have one id,
  * and some engines count the calls of every answer from zero. A result belongs to the first call of its id that waits
- * for one, or to the latest call. The same conversation always gets the same ids.
+ * for one, or to the latest call. The same conversation always gets the same ids. `listed`: the ids of all calls
+ * (`listCallIds`).
  */
-export function separateCalls(turns: readonly Turn[]): readonly Turn[] {
-  const listed = listCallIds(turns)
+export function separateCalls(turns: readonly Turn[], listed: readonly string[]): readonly Turn[] {
   if (new Set(listed).size === listed.length) return turns
   const ids = new CallIds()
   return turns.map((turn) => {
