@@ -121,6 +121,14 @@ describe('the next backend is asked', () => {
     expect(await response.text()).toMatch(/^event: message_start\n/)
   })
 
+  it('when a whole answer of 200 is an error', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(answersJson({ error: { message: 'no', code: 503 }, user_id: 'user_1' }))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=503,b=200'])
+    expect(await response.json()).toEqual(COMPLETION)
+  })
+
   it('when a responses stream announces an answer and then begins with an error', async () => {
     serve([{ to: 'a' }, { to: 'b' }], 'responses')
     a.restart(announcesThenFails('rate_limit_exceeded'))
@@ -183,6 +191,35 @@ describe('no other backend is asked', () => {
 })
 
 describe('when all backends fail', () => {
+  it.each<[Dialect, object, number]>([
+    ['chat', { error: { message: 'Slow down.', code: 429 } }, 429],
+    ['chat', { error: 'Unexpected endpoint or method.' }, 502],
+    ['responses', { error: { message: 'Full.', type: 'server_error', code: 'server_is_overloaded' } }, 503],
+    ['messages', { type: 'error', error: { type: 'overloaded_error', message: 'Full.' } }, 529],
+  ])('an answer of 200 that is an error has its status in the %s dialect: %j', async (dialect, error, status) => {
+    const [backend] = serve([{ to: 'a' }], dialect)
+    a.restart(answersJson(error))
+    const path = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/vendorb/v1/messages' }[dialect]
+    const response = await gateway.post(path, greeting(dialect, 'any/model', false))
+    expect([response.status, response.headers.get('x-svc-served-by')]).toEqual([status, backend])
+    expect(await response.text()).toContain('"error":')
+    await expect.poll(() => gateway.events.at(-1)).toMatchObject({ kind: 'failed', result: { status } })
+  })
+
+  it('an answer of 200 that refuses the credential of the service is 502, and its text stays here', async () => {
+    serve([{ to: 'a' }])
+    a.restart(answersJson({ error: { message: 'Incorrect API key sk-123', code: 'invalid_api_key' } }))
+    const response = await post()
+    expect(response.status).toBe(502)
+    expect(await response.text()).not.toContain('sk-123')
+  })
+
+  it('an answer whose error is null passes unchanged', async () => {
+    serve([{ to: 'a' }])
+    a.restart(answersJson({ error: null, ...COMPLETION }))
+    expect(await (await post()).json()).toEqual({ error: null, ...COMPLETION })
+  })
+
   it('the caller gets the most useful answer, with the earliest time to come back', async () => {
     serve([{ to: 'a' }, { to: 'b' }, { to: 'c' }])
     a.restart(fails(503, { 'retry-after': '2' }))

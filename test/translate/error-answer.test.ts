@@ -56,3 +56,13 @@ it.each([
   const found = Object.entries(DIALECTS).filter(([, { isErrorBody }]) => isErrorBody(body))
   expect(found.map(([dialect]) => dialect)).toEqual(expected)
 })
+
+it.each([
+  [429, 'rateLimit'],
+  [400, 'invalid'],
+  [503, 'overloaded'],
+  [1214, 'failed'],
+])('an event without a status has the kind of its code, when that is a status: %i', (code, kind) => {
+  expect(readFailure({ error: { message: 'odd', code } }).kind).toBe(kind)
+  expect(readFailure({ error: { message: 'odd', code } }, 504).kind).toBe('timeout')
+})

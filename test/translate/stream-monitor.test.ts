@@ -84,6 +84,7 @@ describe('a stream has passed completely', () => {
 
 describe('a stream ends with a failure of its backend', () => {
   const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Full."}}\n\n'
+  const chatError = 'data: {"error":{"message":"Full."}}\n\n'
   const failed = (more: string) =>
     `event: response.failed\ndata: {"type":"response.failed","sequence_number":7,"response":{${more}}}\n\n`
 
@@ -98,7 +99,17 @@ describe('a stream ends with a failure of its backend', () => {
       [`data: ${JSON.stringify({ type: 'x', text: error })}\n\n`],
       false,
     ],
-    ['with its last event', 'chat', ['data: {"error":{"message":"Full."}}\n\n'], true],
+    ['with its last event', 'chat', [chatError], true],
+    ['with a last event of two chunks', 'chat', [chatError.slice(0, 9), chatError.slice(9)], true],
+    ['before the regular last event', 'chat', [`${chatError}data: [DONE]\n\n`], true],
+    ['before the regular last event in its own chunk', 'chat', [chatError, 'data: [DONE]\n\n'], true],
+    [
+      'before the regular last event',
+      'messages',
+      [error, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
+      true,
+    ],
+    ['not with an earlier event', 'chat', [chatError, 'data: {"choices":[]}\n\n', 'data: [DONE]\n\n'], false],
     ['not where it is complete', 'chat', ['data: {"choices":[],"error":null}\n\n', 'data: [DONE]\n\n'], false],
     ['with its last event', 'responses', [failed('')], true],
     ['with a last event of several chunks', 'responses', [failed('').slice(0, 90), '"output":[]}}\n\n'], true],

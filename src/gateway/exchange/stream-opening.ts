@@ -1,10 +1,10 @@
-import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, toFailureAnswer, writeHead } from './answer.ts'
+import { isKept, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { keepFailure } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
@@ -107,13 +107,9 @@ export class StreamOpening implements Relay, SilentStream {
   #stopsAt(failure: Failure, data: string): boolean {
     const { dialect, backendDialect, keepsErrors, rewrite } = this.#needs
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
-    if (failure.kind === 'account') {
-      this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-    } else if (isKept(keepsErrors, isReasoningRefused) || this.#canReplace()) {
-      // Agents react to the status of an error, such as 400 for a prompt that is too long, and not to an error event.
-      const answer = toFailureAnswer(dialect, failure)
-      this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
-    } else return false
+    const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
+    if (!stops) return false
+    keepFailure(this.#exchange, dialect, failure, { head: this.#head, headerOptions: rewrite, isReasoningRefused })
     this.#exchange.abort()
     return true
   }
@@ -147,6 +143,3 @@ function isNoEvent(chunk: Buffer): boolean {
 }
 
 const OPENING_BRACE = 0x7b
-
-/** The status for which such an event stands. */
-const UNAUTHORIZED = 401

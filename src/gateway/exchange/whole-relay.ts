@@ -1,5 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import type { Failure } from '../dialects/failures/failure.ts'
 import { isKept, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
@@ -7,6 +8,7 @@ import { isCredentialRefused, maskCredential } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
 import { breakConnection, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import { keepFailure } from './reported-failure.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
@@ -15,7 +17,9 @@ const MAX_HELD_BYTES = 1024 * 1024
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 
 type Needs = {
-  readonly backendDialect: Pick<DialectTraits, 'reasoningRetry'>
+  /** The caller's dialect. */
+  readonly dialect: Pick<DialectTraits, 'failureAnswer'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
   /** The service's own credential at the backend. */
   readonly credential: Credential | null
@@ -24,6 +28,10 @@ type Needs = {
 }
 
 const OK = 200
+
+/** How the body of an error begins in every dialect. */
+const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
+const MAX_OPENING_BYTES = 64
 
 /**
  * Relays an answer that is not a stream. It is held until it is complete, so that an earlier failure can be answered.
@@ -96,6 +104,8 @@ export class WholeRelay implements Relay {
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
     this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
+    const failure = rewrite ? null : this.#readFailure(body)
+    if (failure) return this.#keepFailure(failure, body)
     const given: WholeAnswer = { status: this.#head.status, body }
     const answer = rewrite ? rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
@@ -105,6 +115,18 @@ export class WholeRelay implements Relay {
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
+  }
+
+  /** Vendors report a failure also after a status of 200. Other answers begin with another member. */
+  #readFailure(body: Buffer): Failure | null {
+    if (this.#head.status !== OK || !ERROR_BODY.test(body.toString('latin1', 0, MAX_OPENING_BYTES))) return null
+    return this.#needs.backendDialect.readErrorEvent({ event: null, data: body.toString('utf8') })
+  }
+
+  #keepFailure(failure: Failure, body: Buffer): void {
+    const isReasoningRefused = this.#isReasoningRefused(body)
+    const kept = { head: this.#head, headerOptions: null, isReasoningRefused }
+    keepFailure(this.#exchange, this.#needs.dialect, failure, kept)
   }
 
   #isReasoningRefused(body: Buffer): boolean {

@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readName, readObject, readText } from '../json/read-json.ts'
+import { readCount, readName, readObject, readText } from '../json/read-json.ts'
 
 /**
  * Kinds of failures, by what a client can do:
@@ -43,7 +43,8 @@ export const ENDED_EARLY = backendFailed('The backend ended its answer too early
 
 /**
  * Reads the failure from the body of an error answer or an error event, in any of the shapes in use. The body's code,
- * type and message decide before the status, because some servers send a wrong status and an event has none.
+ * type and message decide before the status, because some servers send a wrong status. An event has none, but its code
+ * is the status at vLLM, llama.cpp and OpenRouter.
  */
 export function readFailure(value: unknown, status: number | null = null): Failure {
   const body = readObject(value)
@@ -55,7 +56,8 @@ export function readFailure(value: unknown, status: number | null = null): Failu
     readName(error.detail) ??
     'The backend failed without saying why.'
   const details = readText(readObject(error.details).error_code)
-  const kind = kindOf(`${readText(error.code)} ${readText(error.type)} ${details}`, message, status)
+  const names = `${readText(error.code)} ${readText(error.type)} ${details}`
+  const kind = kindOf(names, message, status ?? readCount(error.code))
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
 }
 

@@ -10,8 +10,8 @@ export type MonitoredDialect = {
    * may look like that, because a call that its caller left is billed by an estimate only before its end.
    */
   readonly endsStream: (chunk: Buffer) => boolean
-  /** Whether a chunk, which is the end of a stream, ends with a failure of the backend. */
-  readonly endsFailed: (chunk: Buffer) => boolean
+  /** Whether the end of a stream, at most its last two chunks, reports a failure of the backend. */
+  readonly endsFailed: (end: Buffer) => boolean
   readonly failureEvent: (failure: StreamFailure) => string
   /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
   readonly see?: (chunk: Buffer) => void
@@ -19,7 +19,7 @@ export type MonitoredDialect = {
 
 /**
  * Makes a monitor for one stream. It reads the last four bytes of a chunk, and more only where the dialect needs it. It
- * keeps the last chunk.
+ * keeps the last two chunks.
  */
 export function makeStreamMonitor(
   { endings, endsStream, endsFailed, failureEvent, see }: MonitoredDialect,
@@ -27,20 +27,24 @@ export function makeStreamMonitor(
 ): StreamMonitor {
   const boundary = watchBoundary()
   const ending = untilClosed ? watchEnding(endings) : null
-  let last: Buffer | null = null
+  let last: Buffer = NOTHING
+  let beforeLast: Buffer = NOTHING
   return {
     see(chunk) {
       boundary.see(chunk)
       ending?.see(chunk)
       see?.(chunk)
+      beforeLast = last
       last = chunk
     },
     hasEnded: () => ending?.found() ?? true,
-    isComplete: () => last !== null && boundary.isBetweenEvents() && endsStream(last),
-    hasFailed: () => last !== null && boundary.isBetweenEvents() && endsFailed(last),
+    isComplete: () => boundary.isBetweenEvents() && endsStream(last),
+    hasFailed: () => boundary.isBetweenEvents() && endsFailed(Buffer.concat([beforeLast, last])),
     failure: (failure) => (boundary.isBetweenEvents() ? failureEvent(failure) : null),
   }
 }
+
+const NOTHING = Buffer.alloc(0)
 
 /** More than the last event of a chat or messages stream has, also of the vendor that pads its events with spaces. */
 const MAX_LAST_EVENT_BYTES = 256
@@ -50,12 +54,16 @@ export function endsLike(pattern: RegExp): (chunk: Buffer) => boolean {
   return (chunk) => pattern.test(chunk.toString('latin1', Math.max(0, chunk.length - MAX_LAST_EVENT_BYTES)))
 }
 
-/** Makes a test for a dialect with events for failures: whether the last event of a chunk is one of them. */
+/**
+ * Makes a test for a dialect with events for failures: whether the last event is one of them, or the one before it,
+ * because some servers write the regular last event of the dialect after a failure.
+ */
 export function endsWithFailure(readErrorEvent: DialectTraits['readErrorEvent']): MonitoredDialect['endsFailed'] {
-  return (chunk) => {
-    const event = makeSseDecoder().push(chunk).at(-1)
-    return event !== undefined && readErrorEvent(event) !== null
-  }
+  return (end) =>
+    makeSseDecoder()
+      .push(end)
+      .slice(-2)
+      .some((event) => readErrorEvent(event) !== null)
 }
 
 /** A blank line ends an event, with any of the three line ends of the standard (WHATWG HTML, section 9.2.6). */

@@ -54,7 +54,7 @@ export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): Mon
   return {
     endings: ENDINGS,
     endsStream: () => ending !== null,
-    endsFailed: (chunk) => (ending === null ? endsFailed(chunk) : ending === 'failed'),
+    endsFailed: (end) => (ending === null ? endsFailed(end) : ending === 'failed'),
     failureEvent,
     see,
   }
