@@ -9,6 +9,15 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return layers(error).some(saysUnavailable) || isWriteConflict(error)
 }
 
+/**
+ * Whether the same write may succeed later: the database is unavailable, or its tables or the rights of its user are
+ * not those that this version needs, such as before a migration (class 42 of SQLSTATE).
+ */
+export function mayWriteLater(error: unknown): boolean {
+  const isMismatch = (layer: object) => codesOf(layer).some((code) => /^42...$/.test(code))
+  return isDatabaseUnavailable(error) || layers(error).some(isMismatch)
+}
+
 /** Whether the database rolled a transaction back in favour of another one, so that a retry may succeed now. */
 function isWriteConflict(error: unknown): boolean {
   return layers(error).some((layer) => codesOf(layer).some((code) => WRITE_CONFLICTS.has(code)))

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { LiveCallers } from '../access/live-callers.ts'
-import { isDatabaseUnavailable } from '../database/errors.ts'
+import { mayWriteLater } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import { openSnapshotCache } from '../directory/snapshot.ts'
@@ -61,7 +61,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     onBatch: spending.noteBatch,
     onRefused: spending.noteRefused,
     onLost: metrics ? makeLossMetrics(metrics) : () => undefined,
-    isDatabaseUnavailable,
+    mayWriteLater,
     spool,
     log,
   })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import { mayWriteLater } from '../../src/database/errors.ts'
 import type { Sql } from '../../src/database/sql.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -250,6 +251,20 @@ describe('call events in the database', () => {
       serviceAccount: 'service:builds',
       deviceSessionId: null,
     })
+  })
+
+  it('may be saved later while their table is not that of this version', async () => {
+    await using service = await startService()
+    const { prisma } = service.database
+    const { save } = makeCallEventStore(service.database)
+    const caller = { accountId: ID, sessionId: ID, team: '@acme/core' } as Caller
+    const call = { requestId: 'r', caller, sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const batch = { id: 'batch_1', events: [{ kind: 'started', at: new Date(), call, result: null } as const] }
+    await prisma.$executeRaw`ALTER TABLE "call_events" RENAME TO "others"`
+    expect(mayWriteLater(await save(batch).catch((error: unknown) => error))).toBe(true)
+    await prisma.$executeRaw`ALTER TABLE "others" RENAME TO "call_events"`
+    await save(batch)
+    expect(await prisma.callEvent.count()).toBe(1)
   })
 
   it('hold every session id unchanged, whatever its characters', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Prisma } from '../../generated/prisma/client.ts'
-import { isDatabaseUnavailable } from '../../src/database/errors.ts'
+import { isDatabaseUnavailable, mayWriteLater } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
@@ -33,6 +33,16 @@ it.each([
   [new Error('wrapped', { cause: Object.assign(new Error('not permitted'), { code: '42501', severity: 'FATAL' }) })],
 ])('counts %s as an unavailable database, because there is no connection', (error) => {
   expect(isDatabaseUnavailable(error)).toBe(true)
+})
+
+it.each([
+  [Object.assign(new Error('permission denied for table CallEvent'), { code: '42501' }), true],
+  [new Error('wrapped', { cause: Object.assign(new Error('no such column'), { originalCode: '42703' }) }), true],
+  [Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' }), true],
+  [Object.assign(new Error('numeric value out of range'), { code: '22003' }), false],
+  [new TypeError('not a function'), false],
+])('says whether a write may succeed after %s: %s', (error, expected) => {
+  expect(mayWriteLater(error)).toBe(expected)
 })
 
 describe('a Postgres server', () => {

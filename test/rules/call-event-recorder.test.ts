@@ -33,7 +33,7 @@ function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spo
         if (ids.some(database.refuses)) throw REFUSED
         saved.push(ids)
       },
-      isDatabaseUnavailable: (error) => error === UNREACHABLE,
+      mayWriteLater: (error) => error === UNREACHABLE,
       spool,
       log: { debug: note, info: note, warn: note, error: note },
     },

@@ -53,7 +53,7 @@ function open(maxBytes = 1_000_000) {
     onBatch: () => undefined,
     onRefused: () => undefined,
     onLost: () => undefined,
-    isDatabaseUnavailable: (error) => error === UNREACHABLE,
+    mayWriteLater: (error) => error === UNREACHABLE,
     spool: openSpool({ directory, clock: systemClock, log, maxBytes }),
     log,
   })

@@ -5,14 +5,14 @@ import type { SaveNeeds } from './save-batch.ts'
 import type { Spool } from './spool.ts'
 
 type Needs = SaveNeeds & {
-  /** Keeps batches while the database cannot be reached; null: they wait in memory. */
+  /** Keeps batches while the database cannot save them; null: they wait in memory. */
   readonly spool: Spool | null
 }
 
 export type EventRecorder = {
   /** Takes an event and returns at once. */
   record(event: CallEvent): void
-  /** Saves what is left, in the spool where the database cannot be reached, and ends. */
+  /** Saves what is left, in the spool where the database cannot save it, and ends. */
   close(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ const MAX_WAITING = 50_000
 
 /**
  * Saves events in batches, outside of the calls: twice a second, or as soon as a batch is full. While the database
- * cannot be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in
+ * cannot save them, events wait in the spool, or in memory where there is none or it is full. When too many wait in
  * memory, the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in
  * the spool is saved first.
  */
@@ -43,7 +43,7 @@ export function openRecorder(needs: Needs, maxWaiting = MAX_WAITING): EventRecor
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
 
-  /** Saves the next batch. Resolves with false when the database cannot be reached; the batch then waits. */
+  /** Saves the next batch. Resolves with false when the database cannot save it now; the batch then waits. */
   function saveBatch(): Promise<boolean> {
     saving ??= saveNext().finally(() => (saving = null))
     return saving

@@ -12,12 +12,12 @@ export type SaveNeeds = {
   /** Called with a batch that the database has refused, before its halves become new batches. */
   readonly onRefused: (batch: EventBatch) => void
   readonly onLost: (events: number, loss: Loss) => void
-  /** Whether the database cannot be reached, so that the same batch may succeed later. Other failures are permanent. */
-  readonly isDatabaseUnavailable: (error: unknown) => boolean
+  /** Whether the same batch may be saved later, after this error of the database. Other errors are permanent. */
+  readonly mayWriteLater: (error: unknown) => boolean
   readonly log: Logger
 }
 
-/** Saves a batch. Resolves with what is left because the database cannot be reached, in batches; else with none. */
+/** Saves a batch. Resolves with what may be saved later, in batches; with none when all is saved or lost. */
 type SaveBatch = (batch: EventBatch) => Promise<readonly EventBatch[]>
 
 /** The events of a batch that are lost, and the last error of the database. */
@@ -35,7 +35,7 @@ const MAX_LOST_PART = 16
  * that few events beside those that the database refuses are lost.
  */
 export function makeSaveBatch(needs: SaveNeeds): SaveBatch {
-  const { save, onBatch, onRefused, onLost, isDatabaseUnavailable, log } = needs
+  const { save, onBatch, onRefused, onLost, mayWriteLater, log } = needs
   let isWaiting = false
 
   async function saveOrDivide(batch: EventBatch, refused: Refused): Promise<readonly EventBatch[]> {
@@ -44,7 +44,7 @@ export function makeSaveBatch(needs: SaveNeeds): SaveBatch {
       isWaiting = false
       return []
     } catch (err) {
-      if (isDatabaseUnavailable(err)) {
+      if (mayWriteLater(err)) {
         // Logged once, not at each attempt.
         if (!isWaiting) log.warn({ err }, 'call_events.waiting')
         isWaiting = true
