@@ -1,12 +1,17 @@
+import type { Request } from 'express'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/role.ts'
-import { makeSecuritySchemes } from '../http/authenticate.ts'
+import { bearerOf, callerOfToken, xApiKeyOf } from '../http/authenticate.ts'
+import type { Schemes } from '../http/authenticate.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { cors, GATEWAY_CORS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
+import { ipOf } from '../http/request.ts'
 import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
+import { looksLikeApiKey } from '../kernel/credentials/api-key.ts'
+import { Secret } from '../kernel/secret.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
 import { setBody } from './calls/request/request.ts'
 import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
@@ -41,11 +46,22 @@ export function makeEdge({
     contract: own,
     ...(requestsPerMinute > 0 && { limit: limitAddresses(addresses) }),
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
-    schemes: makeSecuritySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
+    schemes: makeSchemes({ identify, identifyKey }),
     explainToken,
     parseBody: callBody(settings.maxBodyBytes, setBody),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(own, settings.allowedOrigins, GATEWAY_CORS),
+  }
+}
+
+/** Access tokens and API keys. Clients of the messages dialect send either of them as `x-api-key`. */
+function makeSchemes({ identify, identifyKey }: Pick<EdgeNeeds, 'identify' | 'identifyKey'>): Schemes {
+  const callerOfKey = (req: Request, key: string | undefined) =>
+    key && looksLikeApiKey(key) ? identifyKey(new Secret(key), ipOf(req)) : null
+  return {
+    AccessToken: (req) => callerOfToken(bearerOf(req), identify),
+    BearerKey: (req) => callerOfKey(req, bearerOf(req)),
+    ApiKey: (req) => callerOfKey(req, xApiKeyOf(req)) ?? callerOfToken(xApiKeyOf(req), identify),
   }
 }

@@ -1,13 +1,12 @@
 import type { Request, RequestHandler } from 'express'
-import type { Caller, ExplainToken, Identify, IdentifyKey, TokenProblem } from '../kernel/caller.ts'
+import type { Caller, ExplainToken, Identify, TokenProblem } from '../kernel/caller.ts'
 import { looksLikeApiKey } from '../kernel/credentials/api-key.ts'
 import { Secret } from '../kernel/secret.ts'
 import { routesOf, signInFirstIn } from './contract.ts'
 import type { Contract, Route } from './contract.ts'
-import { cookieOf } from './cookies.ts'
 import { ApiError } from './errors.ts'
 import type { OperationId } from './operation.ts'
-import { ipOf, operationOf } from './request.ts'
+import { operationOf } from './request.ts'
 
 /**
  * Finds the caller of a request by one security scheme of the contract; null when the request has no valid credential
@@ -17,50 +16,13 @@ type Scheme = (req: Request) => Promise<Caller | null> | Caller | null
 
 export type Schemes = Readonly<Record<string, Scheme>>
 
-type Needs = {
-  readonly identifyBearer: Identify
-  /** Null where cookies are not accepted. */
-  readonly identifyBrowser: Identify | null
-  /** Null where API keys are not accepted. */
-  readonly identifyKey: IdentifyKey | null
+/** Finds the caller of an access token; null without one. API keys are no tokens: they have schemes of their own. */
+export function callerOfToken(token: string | undefined, identify: Identify): ReturnType<Identify> {
+  return !token || looksLikeApiKey(token) ? null : identify(new Secret(token))
 }
 
-/** The security schemes of the contract, with the checks of one role. */
-export function makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
-  const by =
-    (credentialOf: (req: Request) => string | undefined, identify: Identify | null): Scheme =>
-    (req) => {
-      const credential = credentialOf(req)
-      return credential && identify ? identify(new Secret(credential)) : null
-    }
-  const byKey =
-    (credentialOf: (req: Request) => string | undefined): Scheme =>
-    (req) => {
-      const credential = credentialOf(req)
-      if (credential === undefined || !looksLikeApiKey(credential)) return null
-      return identifyKey ? identifyKey(new Secret(credential), ipOf(req)) : null
-    }
-  const bearerKey = byKey(bearerOf)
-  const headerToken = by(tokenIn(xApiKeyOf), identifyBearer)
-  const headerKey = byKey(xApiKeyOf)
-  return {
-    AccessToken: by(tokenIn(bearerOf), identifyBearer),
-    BearerKey: bearerKey,
-    ApiKey: (req) => (looksLikeApiKey(xApiKeyOf(req)) ? headerKey(req) : headerToken(req)),
-    SessionCookie: by((req) => cookieOf(req, 'svc_session'), identifyBrowser),
-    AccessCookie: by((req) => cookieOf(req, 'svc_access'), identifyBrowser && identifyBearer),
-  }
-}
-
-/** Reads a credential that is not an API key. */
-function tokenIn(credentialOf: (req: Request) => string | undefined): (req: Request) => string | undefined {
-  return (req) => {
-    const credential = credentialOf(req)
-    return looksLikeApiKey(credential) ? undefined : credential
-  }
-}
-
-function xApiKeyOf(req: Request): string | undefined {
+/** The credential of the header `x-api-key`, which clients of the messages dialect send. */
+export function xApiKeyOf(req: Request): string | undefined {
   return req.get('x-api-key')
 }
 

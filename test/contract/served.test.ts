@@ -7,7 +7,6 @@ import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../src/http/app.ts'
 import { mount } from '../../src/http/role.ts'
-import { makeSecuritySchemes } from '../../src/http/authenticate.ts'
 import { smallBody } from '../../src/http/body.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Contract, RoleName } from '../../src/http/contract.ts'
@@ -101,11 +100,7 @@ describe('the guard', () => {
         {
           contract: document,
           handlers: handlersOf(document),
-          schemes: makeSecuritySchemes({
-            identifyBearer: () => null,
-            identifyBrowser: () => null,
-            identifyKey: () => null,
-          }),
+          schemes: { AccessToken: () => null, SessionCookie: () => null, AccessCookie: () => null },
           parseBody: smallBody(1024),
           nameAllMistakes: true,
           firstOperations: [],

@@ -1,7 +1,7 @@
 import { verifyAccessToken } from '../../access/access-token.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
 import type { Database } from '../../database/client.ts'
-import { makeSecuritySchemes } from '../../http/authenticate.ts'
+import { bearerOf, callerOfToken } from '../../http/authenticate.ts'
 import type { Schemes } from '../../http/authenticate.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ipOf } from '../../http/request.ts'
@@ -34,7 +34,8 @@ export function makeControlSchemes(needs: Needs): Schemes {
   }
   const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(database), clock })
   return {
-    ...makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey: null }),
+    AccessToken: (req) => callerOfToken(bearerOf(req), identifyBearer),
+    AccessCookie: (req) => callerOfToken(cookieOf(req, 'svc_access'), identifyBearer),
     async SessionCookie(req) {
       const cookie = cookieOf(req, 'svc_session')
       if (!cookie) return null
