@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
+import { openRateLimits } from '../http/rate-limit.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { openBackends } from './backends/backends.ts'
 import { makeCallHandlers } from './calls/handle.ts'
@@ -19,17 +20,16 @@ import { makeFindTeam } from './models/find-team.ts'
 import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
-type EdgeParts = Pick<EdgeNeeds, 'contract' | 'openRateLimit'>
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
 export type GatewayNeeds = CallParts &
-  EdgeParts & {
+  Pick<EdgeNeeds, 'contract'> & {
     readonly settings: EdgeNeeds['settings'] &
       Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
     readonly deployment: Deployment
     /** Null: backends of admins are not called. */
     readonly adminBackends: AdminBackendTrust | null
-    /** Counts streams for all processes. Null: each process counts its own. */
+    /** Counts requests and streams for all processes. Null: each process counts its own. */
     readonly redis: Redis | null
     /** Null: metrics are off. */
     readonly metrics: Registry | null
@@ -55,7 +55,6 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     deployment,
     adminBackends,
     costOf,
-    openRateLimit,
     redis,
     metrics,
     tracer,
@@ -74,6 +73,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     log,
   })
   deployment.watchDirectory(backends.apply)
+  const openRateLimit = openRateLimits(redis)
   const leases = redis && openStreamLeases(redis)
   const { streams, accountStreams } = settings.callLimits
   const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })

@@ -1,7 +1,6 @@
 import type { Express } from 'express'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
-import type { Deployment } from '../gateway/deployment.ts'
 import { openPrices } from '../gateway/prices/cost.ts'
 import type { Prices } from '../gateway/prices/cost.ts'
 import type { HttpApp } from '../http/app.ts'
@@ -12,24 +11,16 @@ import type { Resources, RoleNeeds, Roles } from './roles.ts'
 import { addProcessMetrics, countEvents, openMetrics } from './telemetry/metrics.ts'
 import { openTracing } from './telemetry/tracing.ts'
 
-export type Service = {
+export type Service = Omit<Roles, 'routes'> & {
   readonly app: Express
   /** Does what a start need not wait for, and what would make first requests slow. */
   prepare(): Promise<void>
   /** Makes `/readyz` say that the process is about to stop. */
   drain(): void
-  /** Ends the streams that would not end by themselves. */
-  endStreams(): void
-  /** Ends all running calls. Callers whose answer has begun are told in their dialect. */
-  endCalls(): Promise<void>
   /** Null when metrics are off. */
   readonly metrics: Registry | null
-  /** Replaces the directory, as a whole or not at all. */
-  applyDirectory: Deployment['applyDirectory']
   /** Replaces the price list, for the next call. */
   applyPrices: Prices['replaceList']
-  countDirectory: Deployment['countDirectory']
-  close(): Promise<void>
 }
 
 /** Builds the service: the roles of the configuration behind one Express app. */
@@ -46,19 +37,16 @@ export async function compose(config: Config, given: Resources): Promise<Service
   }
   try {
     const shared = { contract: readContract(), redis, metrics, tracer: tracing?.tracer ?? null }
-    const roles = await openRoles(config, resources, { ...shared, costOf: prices.costOf })
+    const { routes, ...roles } = await openRoles(config, resources, { ...shared, costOf: prices.costOf })
     const state = { isDraining: false }
-    const http = makeApp(config, { ...resources, ...shared, roles: roles.routes, isDraining: () => state.isDraining })
+    const http = makeApp(config, { ...resources, ...shared, roles: routes, isDraining: () => state.isDraining })
     return {
+      ...roles,
       app: http.app,
       prepare: () => prepare(http, metrics),
       metrics,
       drain: () => void (state.isDraining = true),
-      endStreams: roles.endStreams,
-      endCalls: roles.endCalls,
-      applyDirectory: roles.applyDirectory,
       applyPrices: prices.replaceList,
-      countDirectory: roles.countDirectory,
       async close() {
         await roles.close()
         await closeShared()

@@ -8,6 +8,7 @@ import { makeNotifier } from '../control/mails/notify.ts'
 import type { Notify } from '../control/mails/notify.ts'
 import type { Database } from '../database/client.ts'
 import { makeAnswerOrLastKnown } from '../database/last-known.ts'
+import { openGateway } from '../gateway/app.ts'
 import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
@@ -15,7 +16,6 @@ import { makeUnknownCount } from '../http/unknown-credentials.ts'
 import { openAdminBackendTrust, reencryptCredentials } from './admin-backends.ts'
 import { startBackgroundWork } from './background.ts'
 import type { BackgroundWork } from './background.ts'
-import { openConfiguredGateway } from './configured-gateway.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
 
 /** Opens the roles of a process with a database. Of a gateway, the control plane is not even loaded. */
@@ -50,7 +50,8 @@ export async function openDatabaseRoles(
     clock,
     log,
   })
-  const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends, clock, log })
+  const gatewayNeeds = { ...given, settings: config, deployment, adminBackends, clock, log }
+  const gateway = config.role === 'control-plane' ? null : openGateway(gatewayNeeds)
   const background = startBackgroundWork({
     database,
     access,

@@ -1,5 +1,6 @@
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
+import { openGateway } from '../gateway/app.ts'
 import type { GatewayNeeds } from '../gateway/app.ts'
 import type { Deployment } from '../gateway/deployment.ts'
 import { openStandaloneDeployment } from '../gateway/standalone-deployment.ts'
@@ -7,7 +8,6 @@ import type { RoleRoutes } from '../http/role.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
-import { openConfiguredGateway } from './configured-gateway.ts'
 
 /** What the service needs of the outside world and what tests replace. */
 export type Resources = {
@@ -30,7 +30,7 @@ export type Roles = {
   /** Ends the streams that would not end by themselves. Their clients connect again, to another process. */
   endStreams(): void
   readonly countDirectory: Deployment['countDirectory']
-  /** Breaks off the model calls that are still open. */
+  /** Ends the model calls that are still open. Callers whose answer has begun are told in their dialect. */
   endCalls(): Promise<void>
   close(): Promise<void>
 }
@@ -38,15 +38,15 @@ export type Roles = {
 /** Opens the gateway of a process without a database. */
 export async function openStandaloneRoles(config: Config, { clock, log }: Resources, given: RoleNeeds): Promise<Roles> {
   const deployment = await openStandaloneDeployment({ ...config, clock, log })
-  const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends: null, clock, log })
+  const gateway = openGateway({ ...given, settings: config, deployment, adminBackends: null, clock, log })
   return {
-    routes: gateway ? [gateway.routes] : [],
+    routes: [gateway.routes],
     applyDirectory: deployment.applyDirectory,
     endStreams: () => undefined,
     countDirectory: deployment.countDirectory,
-    endCalls: async () => gateway?.close(),
+    endCalls: gateway.close,
     async close() {
-      await gateway?.close()
+      await gateway.close()
       await deployment.close()
     },
   }

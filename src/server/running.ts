@@ -23,12 +23,11 @@ export type Running = {
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
   /**
-   * Applies the directory file again, and resolves with a sentence that says what has changed. A refused file changes
-   * nothing; the log says why, and the promise rejects with a `DirectoryFileError`. `force`: apply the file even when
-   * it withdraws most of the members.
+   * Applies the directory file and the price file again, and resolves with a sentence for each that says what has
+   * changed. A refused file changes nothing and does not keep the other from being applied; the log says why, and the
+   * promise rejects with a `DirectoryFileError` or a `PricesFileError`. `force`: apply the directory file even when it
+   * withdraws most of the members.
    */
-  reloadDirectory(force?: boolean): Promise<string>
-  /** Applies the directory file and the price file again, in the same way; a mistake in one does not keep the other. */
   reload(force?: boolean): Promise<string>
   /** Resolves with the reason when the database cannot be used in this process again, so that it should stop. */
   readonly crashed: Promise<Error>
@@ -63,7 +62,7 @@ export async function listen(
         throw err
       })
     const reload = (force = false) => joinSentences([reloadDirectory(force), reloadPrices()])
-    return await start(config, resources, service, timeouts, { reloadDirectory, reload })
+    return await start(config, resources, service, timeouts, reload)
   } catch (error) {
     await service.close()
     throw error
@@ -101,7 +100,7 @@ async function start(
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-  reloads: Pick<Running, 'reloadDirectory' | 'reload'>,
+  reload: Running['reload'],
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service, log)
@@ -110,7 +109,7 @@ async function start(
     await metrics?.close()
     throw error
   })
-  const management = await startManagement(config, { reload: reloads.reload, database, log })
+  const management = await startManagement(config, { reload, database, log })
   const preparing = setTimeout(() => {
     service.prepare().catch((err: unknown) => log.error({ err }, 'service.prepare_failed'))
   }, PREPARE_AFTER_MS)
@@ -120,7 +119,7 @@ async function start(
   return {
     port,
     metricsPort: metrics?.port ?? null,
-    ...reloads,
+    reload,
     crashed: database ? database.crashed : new Promise(() => undefined),
     async stop() {
       clearTimeout(preparing)

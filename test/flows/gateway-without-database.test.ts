@@ -125,11 +125,11 @@ describe('a gateway without a database', () => {
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large'])
 
     await writeFile(files.directory, directoryWith('vendora/large, vendora/small'))
-    await gateway.running.reloadDirectory()
+    await gateway.running.reload()
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
 
     await writeFile(files.directory, 'organizations: nonsense')
-    await expect(gateway.running.reloadDirectory()).rejects.toThrow(DirectoryFileError)
+    await expect(gateway.running.reload()).rejects.toThrow(DirectoryFileError)
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
     await expect(startGateway()).rejects.toThrow(DirectoryFileError)
     await writeFile(files.directory, directoryWith('vendora/large'))

@@ -10,7 +10,6 @@ import { openPrices } from '../../src/gateway/prices/cost.ts'
 import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { readContract } from '../../src/http/contract.ts'
-import { openRateLimits } from '../../src/http/rate-limit.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -96,7 +95,6 @@ export async function startGateway({
     deployment,
     adminBackends: null,
     costOf: prices.costOf,
-    openRateLimit: openRateLimits(null),
     redis: null,
     metrics: null,
     tracer,
