@@ -23,15 +23,14 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
   /** What each of the flows needs. */
   const shared = { database, secure, onUnknownCredential, clock, log }
   const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onSessionEnd })
-  const { openSession, issueTokens } = tokens
+  const { openSession, answerTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
     ...shared,
     findInvitation,
     mailer,
     openSession,
-    issueTokens,
+    answerTokens,
     settings: login,
-    lifetimes,
     limits: limits.logins,
     baseUrl,
   })
@@ -39,11 +38,10 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     ...shared,
     findInvitation,
     openSession,
-    issueTokens,
+    answerTokens,
     notify,
     webauthn: { rpId, origin: new URL(baseUrl).origin },
     starts: limits.passkeyStarts,
-    lifetimes,
   })
   const signInLinks = makeSignInLinkFlow({
     ...shared,
@@ -53,7 +51,6 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     approvalMode: login.approvalMode,
     limits: limits.signInLinks,
     inBackground: notify.inBackground,
-    ping: () => database.ping(),
   })
   return { tokens, deviceLogin, passkeys, signInLinks }
 }

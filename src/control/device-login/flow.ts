@@ -3,7 +3,7 @@ import type { FindInvitation } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Mailer } from '../../mail.ts'
-import type { IssueTokens } from '../tokens/issue.ts'
+import type { AnswerTokens } from '../tokens/answer.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import { makePollLogin } from './poll.ts'
 import { makeDeviceLoginHandlers } from './routes.ts'
@@ -17,15 +17,13 @@ type Needs = {
   /** Null when email is not configured. */
   readonly mailer: Mailer | null
   readonly openSession: OpenSession
-  readonly issueTokens: IssueTokens
+  readonly answerTokens: AnswerTokens
   readonly settings: LoginSettings & { readonly pollIntervalSeconds: number }
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly limits: StartLimits
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   /** The control plane's public address, for links. */
   readonly baseUrl: string
-  readonly secure: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -35,8 +33,8 @@ type Needs = {
  * steps.
  */
 export function makeDeviceLoginFlow(needs: Needs) {
-  const { database, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
-  const { onUnknownCredential, secure, clock, log } = needs
+  const { database, findInvitation, mailer, openSession, answerTokens, settings, limits, baseUrl } = needs
+  const { onUnknownCredential, clock, log } = needs
   const { pollIntervalSeconds } = settings
   const logins = makeDeviceLoginStore(database)
   const startLogin = makeStartLogin({ logins, findInvitation, mailer, settings, limits, baseUrl, clock, log })
@@ -44,14 +42,6 @@ export function makeDeviceLoginFlow(needs: Needs) {
   return {
     startLogin,
     pollLogin,
-    handlers: makeDeviceLoginHandlers({
-      startLogin,
-      pollLogin,
-      issueTokens,
-      pollIntervalSeconds,
-      lifetimes,
-      secure,
-      clock,
-    }),
+    handlers: makeDeviceLoginHandlers({ startLogin, pollLogin, answerTokens, pollIntervalSeconds }),
   }
 }

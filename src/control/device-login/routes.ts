@@ -1,28 +1,24 @@
 import type { Handlers } from '../../http/operation.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { chooseDeviceName } from '../devices/device-name.ts'
-import { toTokenSetAnswer, wantsCookies } from '../tokens/answer.ts'
-import type { IssueTokens } from '../tokens/issue.ts'
+import { toTokenSet, wantsCookies } from '../tokens/answer.ts'
+import type { AnswerTokens } from '../tokens/answer.ts'
 import type { PollLogin } from './poll.ts'
 import type { StartLogin } from './start.ts'
 
 type Needs = {
   readonly startLogin: StartLogin
   readonly pollLogin: PollLogin
-  readonly issueTokens: IssueTokens
+  readonly answerTokens: AnswerTokens
   readonly pollIntervalSeconds: number
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
-  readonly secure: boolean
-  readonly clock: Clock
 }
 
 type Operations = 'startDeviceLogin' | 'startLogin' | 'pollDeviceLogin'
 
 /** The operations with which a device starts a login and asks for its result. */
 export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
-  const { startLogin, pollLogin, issueTokens, pollIntervalSeconds, lifetimes, secure, clock } = needs
+  const { startLogin, pollLogin, answerTokens, pollIntervalSeconds } = needs
 
   const start: Handlers<'startDeviceLogin'>['startDeviceLogin'] = async (req, res) => {
     const { email, deviceId, deviceName, team } = req.body
@@ -52,8 +48,7 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
     async pollDeviceLogin(req, res) {
       const client = { ip: ipOf(req), clientId: null, isBrowser: wantsCookies(req) }
       const session = await pollLogin(new Secret(req.body.deviceCode), client)
-      const tokens = await issueTokens(session, clock.now())
-      res.status(200).json(toTokenSetAnswer(req, res, session, tokens, { lifetimes, secure }))
+      res.status(200).json(toTokenSet(session, await answerTokens(req, res, session)))
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
 import type { Notify } from '../mails/notify.ts'
-import type { IssueTokens } from '../tokens/issue.ts'
+import type { AnswerTokens } from '../tokens/answer.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import { makeChallenges } from './challenges.ts'
 import { makePasskeyChanges } from './changes.ts'
@@ -20,14 +20,13 @@ type Needs = {
   readonly database: Database
   readonly findInvitation: FindInvitation
   readonly openSession: OpenSession
-  readonly issueTokens: IssueTokens
+  readonly answerTokens: AnswerTokens
   readonly notify: Notify
   readonly webauthn: Webauthn
   /** Sign-ins that one network starts. */
   readonly starts: RateLimit
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
   readonly clock: Clock
   readonly log: Logger
@@ -35,8 +34,8 @@ type Needs = {
 
 /** Passkeys: registering, signing in, and managing one's own. The device page changes passkeys too. */
 export function makePasskeyFlow(needs: Needs) {
-  const { database, findInvitation, openSession, issueTokens, notify, webauthn, starts, onUnknownCredential } = needs
-  const { lifetimes, secure, clock, log } = needs
+  const { database, findInvitation, openSession, answerTokens, notify, webauthn, starts, onUnknownCredential } = needs
+  const { secure, clock, log } = needs
   const passkeys = makePasskeyStore(database)
   const challenges = makeChallenges({ passkeys, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
@@ -51,16 +50,6 @@ export function makePasskeyFlow(needs: Needs) {
     clock,
     log,
   })
-  const handlers = makePasskeyHandlers({
-    passkeys,
-    registration,
-    login,
-    changes,
-    issueTokens,
-    starts,
-    lifetimes,
-    secure,
-    clock,
-  })
+  const handlers = makePasskeyHandlers({ passkeys, registration, login, changes, answerTokens, starts, secure })
   return { changes, handlers }
 }

@@ -5,10 +5,9 @@ import type { Handlers } from '../../http/operation.ts'
 import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
-import { toTokenSetAnswer, wantsCookies } from '../tokens/answer.ts'
-import type { IssueTokens } from '../tokens/issue.ts'
+import { toTokenSet, wantsCookies } from '../tokens/answer.ts'
+import type { AnswerTokens } from '../tokens/answer.ts'
 import type { PasskeyChanges } from './changes.ts'
 import type { PasskeyLogin } from './login.ts'
 import type { PasskeyRegistration } from './registration.ts'
@@ -20,12 +19,10 @@ type Needs = {
   readonly registration: PasskeyRegistration
   readonly login: PasskeyLogin
   readonly changes: PasskeyChanges
-  readonly issueTokens: IssueTokens
+  readonly answerTokens: AnswerTokens
   /** Sign-ins that one network starts. */
   readonly starts: RateLimit
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
-  readonly clock: Clock
 }
 
 type Operations =
@@ -39,7 +36,7 @@ type Operations =
 
 /** The operations that register, use, rename and delete passkeys. */
 export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
-  const { passkeys, registration, login, changes, issueTokens, starts, lifetimes, secure, clock } = needs
+  const { passkeys, registration, login, changes, answerTokens, starts, secure } = needs
   return {
     async startPasskeyRegistration(req, res) {
       const options = await registration.start(callerOf(req))
@@ -61,9 +58,8 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     async finishPasskeyLogin(req, res) {
       // The request as Express types it: what the login reads of it is the same for every operation.
       const { session, cookie } = await login.finish(req as unknown as Request, req.body, wantsCookies(req))
-      const tokens = await issueTokens(session, clock.now())
       if (cookie) setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
-      res.status(200).json(toTokenSetAnswer(req, res, session, tokens, { lifetimes, secure }))
+      res.status(200).json(toTokenSet(session, await answerTokens(req, res, session)))
     },
 
     async listPasskeys(req, res) {

@@ -1,8 +1,9 @@
 import type { Request } from 'express'
 import { setCookie } from '../../http/cookies.ts'
 import type { CookieReply } from '../../http/cookies.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
-import type { IssuedTokens } from './issue.ts'
+import type { IssueTokens } from './issue.ts'
 import type { DeviceSession } from './rows.ts'
 
 /** What the JSON contains instead of a token that a cookie carries. */
@@ -15,41 +16,42 @@ export function wantsCookies(req: Pick<Request, 'headers'>): boolean {
 
 type TokenReply = CookieReply & { set(name: string, value: string): unknown }
 
-type Settings = {
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
-  readonly secure: boolean
-}
+/** The tokens in the JSON of an answer. */
+type TokenAnswer = { accessToken: string; refreshToken: string; expiresAt: string }
 
-/** The token set of the contract: who signed in, on which device, and the tokens. */
-export function toTokenSetAnswer(
+/**
+ * Issues the tokens of a session and returns them for the JSON of an answer. A caller that asked for cookies gets them
+ * in cookies, which this sets on the answer, and the JSON redacted.
+ */
+export type AnswerTokens = (
   req: Pick<Request, 'headers'>,
   res: TokenReply,
   session: DeviceSession,
-  tokens: IssuedTokens,
-  settings: Settings,
-) {
-  return {
-    account: session.email,
-    organization: session.organization,
-    team: session.team,
-    deviceId: session.deviceId,
-    ...toTokenAnswer(req, res, tokens, settings),
+) => Promise<TokenAnswer>
+
+type Needs = {
+  readonly issueTokens: IssueTokens
+  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+  readonly secure: boolean
+  readonly clock: Clock
+}
+
+/** Makes the function with which every way to get tokens ends, but OAuth's. */
+export function makeAnswerTokens({ issueTokens, lifetimes, secure, clock }: Needs): AnswerTokens {
+  return async (req, res, session) => {
+    const tokens = await issueTokens(session, clock.now())
+    res.set('Cache-Control', 'no-store')
+    const expiresAt = tokens.expiresAt.toISOString()
+    if (!wantsCookies(req)) {
+      return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }
+    }
+    setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds, secure)
+    setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * DAY_SECONDS, secure)
+    return { accessToken: REDACTED, refreshToken: REDACTED, expiresAt }
   }
 }
 
-/** The tokens for an answer: in the JSON, or in cookies that this sets on the answer, with the JSON redacted. */
-export function toTokenAnswer(
-  req: Pick<Request, 'headers'>,
-  res: TokenReply,
-  tokens: IssuedTokens,
-  { lifetimes, secure }: Settings,
-): { accessToken: string; refreshToken: string; expiresAt: string } {
-  res.set('Cache-Control', 'no-store')
-  const expiresAt = tokens.expiresAt.toISOString()
-  if (!wantsCookies(req)) {
-    return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }
-  }
-  setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds, secure)
-  setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * DAY_SECONDS, secure)
-  return { accessToken: REDACTED, refreshToken: REDACTED, expiresAt }
+/** The token set of the contract: who signed in, on which device, and the tokens. */
+export function toTokenSet({ email: account, organization, team, deviceId }: DeviceSession, tokens: TokenAnswer) {
+  return { account, organization, team, deviceId, ...tokens }
 }

@@ -5,6 +5,7 @@ import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
 import type { Notify } from '../mails/notify.ts'
+import { makeAnswerTokens } from './answer.ts'
 import { makeIssueTokens } from './issue.ts'
 import { makeOpenSession } from './open.ts'
 import { makeFindPresentedToken, makeRefreshSession } from './refresh.ts'
@@ -63,6 +64,7 @@ export function makeTokenFlow({
     log,
   })
   const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
+  const answerTokens = makeAnswerTokens({ issueTokens, lifetimes, secure, clock })
   const signOut = makeSignOut({
     sessions,
     browserSessions: makeBrowserSessionStore(database),
@@ -76,7 +78,8 @@ export function makeTokenFlow({
     openSession: makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }),
     refreshSession,
     issueTokens,
+    answerTokens,
     signOut,
-    handlers: makeTokenHandlers({ refreshSession, issueTokens, signOut, lifetimes, secure, clock }),
+    handlers: makeTokenHandlers({ refreshSession, answerTokens, signOut, secure, clock }),
   }
 }

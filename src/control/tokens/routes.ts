@@ -4,36 +4,35 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
-import { toTokenAnswer, wantsCookies } from './answer.ts'
-import type { IssueTokens } from './issue.ts'
+import { wantsCookies } from './answer.ts'
+import type { AnswerTokens } from './answer.ts'
 import { refreshingClientOf } from './refresh.ts'
 import type { RefreshSession } from './refresh.ts'
 import type { SignOut } from './sign-out.ts'
 
 type Needs = {
   readonly refreshSession: RefreshSession
-  readonly issueTokens: IssueTokens
+  readonly answerTokens: AnswerTokens
   readonly signOut: SignOut
-  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
   readonly clock: Clock
 }
 
 /** The operations that refresh tokens and sign the caller out. */
-export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'logout'> {
-  const { refreshSession, issueTokens, signOut, lifetimes, secure, clock } = needs
+export function makeTokenHandlers({
+  refreshSession,
+  answerTokens,
+  signOut,
+  secure,
+  clock,
+}: Needs): Handlers<'refreshTokens' | 'logout'> {
   return {
     async refreshTokens(req, res) {
       const token = req.body?.refreshToken ?? (wantsCookies(req) ? cookieOf(req, 'svc_refresh') : undefined)
       if (!token) throw new ApiError('unauthorized', { message: 'The refresh token is missing.' })
       const session = await refreshSession(new Secret(token), req.body?.account ?? null, refreshingClientOf(req, null))
-      const tokens = await issueTokens(session, clock.now())
-      res.status(200).json({
-        account: session.email,
-        team: session.team,
-        deviceId: session.deviceId,
-        ...toTokenAnswer(req, res, tokens, { lifetimes, secure }),
-      })
+      const { email: account, team, deviceId } = session
+      res.status(200).json({ account, team, deviceId, ...(await answerTokens(req, res, session)) })
     },
 
     async logout(req, res) {
