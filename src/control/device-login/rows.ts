@@ -84,23 +84,8 @@ export function toLogin(row: LoginRow): FoundLogin | UnnamedLogin {
 /** The login of a row that has an invitation. */
 export function toNamedLogin(row: LoginRow): FoundLogin {
   if (row.invitationId === null) throw new Error('This login has no account.')
-  return {
-    ...toState(row),
-    id: row.id,
-    invitationId: row.invitationId,
-    accountId: row.accountId,
-    email: row.email,
-    organization: row.organization,
-    team: formatTeamName({ organization: row.organization, name: row.teamName }),
-    deviceId: row.deviceId,
-    deviceName: row.deviceName,
-    clientId: row.clientId,
-    userCode: row.userCode,
-    startIp: row.startIp,
-    createdAt: row.createdAt,
-    approvedVia: row.approvedVia,
-    unnamed: row.unnamed,
-  }
+  const { organization, teamName: name } = row
+  return { ...row, ...toState(row), team: formatTeamName({ organization, name }) }
 }
 
 /** The part of a row that the rules read. */

@@ -10,7 +10,6 @@ import { makeSignInLinkStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly ping: () => Promise<boolean>
   readonly findInvitation: FindInvitation
   /** Null when email is not configured. */
   readonly mailer: Mailer | null
@@ -29,7 +28,7 @@ type Needs = {
 export function makeSignInLinkFlow(needs: Needs) {
   const { database, approvalMode, secure, onUnknownCredential, clock, log } = needs
   const links = makeSignInLinkStore(database)
-  const signInLinks = makeSignInLinks({ ...needs, links })
+  const signInLinks = makeSignInLinks({ ...needs, links, ping: () => database.ping() })
   return {
     signInLinks,
     handlers: makeSignInLinkHandlers({
