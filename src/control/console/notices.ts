@@ -4,101 +4,80 @@ import { noticeBar } from '../pages/parts.ts'
 import { MAX_SERVICE_ACCOUNTS } from '../service-accounts/store.ts'
 import { MAX_LIMITS } from '../spending-limits/store.ts'
 
-/** What a page of a team says after a form was sent. */
+/** What a page of a team says after a form was sent, and the status of that page. */
 const NOTICES = {
-  invited: { status: 200, tone: 'good', text: 'Invited. An email is on its way.' },
+  invited: { status: 200, text: 'Invited. An email is on its way.' },
   invited_without_email: {
     status: 200,
-    tone: 'good',
     text: 'Invited. No email was sent: tell them to sign in with svc login, or on this site.',
   },
-  invalid_email: { status: 400, tone: 'bad', text: 'That is not one email address. Nobody was invited.' },
-  invited_before: { status: 409, tone: 'bad', text: 'This address is invited to the team already.' },
-  role_set: { status: 200, tone: 'good', text: 'The role is changed.' },
-  removed: {
-    status: 200,
-    tone: 'good',
-    text: 'Removed. Devices, browsers and API keys of the person end within seconds.',
-  },
-  unknown_member: { status: 404, tone: 'bad', text: 'The team has no such member any more. The list is up to date.' },
-  listed: { status: 409, tone: 'bad', text: 'The directory file lists this member. Change it there.' },
-  last_admin: {
-    status: 409,
-    tone: 'bad',
-    text: 'This is the only admin of the team. Make another member an admin first.',
-  },
-  default_set: { status: 200, tone: 'good', text: 'The default model is changed.' },
-  model_deleted: { status: 200, tone: 'good', text: 'The model is deleted. Nobody can call it any more.' },
-  no_such_model: { status: 400, tone: 'bad', text: 'The team does not have this model. Nothing was changed.' },
-  not_added: { status: 404, tone: 'bad', text: 'The admins of the team have added no such model.' },
-  default_of_file: { status: 409, tone: 'bad', text: 'The directory file sets the default model. Change it there.' },
+  invalid_email: { status: 400, text: 'That is not one email address. Nobody was invited.' },
+  invited_before: { status: 409, text: 'This address is invited to the team already.' },
+  role_set: { status: 200, text: 'The role is changed.' },
+  removed: { status: 200, text: 'Removed. Devices, browsers and API keys of the person end within seconds.' },
+  unknown_member: { status: 404, text: 'The team has no such member any more. The list is up to date.' },
+  listed: { status: 409, text: 'The directory file lists this member. Change it there.' },
+  last_admin: { status: 409, text: 'This is the only admin of the team. Make another member an admin first.' },
+  default_set: { status: 200, text: 'The default model is changed.' },
+  model_deleted: { status: 200, text: 'The model is deleted. Nobody can call it any more.' },
+  no_such_model: { status: 400, text: 'The team does not have this model. Nothing was changed.' },
+  not_added: { status: 404, text: 'The admins of the team have added no such model.' },
+  default_of_file: { status: 409, text: 'The directory file sets the default model. Change it there.' },
   model_kept: {
     status: 409,
-    tone: 'bad',
     text: 'The directory file lists this model, or it is the default model: choose another default first.',
   },
-  model_saved: { status: 200, tone: 'good', text: 'The model is saved. It can be called within 5 seconds.' },
-  model_invalid: { status: 400, tone: 'bad', text: 'The model was not saved.' },
-  model_taken: { status: 409, tone: 'bad', text: 'The model was not saved.' },
-  model_exists: { status: 409, tone: 'bad', text: 'The team has a model with this id. Change that one.' },
-  backend_saved: { status: 200, tone: 'good', text: 'The backend is saved. Models can name it now.' },
-  backend_deleted: { status: 200, tone: 'good', text: 'The backend is deleted, with its credential.' },
-  backend_invalid: { status: 400, tone: 'bad', text: 'The backend was not saved.' },
-  backend_taken: { status: 409, tone: 'bad', text: 'Nothing was changed.' },
-  backend_exists: { status: 409, tone: 'bad', text: 'The team has a backend with this name. Change that one.' },
-  unknown_backend: { status: 404, tone: 'bad', text: 'The admins of the team have added no such backend.' },
+  model_saved: { status: 200, text: 'The model is saved. It can be called within 5 seconds.' },
+  model_invalid: { status: 400, text: 'The model was not saved.' },
+  model_taken: { status: 409, text: 'The model was not saved.' },
+  model_exists: { status: 409, text: 'The team has a model with this id. Change that one.' },
+  backend_saved: { status: 200, text: 'The backend is saved. Models can name it now.' },
+  backend_deleted: { status: 200, text: 'The backend is deleted, with its credential.' },
+  backend_invalid: { status: 400, text: 'The backend was not saved.' },
+  backend_taken: { status: 409, text: 'Nothing was changed.' },
+  backend_exists: { status: 409, text: 'The team has a backend with this name. Change that one.' },
+  unknown_backend: { status: 404, text: 'The admins of the team have added no such backend.' },
   backends_off: {
     status: 403,
-    tone: 'bad',
     text: 'The operator lets admins add no backends. For that, the operator sets SVC_ADMIN_BACKEND_HOSTS.',
   },
-  directory_busy: {
-    status: 409,
-    tone: 'bad',
-    text: 'The directory file is being applied. Repeat this in a few seconds.',
-  },
-  device_signed_out: { status: 200, tone: 'good', text: 'It is signed out. Its access ends within seconds.' },
-  unknown_device: { status: 404, tone: 'bad', text: 'It is not signed in any more. The list is up to date.' },
-  account_created: { status: 200, tone: 'good', text: 'The service account is created. Create a key for it below.' },
-  account_deleted: { status: 200, tone: 'good', text: 'The service account and its keys are deleted.' },
-  account_exists: { status: 409, tone: 'bad', text: 'The team has a service account with this name.' },
+  directory_busy: { status: 409, text: 'The directory file is being applied. Repeat this in a few seconds.' },
+  device_signed_out: { status: 200, text: 'It is signed out. Its access ends within seconds.' },
+  unknown_device: { status: 404, text: 'It is not signed in any more. The list is up to date.' },
+  account_created: { status: 200, text: 'The service account is created. Create a key for it below.' },
+  account_deleted: { status: 200, text: 'The service account and its keys are deleted.' },
+  account_exists: { status: 409, text: 'The team has a service account with this name.' },
   too_many_accounts: {
     status: 409,
-    tone: 'bad',
     text: `The team has ${MAX_SERVICE_ACCOUNTS} service accounts, which is the limit. Delete one first.`,
   },
-  unknown_account: { status: 404, tone: 'bad', text: 'The team has no such service account any more.' },
-  key_made: { status: 200, tone: 'good', text: 'The key is created.' },
+  unknown_account: { status: 404, text: 'The team has no such service account any more.' },
+  key_made: { status: 200, text: 'The key is created.' },
   ...KEY_NOTICES,
-  limit_created: { status: 200, tone: 'good', text: 'The limit is set. It holds within two seconds.' },
-  limit_changed: { status: 200, tone: 'good', text: 'The limit is changed. It holds within two seconds.' },
-  limit_removed: { status: 200, tone: 'good', text: 'The limit is removed.' },
-  unknown_limit: { status: 404, tone: 'bad', text: 'The team has no such limit any more. The list is up to date.' },
+  limit_created: { status: 200, text: 'The limit is set. It holds within two seconds.' },
+  limit_changed: { status: 200, text: 'The limit is changed. It holds within two seconds.' },
+  limit_removed: { status: 200, text: 'The limit is removed.' },
+  unknown_limit: { status: 404, text: 'The team has no such limit any more. The list is up to date.' },
   limit_exists: {
     status: 409,
-    tone: 'bad',
     text: 'There is a limit for the same calls and period already. Change its amount, or remove it first.',
   },
   too_many_limits: {
     status: 409,
-    tone: 'bad',
     text: `The team has ${MAX_LIMITS} limits, which is the most it can have. Remove one first.`,
   },
   unknown_subject: {
     status: 400,
-    tone: 'bad',
     text: 'The team has no such member, API key or service account. Choose again. No limit was set.',
   },
   invalid_amount: {
     status: 400,
-    tone: 'bad',
     text:
       'Write the amount in USD as 50 or 2.50: above 0, at most 1,000,000, with at most 9 decimals. Nothing was ' +
       'changed.',
   },
   reauthenticate: {
     status: 403,
-    tone: 'bad',
     text:
       'This needs a sign-in that is at most 15 minutes old. Confirm that it is you on the page of your devices and ' +
       'keys, then repeat it.',
@@ -114,5 +93,5 @@ export function noticeStatusOf(notice: TeamNotice | null): number {
 
 /** The notice above the content; nothing without one. `detail`: a sentence that says more. */
 export function noticeOf(notice: TeamNotice | null, detail: string | null = null): Interpolation {
-  return notice && noticeBar(NOTICES[notice].tone, [NOTICES[notice].text, detail].filter(Boolean).join(' '))
+  return notice && noticeBar(NOTICES[notice].status, [NOTICES[notice].text, detail].filter(Boolean).join(' '))
 }

@@ -73,8 +73,8 @@ function lastingOf({ passkeys, keys }: DevicePage): LastingCredential[] {
 }
 
 function noticeOf(notice: DeviceNotice): Html {
-  const { tone, text } = DEVICE_NOTICES[notice]
-  return noticeBar(tone, text)
+  const { status, text } = DEVICE_NOTICES[notice]
+  return noticeBar(status, text)
 }
 
 function codePart(userCode: string | null): Html {

@@ -13,7 +13,7 @@ import type { PasskeyChanges } from '../passkeys/changes.ts'
 import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { CodeDecision, Lookup, UserCodes } from './codes.ts'
-import type { DeviceNotice } from './device-notices.ts'
+import { DEVICE_NOTICES } from './device-notices.ts'
 import type { OwnKeyForms, FormOutcome } from './key-forms.ts'
 import type { RenderDevicePage } from './render.ts'
 
@@ -60,11 +60,11 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
           required('name', form.name),
           ipOf(req),
         )
-        return typeof renamed === 'string' ? REFUSALS[renamed] : { status: 200, notice: 'passkey_renamed' }
+        return { notice: typeof renamed === 'string' ? PASSKEY_REFUSALS[renamed] : 'passkey_renamed' }
       }
       case 'delete-passkey': {
         const deleted = await passkeyChanges.remove(caller, required('passkeyId', form.passkeyId), ipOf(req))
-        return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSALS[deleted]
+        return { notice: deleted === 'deleted' ? 'passkey_deleted' : PASSKEY_REFUSALS[deleted] }
       }
       case 'create-key':
         return keyForms.create(req, required('name', form.name), form)
@@ -74,7 +74,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
         return keyForms.revoke(req, required('keyId', form.keyId))
       case 'sign-out-others':
         await signOutEverywhere(req, { scope: 'others' }, clock.now())
-        return { status: 200, notice: 'signed_out_others' }
+        return { notice: 'signed_out_others' }
       case 'disown-device':
         return disownDevice(req, required('sessionId', form.sessionId))
       default:
@@ -84,15 +84,15 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
 
   async function revokeDevice(req: Request, sessionId: string): Promise<FormOutcome> {
     const revoked = await devices.revoke(sessionId, callerOf(req).accountId, clock.now(), ipOf(req))
-    if (!revoked) return { status: 404, notice: 'unknown_device' }
+    if (!revoked) return { notice: 'unknown_device' }
     onSessionEnd(sessionId)
-    return { status: 200, notice: 'device_signed_out' }
+    return { notice: 'device_signed_out' }
   }
 
   async function disownDevice(req: Request, sessionId: string): Promise<FormOutcome> {
     const ended = await signOutEverywhere(req, { scope: 'others', unknownDevice: sessionId }, clock.now())
-    if (ended === 'not_found') return { status: 404, notice: 'unknown_device' }
-    return ended === 'reauthenticate' ? REFUSALS.reauthenticate : { status: 200, notice: 'device_disowned' }
+    if (ended === 'not_found') return { notice: 'unknown_device' }
+    return { notice: ended === 'reauthenticate' ? ended : 'device_disowned' }
   }
 
   /** Signs this browser out; afterwards there is no caller to show the device page to. */
@@ -123,7 +123,8 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     if (form.action === 'confirm-email') return confirmByEmail(req, res)
     if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
       return leave(req, res, form.action === 'sign-out-everywhere')
-    const { status, waitSeconds, ...content } = await outcomeOf(req, form)
+    const { waitSeconds, ...content } = await outcomeOf(req, form)
+    const status = content.notice ? DEVICE_NOTICES[content.notice].status : 200
     // The contract promises these headers for every 429 and 403, whatever their bodies are.
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
     if (status === 403) res.set('x-should-retry', 'false')
@@ -133,8 +134,8 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
 
 function afterFind(found: Lookup, userCode: string | undefined): FormOutcome {
   if (!('login' in found)) return { ...withoutLogin(found), userCode }
-  if (found.verdict === 'open') return { status: 200, found: found.login }
-  return found.verdict === 'approved' ? { status: 200, notice: 'approved' } : { status: 409, notice: 'denied_code' }
+  if (found.verdict === 'open') return { found: found.login }
+  return { notice: found.verdict === 'approved' ? 'approved' : 'denied_code' }
 }
 
 function afterDecision(
@@ -143,18 +144,18 @@ function afterDecision(
   userCode: string | undefined,
 ): FormOutcome {
   if (!('login' in decided)) return { ...withoutLogin(decided), userCode }
-  if (decided.status === wanted) return { status: 200, notice: wanted }
-  return { status: 409, notice: wanted === 'approved' ? 'denied_code' : 'approved_code' }
+  if (decided.status === wanted) return { notice: wanted }
+  return { notice: wanted === 'approved' ? 'denied_code' : 'approved_code' }
 }
 
 function withoutLogin(found: Exclude<Lookup, { login: unknown }>): FormOutcome {
-  if (found.verdict === 'too_many') return { status: 429, notice: 'too_many_codes', waitSeconds: found.waitSeconds }
-  if (found.verdict === 'expired') return { status: 410, notice: 'expired_code' }
-  return { status: 404, notice: 'unknown_code' }
+  if (found.verdict === 'too_many') return { notice: 'too_many_codes', waitSeconds: found.waitSeconds }
+  if (found.verdict === 'expired') return { notice: 'expired_code' }
+  return { notice: 'unknown_code' }
 }
 
-const REFUSALS = {
-  not_found: { status: 404, notice: 'unknown_passkey' },
-  invalid_name: { status: 400, notice: 'invalid_name' },
-  reauthenticate: { status: 403, notice: 'reauthenticate' },
-} as const satisfies Record<string, { status: number; notice: DeviceNotice }>
+const PASSKEY_REFUSALS = {
+  not_found: 'unknown_passkey',
+  invalid_name: 'invalid_name',
+  reauthenticate: 'reauthenticate',
+} as const

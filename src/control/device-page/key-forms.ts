@@ -4,11 +4,11 @@ import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import { toNumber } from '../form-fields.ts'
-import { KEY_NOTICES, KEY_REFUSALS } from '../pages/key-notices.ts'
+import { KEY_REFUSALS } from '../pages/key-notices.ts'
 import type { PageContent } from './render.ts'
 
-/** The content of the page and the status that it is sent with. */
-export type FormOutcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
+/** The content of the page that follows a form. */
+export type FormOutcome = PageContent & { readonly waitSeconds?: number }
 
 /** The forms of the caller's own API keys. */
 export type OwnKeyForms = {
@@ -28,25 +28,19 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
       const made = await changes.create(caller, { scope: ownOf(req), holder }, wanted, ipOf(req))
       if (made === 'not_found') throw new ApiError('not_invited')
-      if (typeof made === 'string') return toOutcome(KEY_REFUSALS[made])
-      return 'unknown' in made ? toOutcome('unknown_model') : { status: 200, madeKey: made }
+      if (typeof made === 'string') return { notice: KEY_REFUSALS[made] }
+      return 'unknown' in made ? { notice: 'unknown_model' } : { madeKey: made }
     },
 
     async rotate(req, keyId, { expiresInDays, overlapSeconds }) {
       const wanted = { days: toNumber(expiresInDays), overlapSeconds: toNumber(overlapSeconds) }
       const made = await changes.rotate(callerOf(req), keyId, ownOf(req), wanted, ipOf(req))
-      return typeof made === 'string'
-        ? toOutcome(KEY_REFUSALS[made])
-        : { status: 200, madeKey: made, notice: 'key_rotated' }
+      return typeof made === 'string' ? { notice: KEY_REFUSALS[made] } : { madeKey: made, notice: 'key_rotated' }
     },
 
     async revoke(req, keyId) {
       const revoked = await changes.revoke(callerOf(req), keyId, ownOf(req), ipOf(req))
-      return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
+      return { notice: revoked === 'revoked' ? 'key_revoked' : 'unknown_key' }
     },
   }
-}
-
-function toOutcome(notice: keyof typeof KEY_NOTICES | 'reauthenticate'): FormOutcome {
-  return { status: notice === 'reauthenticate' ? 403 : KEY_NOTICES[notice].status, notice }
 }

@@ -43,7 +43,7 @@ export function decisionForm({
   mode,
   wrongCode,
 }: Pick<ConfirmPage, 'token' | 'login' | 'mode' | 'wrongCode'>): Html {
-  return html`${wrongCode && noticeBar('bad', WRONG_CODE)} ${loginFacts(login, mode)} ${warning(mode)}
+  return html`${wrongCode && noticeBar(400, WRONG_CODE)} ${loginFacts(login, mode)} ${warning(mode)}
   ${mode === 'click' ? clickForm(token) : codeForms(token)}`
 }
 

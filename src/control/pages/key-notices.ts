@@ -2,21 +2,13 @@ import { MAX_KEYS } from '../api-keys/rules.ts'
 
 /** What a page says after a form for API keys was sent, and the status of that page. */
 export const KEY_NOTICES = {
-  key_rotated: { status: 200, tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
-  key_revoked: { status: 200, tone: 'good', text: 'The key is revoked and opens nothing any more.' },
-  unknown_key: { status: 404, tone: 'bad', text: 'There is no such key any more. The list below is up to date.' },
-  unknown_model: { status: 400, tone: 'bad', text: 'The team does not have this model any more. No key was created.' },
-  key_rotated_before: {
-    status: 409,
-    tone: 'bad',
-    text: 'This key was rotated before. Rotate the key that replaced it.',
-  },
-  too_many_keys: {
-    status: 409,
-    tone: 'bad',
-    text: `${MAX_KEYS} keys work already, which is the limit. Revoke one first.`,
-  },
-  invalid_name: { status: 400, tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
+  key_rotated: { status: 200, text: 'The key is rotated. Change your programs to the new one below.' },
+  key_revoked: { status: 200, text: 'The key is revoked and opens nothing any more.' },
+  unknown_key: { status: 404, text: 'There is no such key any more. The list below is up to date.' },
+  unknown_model: { status: 400, text: 'The team does not have this model any more. No key was created.' },
+  key_rotated_before: { status: 409, text: 'This key was rotated before. Rotate the key that replaced it.' },
+  too_many_keys: { status: 409, text: `${MAX_KEYS} keys work already, which is the limit. Revoke one first.` },
+  invalid_name: { status: 400, text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
 } as const
 
 /** The notice for each reason why a key was not made, rotated or revoked. */

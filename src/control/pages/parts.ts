@@ -27,11 +27,11 @@ export type PendingLogin = {
 /** The colour of a notice or an answer. The text says the same. */
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
 
-/** A message above the content, which screen readers announce. */
-export function noticeBar(tone: 'good' | 'bad', text: string): Html {
-  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">
-    ${ICONS[tone === 'good' ? 'check' : 'alert']} <span>${text}</span>
-  </p>`
+/** A message above the content of a page with this status, which screen readers announce. */
+export function noticeBar(status: number, text: string): Html {
+  const [tone, role, icon] =
+    status < 400 ? (['good', 'status', 'check'] as const) : (['bad', 'alert', 'alert'] as const)
+  return html`<p class="notice ${tone}" role="${role}">${ICONS[icon]} <span>${text}</span></p>`
 }
 
 /** A time in UTC, readable for people and programs. */

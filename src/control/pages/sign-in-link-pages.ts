@@ -56,7 +56,7 @@ export function signInLinkPage(data: SignInLinkPage): Html {
       <p class="lead">
         This browser will be signed in as <strong class="name">${email}</strong> in <span class="name">${team}</span>.
       </p>
-      ${data.wrongEmail && noticeBar('bad', WRONG_EMAIL)} ${requestFacts(data)}
+      ${data.wrongEmail && noticeBar(400, WRONG_EMAIL)} ${requestFacts(data)}
       <form method="post" action="${PATHS.signInLink}" class="stack">
         ${tokenField(token)} ${mode === 'code' && EMAIL_FIELD}
         <button class="button primary">${ICONS.check} Sign in</button>

@@ -42,7 +42,7 @@ export function usagePage(viewer: FramedViewer, data: UsagePage): Html {
   return teamPage(
     viewer,
     'usage',
-    html`${mistake && noticeBar('bad', `${mistake} This month is shown instead.`)} ${periodPart(viewer, data)}
+    html`${mistake && noticeBar(400, `${mistake} This month is shown instead.`)} ${periodPart(viewer, data)}
       <section class="part" aria-labelledby="period">
         <h2 id="period">${title}${viewer.role === 'admin' ? '' : ', your own calls'}</h2>
         ${
