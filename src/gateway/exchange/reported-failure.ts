@@ -1,7 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
-import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
-import { toFailureAnswer } from './answer.ts'
 import type { KeptAnswer } from './answer.ts'
 import type { RelayedExchange } from './relay.ts'
 
@@ -9,16 +7,11 @@ import type { RelayedExchange } from './relay.ts'
 const UNAUTHORIZED = 401
 
 /**
- * Settles an exchange with a failure that the backend reported after a status of 200. The kept answer has the status
- * for the failure, because agents react to the status of an error, such as 400 for a prompt that is too long, and not
- * to an error in an answer of 200.
+ * Settles an exchange with a failure that the backend reported after a status of 200. `kept` has the status for the
+ * failure, because agents react to the status of an error, such as 400 for a prompt that is too long, and not to an
+ * error in an answer of 200.
  */
-export function keepFailure(
-  exchange: RelayedExchange,
-  dialect: Pick<DialectTraits, 'failureAnswer'>,
-  failure: Failure,
-  kept: Omit<KeptAnswer, 'answer'>,
-): void {
+export function keepFailure(exchange: RelayedExchange, failure: Failure, kept: KeptAnswer): void {
   if (failure.kind === 'account') exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-  else exchange.keep({ ...kept, answer: toFailureAnswer(dialect, failure) })
+  else exchange.keep(kept)
 }

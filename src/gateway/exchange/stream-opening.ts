@@ -1,7 +1,7 @@
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, writeHead } from './answer.ts'
+import { isKept, toFailureAnswer, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
@@ -109,7 +109,8 @@ export class StreamOpening implements Relay, SilentStream {
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
     if (!stops) return false
-    keepFailure(this.#exchange, dialect, failure, { head: this.#head, headerOptions: rewrite, isReasoningRefused })
+    const answer = toFailureAnswer(dialect, failure)
+    keepFailure(this.#exchange, failure, { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     this.#exchange.abort()
     return true
   }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
-import { isKept, writeHead, writeWhole } from './answer.ts'
+import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential } from './credential-refusal.ts'
@@ -125,8 +125,9 @@ export class WholeRelay implements Relay {
 
   #keepFailure(failure: Failure, body: Buffer): void {
     const isReasoningRefused = this.#isReasoningRefused(body)
-    const kept = { head: this.#head, headerOptions: null, isReasoningRefused }
-    keepFailure(this.#exchange, this.#needs.dialect, failure, kept)
+    // Like every error of a backend of the caller's dialect, the body passes unchanged.
+    const answer = { ...toFailureAnswer(this.#needs.dialect, failure), body }
+    keepFailure(this.#exchange, failure, { head: this.#head, answer, headerOptions: null, isReasoningRefused })
   }
 
   #isReasoningRefused(body: Buffer): boolean {
