@@ -94,6 +94,17 @@ describe('the bytes of an answer', () => {
     expect([res.status, await res.json()]).toEqual([529, error])
   })
 
+  it.each([204, 304])('are not written for a stream whose status, %i, allows none', async (status) => {
+    engine.chat = ({ res }) => void res.writeHead(status, { 'content-type': 'text/event-stream' }).end()
+    for (const [path, call] of [
+      [MESSAGES, local],
+      [RESPONSES, { model: local.model, input: 'hi', stream: true }],
+    ] as const) {
+      const res = await gateway.post(path, call)
+      expect([res.status, await res.json()]).toMatchObject([502, { error: { message: expect.any(String) } }])
+    }
+  })
+
   it('of a translated error have their own Content-Length', async () => {
     engine.chat = answersJson({ error: 'ü'.repeat(500) }, { status: 400 })
     const res = await gateway.post(MESSAGES, local)

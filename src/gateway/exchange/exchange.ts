@@ -205,12 +205,13 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   /**
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
-   * and errors as JSON. An error is never a stream, so that it can be read before it is handed on.
+   * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
+   * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection.
    */
   #isStream(status: number, contentType = ''): boolean {
-    if (status >= 400) return false
+    if (status >= 300 || status === 204) return false
     if (contentType.startsWith('text/event-stream')) return true
-    return this.#options.wantsStream && status < 300 && !contentType.startsWith('application/json')
+    return this.#options.wantsStream && !contentType.startsWith('application/json')
   }
 
   readonly #onCallerLeft = (): void => {
