@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readContract, routesOf } from '../../src/http/contract.ts'
+import type { OperationObject } from '../../src/http/contract.ts'
 import { collectGarbage } from '../support/garbage.ts'
 import { people } from '../support/people.ts'
 import { ask, bytes, json, outcomeOf } from '../support/requests.ts'
@@ -30,6 +31,8 @@ const posts = routes.filter(
 )
 const acceptsJson = (path: string) =>
   posts.some((route) => route.path === path && 'application/json' in (route.operation.requestBody?.content ?? {}))
+
+const isOpen = ({ security = [] }: OperationObject) => security.some((scheme) => Object.keys(scheme).length === 0)
 
 /** The bytes of the heap in use after a garbage collection. */
 async function usedHeapBytes(): Promise<number> {
@@ -221,6 +224,17 @@ describe('answers', () => {
       expect(answer.headers['x-powered-by']).toBeUndefined()
       expect(answer.headers.server).toBeUndefined()
       expect(answer.body).not.toMatch(/node_modules|\.ts:|at Object/)
+    }
+  })
+
+  it('to a caller are kept out of shared caches, which may not know that a header is a credential', async () => {
+    const { accessToken } = await service.signIn(persons.next())
+    const headers = ['Authorization', `Bearer ${accessToken}`]
+    const lists = routes.filter(({ method, operation }) => method === 'get' && !isOpen(operation))
+    expect(lists.length).toBeGreaterThan(30)
+    for (const { path } of lists) {
+      const answer = await ask(service.port, { path, headers })
+      expect(answer.headers['cache-control'], path).toMatch(/^no-store$|^private\b/)
     }
   })
 

@@ -50,7 +50,6 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
         before: readCursor('before', before, readSessionCursor),
       }
       const { shown, last } = await findPage(limit, (count) => sessions.list({ ...query, limit: count }, clock.now()))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ sessions: shown.map(toAgentSession), next: last && writeSessionCursor(last) })
     },
 

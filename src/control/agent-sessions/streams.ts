@@ -148,7 +148,6 @@ function openStream({ reader, access, clock }: Needs, res: Response, wanted: Wan
 }
 
 const HEADERS = {
-  'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   // nginx buffers answers unless it is told not to.
   'X-Accel-Buffering': 'no',

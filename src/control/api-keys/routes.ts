@@ -16,7 +16,6 @@ export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Op
     async listApiKeys(req, res) {
       const { accountId } = callerOf(req)
       const listed = await keys.list({ accountId }, clock.now())
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ keys: listed.map(toKeyInfo) })
     },
 
@@ -29,7 +28,6 @@ export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Op
       const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
-      res.set('Cache-Control', 'no-store')
       res.status(201).json(toNewKey(made))
     },
 
@@ -39,7 +37,6 @@ export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Op
       const scope = { accountId: caller.accountId }
       const made = await changes.rotate(caller, req.params.id, scope, { overlapSeconds, days }, ipOf(req))
       if (typeof made === 'string') throw toKeyRefusal(made)
-      res.set('Cache-Control', 'no-store')
       res.status(201).json(toNewKey(made))
     },
 

@@ -25,7 +25,6 @@ export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'li
         before: readCursor('before', before, readAuditCursor),
       }
       const { shown, last } = await findPage(limit, (count) => audit.find(teamId, { ...query, limit: count }))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ events: shown.map(toAuditEvent), next: last && writeAuditCursor(last) })
     },
   }

@@ -34,7 +34,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
     async openOwnTeam(req, res) {
       const Location = pathOf(callerOf(req).team)
       res.statusCode = 303
-      res.set({ 'Cache-Control': 'no-store', Location }).end()
+      res.set({ Location }).end()
     },
 
     async showTeamOverview(req, res) {

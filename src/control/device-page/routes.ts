@@ -29,7 +29,6 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
       }
       const { accountId, organization, team, role } = callerOf(req)
       const email = await findEmail(accountId)
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ authenticated: true, user: { email, organization, team, role } })
     },
 

@@ -25,7 +25,6 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
       const listed = await devices.list(callerOf(req).accountId, clock.now())
       const { devices: ofDevices, browser } = await signOut.findCurrent(req as unknown as Request)
       const current = [...ofDevices, browser]
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current)) })
     },
 

@@ -41,7 +41,6 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
     async planDirectory(req, res) {
       const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
       if ('message' in plans) throw toChangeError(plans, 'model')
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(toAnswer(plans))
     },
 

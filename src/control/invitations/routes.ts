@@ -35,7 +35,6 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
       const cursor = readCursor('after', after, readTimeCursor)
       const { shown, last } = await findPage(limit, (count) => invitations.list(teamId, cursor, count))
       const next = last && writeTimeCursor({ at: last.createdAt, id: last.id })
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ invitations: shown.map(toAnswer), next })
     },
 

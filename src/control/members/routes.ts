@@ -28,7 +28,6 @@ export function makeMemberHandlers({ members, changes, findAdminTeam, clock }: N
       const { shown, last } = await findPage(limit, (count) =>
         members.list(teamId, { after, limit: count }, clock.now()),
       )
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ members: shown.map(toMember), next: last && last.email })
     },
 

@@ -40,7 +40,6 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
   return {
     async startPasskeyRegistration(req, res) {
       const options = await registration.start(callerOf(req))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(options)
     },
 
@@ -64,7 +63,6 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
 
     async listPasskeys(req, res) {
       const listed = await passkeys.list(callerOf(req).accountId)
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ passkeys: listed.map(toAnswer) })
     },
 

@@ -45,7 +45,6 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     async listServiceAccounts(req, res) {
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
       const listed = await serviceAccounts.list(teamId, clock.now())
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ serviceAccounts: listed.map(toAnswer) })
     },
 
@@ -67,7 +66,6 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     async listServiceAccountKeys(req, res) {
       const { scope } = await findOwner(callerOf(req), req.params)
       const listed = await keys.list(scope, clock.now())
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ keys: listed.map(toKeyInfo) })
     },
 
@@ -78,7 +76,6 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
       const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
       if (made === 'not_found') throw unknownAccount()
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
-      res.set('Cache-Control', 'no-store')
       res.status(201).json(toNewKey(made))
     },
 
@@ -88,7 +85,6 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
       const { overlapSeconds, expiresInDays: days } = req.body ?? {}
       const made = await changes.rotate(caller, req.params.keyId, scope, { overlapSeconds, days }, ipOf(req))
       if (typeof made === 'string') throw toKeyRefusal(made)
-      res.set('Cache-Control', 'no-store')
       res.status(201).json(toNewKey(made))
     },
 

@@ -18,7 +18,6 @@ export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Han
   return {
     async listSpendingLimits(req, res) {
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ limits: await limits.list(teamId) })
     },
 
@@ -35,7 +34,6 @@ export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Han
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
       const limit = await limits.find(teamId, req.params.limitId)
       if (!limit) throw unknownLimit()
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(limit)
     },
 

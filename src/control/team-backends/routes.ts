@@ -23,7 +23,6 @@ export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTea
   return {
     async listTeamBackends(req, res) {
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(toTeamBackends(await backends.find(teamId), trust))
     },
 

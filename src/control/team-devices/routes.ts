@@ -19,7 +19,6 @@ export function makeTeamDeviceHandlers({
       const { limit = DEFAULT_LIMIT, before } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
       const { shown, last } = await devices.listPage(teamId, readCursor('before', before, readTimeCursor), limit)
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({
         devices: shown.map(({ firstSeenAt, lastSeenAt, ...device }) => ({
           ...device,

@@ -23,7 +23,6 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
   return {
     async listTeamModels(req, res) {
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(toTeamModels(await models.find(teamId)))
     },
 

@@ -55,7 +55,6 @@ function send(
   res: Parameters<Answering>[1],
   report: UsageReport,
 ): void {
-  res.set('Cache-Control', 'no-store')
   res.vary('Accept')
   if (req.accepts(['application/json', 'text/csv']) !== 'text/csv') return res.status(200).json(report)
   res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))

@@ -8,7 +8,6 @@ export function makeLimitHandlers({ spending }: { readonly spending: SpendingLed
   return {
     async listOwnLimits(req, res) {
       const states = await spending.findStates(callerOf(req))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({ limits: states.map(({ limit, spent }) => toLimitAnswer(limit, spent)) })
     },
   }

@@ -31,7 +31,6 @@ export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Hand
       const viewer = await findViewer(callerOf(req), req.params)
       const report = await findUsage.forFile(viewer, req.query)
       if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
-      res.set('Cache-Control', 'no-store')
       res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
     },
   }
