@@ -7,6 +7,7 @@ const root = path.join(import.meta.dirname, '..')
 
 export const RELEASED = path.join(root, 'spec/released/openapi.json')
 export const CURRENT = path.join(root, 'generated/openapi.json')
+export const ACCEPTED = path.join(root, 'spec/released/accepted.json')
 
 /** One difference between two documents. `major` breaks integrators that rely on the released one. */
 export type Change = {
@@ -72,6 +73,19 @@ export function compare(released: string, current: string): Comparison {
     }
   } finally {
     rmSync(folder, { recursive: true })
+  }
+}
+
+/** Breaking changes since the last release that were decided on, as `describeChange` describes them. */
+export type Accepted = { readonly why: string; readonly changes: readonly string[] }
+
+/** The breaking changes that are not accepted, and the accepted ones that do not exist. */
+export function judgeBreaking(changes: readonly Change[], accepted: readonly Accepted[]) {
+  const breaking = changes.filter(({ impact }) => impact === 'major').map(describeChange)
+  const listed = accepted.flatMap((group) => group.changes)
+  return {
+    unaccepted: breaking.filter((line) => !listed.includes(line)),
+    outdated: listed.filter((line) => !breaking.includes(line)),
   }
 }
 

@@ -1,9 +1,12 @@
 /**
- * `npm run drift` fails when generated/ differs from what is committed (new and deleted files included), and when the
- * contract has changed since its last release by more than its version number says.
+ * `npm run drift` fails when generated/ differs from what is committed (new and deleted files included), when the contract
+ * has changed since its last release by more than its version number says, and when a change breaks integrators and is
+ * not accepted: below 1.0, and after a first accepted change, the version number alone would allow all later ones.
  */
 import { execFileSync } from 'node:child_process'
-import { compare, CURRENT, describeChange, RELEASED } from './compare.ts'
+import { readFileSync } from 'node:fs'
+import { ACCEPTED, compare, CURRENT, judgeBreaking, RELEASED } from './compare.ts'
+import type { Accepted } from './compare.ts'
 
 checkGenerated()
 checkRelease()
@@ -19,10 +22,19 @@ function checkGenerated(): void {
 
 function checkRelease(): void {
   const { changes, versions, versionMistake } = compare(RELEASED, CURRENT)
-  const breaking = changes.filter(({ impact }) => impact === 'major').map(describeChange)
-  if (breaking.length > 0) {
-    console.error(`These changes break integrators that use release ${versions.released} of the contract:`)
-    for (const line of new Set(breaking)) console.error(`  ${line}`)
+  // This file is part of this project.
+  const accepted = JSON.parse(readFileSync(ACCEPTED, 'utf8')) as Accepted[]
+  const { unaccepted, outdated } = judgeBreaking(changes, accepted)
+  if (unaccepted.length > 0) {
+    fail(
+      `These changes break integrators that use release ${versions.released} of the contract:${list(unaccepted)}\n` +
+        'Undo them. If one must be, copy its line to spec/released/accepted.json, and say why.',
+    )
+  }
+  if (outdated.length > 0) {
+    fail(
+      `Remove these lines from spec/released/accepted.json, because the contract has no such change:${list(outdated)}`,
+    )
   }
   if (versionMistake !== null) {
     fail(
@@ -30,6 +42,8 @@ function checkRelease(): void {
     )
   }
 }
+
+const list = (lines: readonly string[]) => lines.map((line) => `\n  ${line}`).join('')
 
 function fail(message: string): void {
   console.error(message)

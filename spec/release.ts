@@ -5,7 +5,7 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { compare, CURRENT, describeChange, RELEASED } from './compare.ts'
+import { ACCEPTED, compare, CURRENT, describeChange, RELEASED } from './compare.ts'
 import type { Change } from './compare.ts'
 
 const CHANGELOG = path.join(path.dirname(RELEASED), 'CHANGELOG.md')
@@ -30,6 +30,8 @@ function release(): void {
   const { info } = JSON.parse(readFileSync(CURRENT, 'utf8')) as { info: { version: string } }
   mkdirSync(path.dirname(RELEASED), { recursive: true })
   copyFileSync(CURRENT, RELEASED)
+  // They are in the changelog from here on.
+  writeFileSync(ACCEPTED, '[]\n')
   const earlier = existsSync(CHANGELOG) ? readFileSync(CHANGELOG, 'utf8').slice(TITLE.length) : ''
   writeFileSync(CHANGELOG, `${TITLE}\n${section(info.version, comparison?.changes ?? null)}${earlier}`)
   console.log(`Released version ${info.version} of the contract.`)

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compare, CURRENT, describeChange } from '../../spec/compare.ts'
+import { compare, CURRENT, describeChange, judgeBreaking } from '../../spec/compare.ts'
 
 /** The parts of the document that these tests change. */
 type Node = { [key: string]: Node } & { required: string[]; parameters: object[]; version: string }
@@ -17,7 +17,7 @@ function after(change: (document: Node) => void) {
   const file = path.join(folder, 'changed.json')
   writeFileSync(file, JSON.stringify(document))
   const { changes, versionMistake } = compare(CURRENT, file)
-  return { broken: changes.filter(({ impact }) => impact === 'major').map(describeChange), versionMistake }
+  return { changes, broken: changes.filter(({ impact }) => impact === 'major').map(describeChange), versionMistake }
 }
 
 const at = (node: Node, ...keys: string[]): Node =>
@@ -74,15 +74,18 @@ describe('a breaking change', () => {
     expect(found.versionMistake).toContain('info.version')
   })
 
-  it('is accepted when the version is raised enough', () => {
-    const { broken, versionMistake } = after((document) => {
+  it('needs to be accepted, also when the version is raised enough', () => {
+    const { changes, broken, versionMistake } = after((document) => {
       delete at(document, 'paths', '/v1/workers/{id}', 'get', 'responses')['404']
       at(document, 'info').version = '99.0.0'
     })
     expect([broken.length, versionMistake]).toEqual([1, null])
+    expect(judgeBreaking(changes, [])).toEqual({ unaccepted: broken, outdated: [] })
+    const accepted = [{ why: 'A reason.', changes: [...broken, 'GET /v1/models: gone'] }]
+    expect(judgeBreaking(changes, accepted)).toEqual({ unaccepted: [], outdated: ['GET /v1/models: gone'] })
   })
 })
 
 it('reports nothing for an unchanged document', () => {
-  expect(after(() => {})).toEqual({ broken: [], versionMistake: null })
+  expect(after(() => {})).toEqual({ changes: [], broken: [], versionMistake: null })
 })
