@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
-import type { Backends } from '../backends/backends.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { chooseNext, isTriedElsewhere } from '../plan/next-step.ts'
@@ -11,8 +10,6 @@ import type { Attempt } from '../usage/events.ts'
 import type { AdmittedCall } from './admit.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
-
-export type AttemptNeeds = SendNeeds & { readonly backends: Backends }
 
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {
@@ -29,19 +26,13 @@ export type TriedSteps = {
  * been carried out, so it is never sent again. A backend that refuses the reasoning of a request gets it once more
  * without, because it has generated nothing.
  */
-export async function tryInOrder(needs: AttemptNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
+export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
-  const mayHoldUnsignedContent = needs.backends.mayHoldUnsignedContent()
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
     const backend = needs.backends.find(step.backend)
-    const place = {
-      isFirst: attempts.length === 0,
-      isOnly: steps.length === 1,
-      isRepeated: false,
-      mayHoldUnsignedContent,
-    }
+    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false }
     // Null when the directory has lost the backend since the plan was made.
     const attempt = backend && (await attemptStep(needs, call, { step, backend, ...place }, attempts))
     if (!attempt || attempt instanceof ApiError) {

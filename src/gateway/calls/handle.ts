@@ -7,7 +7,6 @@ import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
 import { openSessionAffinity } from './affinity.ts'
 import { tryInOrder } from './attempts.ts'
-import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
 import { makeSendCount } from './count/count.ts'
 import type { SendCount } from './count/count.ts'
@@ -16,9 +15,10 @@ import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
 import { makeCostOfAttempt, recordEnd } from './record.ts'
 import type { CallRequest } from './request/request.ts'
+import type { SendNeeds } from './send-step.ts'
 import { describeCallEnd, startCallSpan } from './trace.ts'
 
-export type CallNeeds = AdmitNeeds & AttemptNeeds
+export type CallNeeds = AdmitNeeds & SendNeeds
 type Needs = CallNeeds & { readonly sendCount: SendCount }
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */

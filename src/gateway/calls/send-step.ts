@@ -1,5 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { Backends } from '../backends/backends.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { ACCESS_ENDED, startExchange } from '../exchange/exchange.ts'
 import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
@@ -19,6 +20,7 @@ import type { TraceNeeds } from './trace.ts'
 
 export type SendNeeds = RecordNeeds &
   TraceNeeds & {
+    readonly backends: Backends
     readonly keepAlive: StreamKeepAlive
     readonly affinity: SessionAffinity
     /** Calls back when the session ends; returns a function that stops watching. */
@@ -33,8 +35,6 @@ export type Sending = {
   readonly isOnly: boolean
   /** The backend has refused the reasoning of the request, so it gets the request without. */
   readonly isRepeated: boolean
-  /** The conversation may hold content that a vendor refuses (`dialects/unsigned-content.ts`). */
-  readonly mayHoldUnsignedContent: boolean
 }
 
 /**
@@ -47,13 +47,14 @@ export function sendStep(
   { admission, req, res }: AdmittedCall,
   sending: Sending,
 ): { readonly ended: Promise<Attempt> } | ApiError | null {
-  const { step, backend, isOnly, isRepeated, mayHoldUnsignedContent } = sending
-  const { operation, model, calledAs, wantsStream, caller } = admission
+  const { step, backend, isOnly, isRepeated } = sending
+  const { operation, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
-  const { team } = caller
-  const facts = { operation, model, calledAs, team, step, backend, mayHoldUnsignedContent, clock }
+  const call = { admission, step, backend, clock }
   const isSameDialect = step.dialect === operation.dialect
-  const prepared = isSameDialect ? prepareSameDialect(facts, req) : prepareTranslated(facts, req)
+  const prepared = isSameDialect
+    ? prepareSameDialect(call, req, needs.backends.mayHoldUnsignedContent())
+    : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
   const { reasoningRetry } = DIALECTS[step.dialect]
   const body = isRepeated ? (reasoningRetry?.withoutReasoning(prepared.request.body) ?? null) : prepared.request.body

@@ -32,14 +32,12 @@ export async function attemptCount(
   { backend, candidate }: { readonly backend: Backend; readonly candidate: Candidate },
   signal: AbortSignal,
 ): Promise<Counted | null> {
-  const { operation, model, calledAs, caller } = admission
-  const { team } = caller
+  const { operation } = admission
   const { clock } = needs
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const facts = { operation, model, calledAs, team, step, backend, mayHoldUnsignedContent: false, clock }
-  const request = prepareCount(facts, req)
+  const request = prepareCount({ admission, step, backend, clock }, req)
   if (!request || request instanceof ApiError) return null
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()

@@ -1,25 +1,12 @@
 /** Errors of a backend, as callers get them. */
 import { ApiError } from '../../../http/errors.ts'
 import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
-import type { Backend } from '../../backends/backend.ts'
 import type { DialectTraits } from '../../dialects/dialect.ts'
 import { readFailure } from '../../dialects/failures/failure.ts'
 import type { Failure } from '../../dialects/failures/failure.ts'
 import { toFailureAnswer, toJsonAnswer } from '../../exchange/answer.ts'
 import type { WholeAnswer } from '../../exchange/answer.ts'
-import type { Operation } from '../operations.ts'
-
-/**
- * What the rewrite of an answer needs of its call. Nothing of the request, which would be kept until the answer ends.
- */
-export type AnsweredCall = {
-  readonly operation: Operation
-  readonly backend: Backend
-  /** The name that the caller asked for, which the answer repeats. */
-  readonly calledAs: string
-  /** The model's name at the backend. */
-  readonly backendModel: string
-}
+import type { CallStep } from './prepared-call.ts'
 
 /** Writes the failure of a backend of another dialect, with the status for failures of this kind. */
 export function writeFailure(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
@@ -28,7 +15,7 @@ export function writeFailure(dialect: DialectTraits, failure: Failure): WholeAns
 
 /** An answer of another shape comes from a server that does not know the operation, whatever its status. */
 export function readOtherShape(
-  { operation, backend }: AnsweredCall,
+  { admission: { operation }, backend }: CallStep,
   dialect: DialectTraits,
   { body }: WholeAnswer,
 ): WholeAnswer | ApiError {
@@ -44,11 +31,11 @@ export function writeMisreported(dialect: DialectTraits, failure: Failure): Whol
 }
 
 /** What the caller gets of an error answer: the same, or its failure in the caller's dialect. */
-export function readError(call: AnsweredCall, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
+export function readError(call: CallStep, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
   const { status, body } = answer
   const failure = failureOf(body)
   if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call)
-  if (status === 501 && call.operation.reach === 'own_dialect') return new ApiError('not_supported')
+  if (status === 501 && call.admission.operation.reach === 'own_dialect') return new ApiError('not_supported')
   if (status < 400) {
     const { title } = call.backend.traits
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
@@ -65,8 +52,8 @@ const MODEL_NOT_FOUND = /^model '.*' not found$/
  * The backend lacks the model or does not know the operation. An operator can cure only the first, by loading the
  * model.
  */
-function refuseMissing({ operation, backend, backendModel }: AnsweredCall): ApiError {
-  const isModelMissing = backend.health.lastKnown(backendModel) === 'model_missing'
+function refuseMissing({ admission: { operation }, step, backend }: CallStep): ApiError {
+  const isModelMissing = backend.health.lastKnown(step.model) === 'model_missing'
   if (operation.reach === 'own_dialect' && !isModelMissing) return new ApiError('not_supported')
   if (operation.reach === 'any_dialect') backend.dialects.forget(operation.dialect)
   return new ApiError('model_unavailable')

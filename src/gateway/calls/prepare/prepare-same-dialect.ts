@@ -12,19 +12,19 @@ import type { AnswerRewrite } from '../../exchange/relay.ts'
 import { bytesOf, locatedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { readError, readOtherShape } from './answer-errors.ts'
-import type { AnsweredCall } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
-import type { PreparedCall, StepNeeds } from './prepared-call.ts'
+import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { askForUsage } from './stream-usage.ts'
 
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
- * and removes what a vendor refuses because it did not sign it.
+ * and removes what a vendor refuses because it did not sign it, where the conversation may hold that
+ * (`dialects/unsigned-content.ts`).
  */
-export function prepareSameDialect(needs: StepNeeds, req: CallRequest): PreparedCall {
-  const { operation, model, calledAs, step, backend, mayHoldUnsignedContent } = needs
+export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
+  const { admission, step, backend } = call
+  const { operation, model } = admission
   const { isRenamed, refusesUnsignedContent } = backend.traits
-  const answered = { operation, backend, calledAs, backendModel: step.model }
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const bytes = isCleaned ? withoutUnsignedContent(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
@@ -35,10 +35,10 @@ export function prepareSameDialect(needs: StepNeeds, req: CallRequest): Prepared
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
-      headers: toStepHeaders(needs, req, { isTranslated: false }),
+      headers: toStepHeaders(call, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: usage !== null }) : null,
+    rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
 }
@@ -51,8 +51,8 @@ function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Bu
 }
 
 /** The answer names the model as the caller did, and a stream that breaks off never looks complete. */
-function renameAnswers(call: AnsweredCall & { readonly hidesUsage: boolean }): AnswerRewrite {
-  const { operation, calledAs, hidesUsage } = call
+function renameAnswers(call: CallStep, hidesUsage: boolean): AnswerRewrite {
+  const { operation, calledAs } = call.admission
   const dialect = DIALECTS[operation.dialect]
   return {
     isTranslated: false,

@@ -16,50 +16,47 @@ import type { BackendRequest } from '../../exchange/send.ts'
 import { exactBodyOf, sessionIdOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
-import type { AnsweredCall } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
-import type { PreparedCall, StepNeeds } from './prepared-call.ts'
+import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
 
 /**
  * Makes the translated request of a step. An `ApiError` names what this backend cannot be asked. Nothing of the query
  * goes along, because it belongs to the caller's dialect.
  */
-export function prepareTranslated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
-  const { operation, calledAs, step, backend } = needs
-  const translation = translateFor(needs, req)
+export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCall | ApiError {
+  const { step, backend } = call
+  const translation = translateFor(call, req)
   if (translation instanceof ApiError) return translation
   return {
     request: {
       method: 'POST',
       path: backend.prefix + DIALECTS[step.dialect].path,
-      headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     },
     filter: null,
-    rewrite: translateAnswers(
-      { operation, backend, calledAs, backendModel: step.model },
-      { ...translation.answer, wantsStream: req.body.stream === true },
-    ),
+    rewrite: translateAnswers(call, { ...translation.answer, wantsStream: req.body.stream === true }),
   }
 }
 
 /** The request that only counts the tokens of a call; null: backends of this dialect are not asked to count. */
-export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest | ApiError | null {
-  const { step, backend } = needs
+export function prepareCount(call: CallStep, req: CallRequest): BackendRequest | ApiError | null {
+  const { step, backend } = call
   const { tokenCount } = DIALECTS[step.dialect]
-  const translation = tokenCount && translateFor(needs, req)
+  const translation = tokenCount && translateFor(call, req)
   if (!translation || translation instanceof ApiError) return translation
   return {
     method: 'POST',
     path: backend.prefix + tokenCount.path,
-    headers: [...toStepHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+    headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
     body: writeWithTexts(tokenCount.toRequest(translation.request), translation.texts),
   }
 }
 
-function translateFor(needs: StepNeeds, req: CallRequest): (Translation & { readonly texts: LongTexts }) | ApiError {
-  const { operation, model, calledAs, team, step, backend, clock } = needs
+function translateFor(call: CallStep, req: CallRequest): (Translation & { readonly texts: LongTexts }) | ApiError {
+  const { admission, step, backend, clock } = call
+  const { operation, model, calledAs, caller } = admission
   const { body, texts } = exactBodyOf(req)
   const translation = translateCall(operation.dialect, step.dialect, body, {
     model: calledAs,
@@ -69,7 +66,7 @@ function translateFor(needs: StepNeeds, req: CallRequest): (Translation & { read
     isCodex: operation.isCodex ?? false,
     sessionId: sessionIdOf(req.headers),
     caps: { ...backend.caps, ...model.caps },
-    ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
+    ...(backend.traits.isSealed && { seals: sealsFor(backend, step, caller.team) }),
   })
   if ('refused' in translation) {
     const { param, message } = translation.refused
@@ -85,8 +82,8 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
 type Answers = AnswerTranslation & { readonly wantsStream: boolean }
 
 /** Translates the answer for the caller. A backend may answer a request for a stream with a whole answer. */
-function translateAnswers(call: AnsweredCall, { stream, whole, replay, wantsStream }: Answers): AnswerRewrite {
-  const dialect = DIALECTS[call.operation.dialect]
+function translateAnswers(call: CallStep, { stream, whole, replay, wantsStream }: Answers): AnswerRewrite {
+  const dialect = DIALECTS[call.admission.operation.dialect]
   const { keepsStatus } = call.backend.traits
   return {
     isTranslated: true,

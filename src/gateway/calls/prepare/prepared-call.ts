@@ -1,4 +1,3 @@
-import type { SnapshotModel } from '../../../directory/snapshot.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { toBackendHeaders } from '../../exchange/headers.ts'
@@ -6,7 +5,7 @@ import type { HeaderList, HeaderOptions } from '../../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import type { Step } from '../../plan/plan.ts'
-import type { Operation } from '../operations.ts'
+import type { Admission } from '../admit.ts'
 import type { CallRequest } from '../request/request.ts'
 
 /** The request of one step of a plan, and what its answer becomes. */
@@ -18,23 +17,19 @@ export type PreparedCall = {
   readonly filter: MakeStreamFilter | null
 }
 
-/** What the request of a step is made of, besides the caller's request. */
-export type StepNeeds = {
-  readonly operation: Operation
-  readonly model: SnapshotModel
-  /** The name that answers give the model. */
-  readonly calledAs: string
-  /** The team of the caller: `@organization/name`. */
-  readonly team: string
+/**
+ * One step of a call: what its request is made of besides the caller's, and what its answer is rewritten by. Nothing of
+ * the request is in it, because it is kept until the answer ends.
+ */
+export type CallStep = {
+  readonly admission: Pick<Admission, 'operation' | 'model' | 'calledAs' | 'caller'>
   readonly step: Step
   readonly backend: Backend
-  /** The conversation may hold content that a vendor refuses (`dialects/unsigned-content.ts`). */
-  readonly mayHoldUnsignedContent: boolean
   readonly clock: Clock
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
-export function toStepHeaders({ backend }: StepNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
+export function toStepHeaders({ backend }: CallStep, req: CallRequest, options: HeaderOptions): HeaderList {
   const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
