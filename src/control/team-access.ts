@@ -28,7 +28,7 @@ export function requireAdmin(role: Role): void {
  * Finds the id of a team that the caller is an admin of. Throws `forbidden` for members; for others the team does not
  * exist.
  */
-export type FindAdminTeam = (name: string, caller: Caller) => Promise<string>
+export type FindAdminTeam = (name: string, caller: Pick<Caller, 'accountId'>) => Promise<string>
 
 /** Makes the check with which every operation for admins of a team begins. */
 export function makeFindAdminTeam(findMembership: FindMembership): FindAdminTeam {

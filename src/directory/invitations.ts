@@ -28,7 +28,7 @@ export async function ensureAccounts(
 }
 
 /** The author of a change of an invitation: the directory file or an admin of the team. */
-export type Inviter = { readonly by: 'directory' } | ({ readonly by: 'admin' } & Actor)
+export type Inviter = Actor | 'directory'
 
 /**
  * Withdraws invitations and ends everything that depends on them: sessions, API keys, and logins that could still
@@ -79,6 +79,6 @@ export function invitationEvent(
   now: Date,
 ) {
   const event = { kind, at: now, accountId, teamId, subjectId: id }
-  if (inviter.by === 'directory') return { ...event, details: { role, by: inviter.by } }
-  return { ...event, ip: inviter.ip, details: { role, by: inviter.by, adminId: inviter.accountId } }
+  if (inviter === 'directory') return { ...event, details: { role, by: inviter } }
+  return { ...event, ip: inviter.ip, details: { role, by: 'admin', adminId: inviter.accountId } }
 }

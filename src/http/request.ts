@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import type { Caller } from '../kernel/caller.ts'
+import type { Actor, Caller } from '../kernel/caller.ts'
 import { readIpAddress } from '../kernel/ip-address.ts'
 import type { ServerSpan } from '../kernel/tracer.ts'
 import type { OperationObject } from './contract.ts'
@@ -47,6 +47,12 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
  */
 export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request, 'socket'>>): string {
   return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'
+}
+
+/** The author of what a request changes. Throws `unauthorized` when there is no caller. */
+export function actorOf(req: Pick<Request, 'caller' | 'ip' | 'socket'>): Actor {
+  const { accountId, authenticatedAt } = callerOf(req)
+  return { accountId, authenticatedAt, ip: ipOf(req) }
 }
 
 /** The first 512 characters of the `User-Agent` header. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'
 import { hashSecret } from '../../kernel/secret.ts'
@@ -37,20 +37,18 @@ export type KeyChanges = {
   /** Where a person's new key belongs: to the named team, else to the team of the sign-in. Null: not a member of it. */
   findHolder(caller: Caller, team: string | undefined): Promise<KeyHolder | null>
   create(
-    caller: Caller,
+    actor: Actor,
     owner: { readonly scope: KeyScope; readonly holder: KeyHolder },
     wanted: WantedKey,
-    ip: string,
   ): Promise<NewKey | 'reauthenticate' | 'invalid_name' | 'not_found' | 'too_many' | UnknownModels>
   rotate(
-    caller: Caller,
+    actor: Actor,
     id: string,
     scope: KeyScope,
     wanted: WantedRotation,
-    ip: string,
   ): Promise<NewKey | 'reauthenticate' | Exclude<RotationVerdict, 'rotate'>>
   /** Needs no fresh sign-in: ending a key can only make the account safer. */
-  revoke(caller: Caller, id: string, scope: KeyScope, ip: string): Promise<'revoked' | 'not_found'>
+  revoke(actor: Actor, id: string, scope: KeyScope): Promise<'revoked' | 'not_found'>
 }
 
 type Needs = {
@@ -70,40 +68,38 @@ export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs):
       return name && keys.findMembership(accountId, name)
     },
 
-    async create(caller, { scope, holder }, { name, models, days }, ip) {
+    async create(actor, { scope, holder }, { name, models, days }) {
       const now = clock.now()
-      if (!isFresh(caller, now)) return 'reauthenticate'
+      if (!isFresh(actor, now)) return 'reauthenticate'
       const clean = cleanDeviceName(name)
       if (clean === null) return 'invalid_name'
       const ofTeam = models.length > 0 ? await keys.findModels(holder.teamId) : []
       const unknown = findUnknownModels(models, ofTeam)
       if (unknown.length > 0) return { unknown, models: ofTeam }
       const { key, parts } = makeParts(now, days)
-      const actor = { accountId: caller.accountId, ip }
       const info = await keys.create(scope, holder, { ...parts, name: clean, models: [...new Set(models)] }, actor)
       if (typeof info === 'string') return info
-      log.info({ keyId: info.id, accountId: caller.accountId, ...scope }, 'api_key.created')
+      log.info({ keyId: info.id, accountId: actor.accountId, ...scope }, 'api_key.created')
       announce('created', info, scope, actor)
       return { key, info }
     },
 
-    async rotate(caller, id, scope, { overlapSeconds, days }, ip) {
+    async rotate(actor, id, scope, { overlapSeconds, days }) {
       const now = clock.now()
-      if (!isFresh(caller, now)) return 'reauthenticate'
+      if (!isFresh(actor, now)) return 'reauthenticate'
       const { key, parts } = makeParts(now, days)
-      const actor = { accountId: caller.accountId, ip }
       const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
       if (typeof rotated === 'string') return rotated
       if (rotated.hasEnded) onKeyEnd(id)
-      log.info({ keyId: rotated.key.id, replaces: id, accountId: caller.accountId }, 'api_key.rotated')
+      log.info({ keyId: rotated.key.id, replaces: id, accountId: actor.accountId }, 'api_key.rotated')
       announce('rotated', rotated.key, scope, actor)
       return { key, info: rotated.key }
     },
 
-    async revoke({ accountId }, id, scope, ip) {
-      if (!(await keys.revoke(id, scope, { accountId, ip }, clock.now()))) return 'not_found'
+    async revoke(actor, id, scope) {
+      if (!(await keys.revoke(id, scope, actor, clock.now()))) return 'not_found'
       onKeyEnd(id)
-      log.info({ keyId: id, accountId }, 'api_key.revoked')
+      log.info({ keyId: id, accountId: actor.accountId }, 'api_key.revoked')
       return 'revoked'
     },
   }

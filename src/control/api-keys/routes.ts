@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toKeyInfo, toKeyRefusal, toNewKey } from './answers.ts'
 import type { KeyChanges } from './changes.ts'
@@ -25,24 +25,24 @@ export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Op
       const holder = await changes.findHolder(caller, team)
       if (!holder) throw new ApiError('not_invited', { message: `You are not a member of ${team ?? caller.team}.` })
       const owner = { scope: { accountId: caller.accountId }, holder }
-      const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
+      const made = await changes.create(actorOf(req), owner, { name, models, days })
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))
     },
 
     async rotateApiKey(req, res) {
-      const caller = callerOf(req)
+      const actor = actorOf(req)
       const { overlapSeconds, expiresInDays: days } = req.body ?? {}
-      const scope = { accountId: caller.accountId }
-      const made = await changes.rotate(caller, req.params.id, scope, { overlapSeconds, days }, ipOf(req))
+      const scope = { accountId: actor.accountId }
+      const made = await changes.rotate(actor, req.params.id, scope, { overlapSeconds, days })
       if (typeof made === 'string') throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))
     },
 
     async revokeApiKey(req, res) {
-      const caller = callerOf(req)
-      const revoked = await changes.revoke(caller, req.params.id, { accountId: caller.accountId }, ipOf(req))
+      const actor = actorOf(req)
+      const revoked = await changes.revoke(actor, req.params.id, { accountId: actor.accountId })
       if (revoked === 'not_found') throw toKeyRefusal(revoked)
       res.status(200).json({ ok: true })
     },

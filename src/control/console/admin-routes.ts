@@ -1,7 +1,6 @@
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import type { Html, PageReply } from '../../http/page.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
 import { readAuditCursor, toAuditEvent, writeAuditCursor } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
 import { findPage, readCursor, readTimeCursor } from '../paging.ts'
@@ -51,30 +50,30 @@ export function makeAdminPageHandlers({
 }: Needs): Handlers<Operations> {
   return {
     async showTeamMembers(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
+      const admin = await findAdmin(req)
       send(res, await members.render(admin, { after: req.query.after ?? '', notice: null }))
     },
 
     async changeTeamMembers(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
-      const notice = await members.change(admin, req.body, ipOf(req))
+      const admin = await findAdmin(req)
+      const notice = await members.change(admin, req.body)
       send(res, await members.render(admin, { after: '', notice }), notice)
     },
 
     async changeTeamModels(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
-      const outcome = await models.change(admin, req.body, ipOf(req))
+      const admin = await findAdmin(req)
+      const outcome = await models.change(admin, req.body)
       send(res, await models.render(admin, outcome), outcome.notice)
     },
 
     async changeTeamLimits(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
-      const outcome = await limits.change(admin, req.body, ipOf(req))
+      const admin = await findAdmin(req)
+      const outcome = await limits.change(admin, req.body)
       send(res, await limits.render(admin, outcome), outcome.notice)
     },
 
     async showTeamDevices(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
+      const admin = await findAdmin(req)
       send(
         res,
         await devices.render(admin, { before: readCursor('before', req.query.before, readTimeCursor), notice: null }),
@@ -82,24 +81,24 @@ export function makeAdminPageHandlers({
     },
 
     async changeTeamDevices(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
-      const notice = await devices.signOut(admin, req.body.sessionId, ipOf(req))
+      const admin = await findAdmin(req)
+      const notice = await devices.signOut(admin, req.body.sessionId)
       send(res, await devices.render(admin, { before: null, notice }), notice)
     },
 
     async showTeamKeys(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
+      const admin = await findAdmin(req)
       send(res, await keys.render(admin, { notice: null, madeKey: null }))
     },
 
     async changeTeamKeys(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
-      const outcome = await keys.change(admin, req.body, ipOf(req))
+      const admin = await findAdmin(req)
+      const outcome = await keys.change(admin, req.body)
       send(res, await keys.render(admin, outcome), outcome.notice)
     },
 
     async showTeamAudit(req, res) {
-      const admin = await findAdmin(callerOf(req), req.params)
+      const admin = await findAdmin(req)
       const before = readCursor('before', req.query.before, readAuditCursor)
       const query = { actor: null, action: null, from: null, to: null, before }
       const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))

@@ -38,22 +38,22 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async showTeamOverview(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       sendPage(res, 200, overviewPage(viewer, await findOverview(viewer)))
     },
 
     async showTeamLimits(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       sendPage(res, 200, await limits.render(viewer, { notice: null, draft: null }))
     },
 
     async showTeamModels(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       sendPage(res, 200, await models.render(viewer, NO_OUTCOME))
     },
 
     async showTeamSessions(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       const before = readCursor('before', req.query.before, readSessionCursor)
       const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
         sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),

@@ -1,5 +1,7 @@
+import type { Request } from 'express'
 import type { MemberStore } from '../../directory/members.ts'
-import type { Caller, Role } from '../../kernel/caller.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
+import type { Actor, Caller, Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
@@ -7,6 +9,8 @@ import { findMemberTeam, requireAdmin } from '../team-access.ts'
 /** The person who looks at the pages of a team. */
 export type Viewer = {
   readonly caller: Caller
+  /** The viewer as the author of changes. */
+  readonly actor: Actor
   readonly email: string
   readonly teamId: string
   /** `@organization/name` */
@@ -18,20 +22,25 @@ export type Viewer = {
   readonly others: readonly { readonly team: string; readonly path: string }[]
 }
 
-/** Finds what a caller is in a team. Throws `not_found` when the caller is no member of it. */
-export type FindViewer = (caller: Caller, team: TeamName) => Promise<Viewer>
+/** A request for a page of a team. */
+type TeamRequest = Pick<Request, 'caller' | 'ip' | 'socket'> & { readonly params: TeamName }
+
+/** Finds what a caller is in the team of a page. Throws `not_found` when the caller is no member of it. */
+export type FindViewer = (req: TeamRequest) => Promise<Viewer>
 
 type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
 
 /** Makes the check with which every page of a team begins. */
 export function makeFindViewer({ members }: Needs): FindViewer {
-  return async (caller, name) => {
+  return async (req) => {
+    const caller = callerOf(req)
     const { accountId } = caller
-    const team = formatTeamName(name)
+    const team = formatTeamName(req.params)
     const { membership } = await findMemberTeam(members.findMembership, team, accountId)
     const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of)
     return {
       caller,
+      actor: actorOf(req),
       teamId: membership.teamId,
       role: membership.role,
       email: await members.findEmail(accountId),
@@ -44,8 +53,8 @@ export function makeFindViewer({ members }: Needs): FindViewer {
 
 /** Finds an admin. Throws `forbidden` for members of the team. */
 export function onlyAdmins(findViewer: FindViewer): FindViewer {
-  return async (caller, team) => {
-    const viewer = await findViewer(caller, team)
+  return async (req) => {
+    const viewer = await findViewer(req)
     requireAdmin(viewer.role)
     return viewer
   }

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { clearCookies } from '../../http/cookies.ts'
 import { sendPage } from '../../http/page.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
 import type { DeviceStore } from '../devices/store.ts'
@@ -54,16 +54,12 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
       case 'revoke-device':
         return revokeDevice(req, required('sessionId', form.sessionId))
       case 'rename-passkey': {
-        const renamed = await passkeyChanges.rename(
-          caller,
-          required('passkeyId', form.passkeyId),
-          required('name', form.name),
-          ipOf(req),
-        )
+        const [id, name] = [required('passkeyId', form.passkeyId), required('name', form.name)]
+        const renamed = await passkeyChanges.rename(actorOf(req), id, name)
         return { notice: typeof renamed === 'string' ? PASSKEY_REFUSALS[renamed] : 'passkey_renamed' }
       }
       case 'delete-passkey': {
-        const deleted = await passkeyChanges.remove(caller, required('passkeyId', form.passkeyId), ipOf(req))
+        const deleted = await passkeyChanges.remove(actorOf(req), required('passkeyId', form.passkeyId))
         return { notice: deleted === 'deleted' ? 'passkey_deleted' : PASSKEY_REFUSALS[deleted] }
       }
       case 'create-key':
@@ -83,7 +79,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 
   async function revokeDevice(req: Request, sessionId: string): Promise<FormOutcome> {
-    const revoked = await devices.revoke(sessionId, callerOf(req).accountId, clock.now(), ipOf(req))
+    const revoked = await devices.revoke(sessionId, actorOf(req), clock.now())
     if (!revoked) return { notice: 'unknown_device' }
     onSessionEnd(sessionId)
     return { notice: 'device_signed_out' }

@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import { toNumber } from '../form-fields.ts'
 import { KEY_REFUSALS } from '../pages/key-notices.ts'
@@ -22,11 +22,10 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
   const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
   return {
     async create(req, name, { model, expiresInDays }) {
-      const caller = callerOf(req)
-      const holder = await changes.findHolder(caller, undefined)
+      const holder = await changes.findHolder(callerOf(req), undefined)
       if (!holder) throw new ApiError('not_invited')
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
-      const made = await changes.create(caller, { scope: ownOf(req), holder }, wanted, ipOf(req))
+      const made = await changes.create(actorOf(req), { scope: ownOf(req), holder }, wanted)
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string') return { notice: KEY_REFUSALS[made] }
       return 'unknown' in made ? { notice: 'unknown_model' } : { madeKey: made }
@@ -34,12 +33,12 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
 
     async rotate(req, keyId, { expiresInDays, overlapSeconds }) {
       const wanted = { days: toNumber(expiresInDays), overlapSeconds: toNumber(overlapSeconds) }
-      const made = await changes.rotate(callerOf(req), keyId, ownOf(req), wanted, ipOf(req))
+      const made = await changes.rotate(actorOf(req), keyId, ownOf(req), wanted)
       return typeof made === 'string' ? { notice: KEY_REFUSALS[made] } : { madeKey: made, notice: 'key_rotated' }
     },
 
     async revoke(req, keyId) {
-      const revoked = await changes.revoke(callerOf(req), keyId, ownOf(req), ipOf(req))
+      const revoked = await changes.revoke(actorOf(req), keyId, ownOf(req))
       return { notice: revoked === 'revoked' ? 'key_revoked' : 'unknown_key' }
     },
   }

@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import { clearCookies } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { SignOutEverywhere } from './sign-out-everywhere.ts'
@@ -29,7 +29,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
     },
 
     async revokeDevice(req, res) {
-      const revoked = await devices.revoke(req.params.id, callerOf(req).accountId, clock.now(), ipOf(req))
+      const revoked = await devices.revoke(req.params.id, actorOf(req), clock.now())
       if (!revoked) throw new ApiError('not_found', { message: 'You have no signed-in device with this id.' })
       onSessionEnd(req.params.id)
       res.status(200).json({ ok: true })

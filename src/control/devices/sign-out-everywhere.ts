@@ -1,5 +1,6 @@
 import type { Request } from 'express'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -39,22 +40,21 @@ type Needs = {
 export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
   const { devices, signOut, findEmail, notify, onSessionEnd, log } = needs
 
-  async function notifyRemoved(accountId: string, names: readonly string[], at: Date, ip: string): Promise<void> {
+  async function notifyRemoved({ accountId, ip }: Actor, names: readonly string[], at: Date): Promise<void> {
     if (names.length === 0) return
     const email = await findEmail(accountId)
     for (const passkeyName of names) notify.passkeyChanged(email, { change: 'removed', passkeyName, at, ip })
   }
 
   return async (req, { scope, unknownDevice }, now) => {
-    const caller = callerOf(req)
-    const { accountId, sessionId } = caller
-    if (unknownDevice !== undefined && !isFresh(caller, now)) return 'reauthenticate'
+    const { accountId, sessionId } = callerOf(req)
+    const actor = actorOf(req)
+    if (unknownDevice !== undefined && !isFresh(actor, now)) return 'reauthenticate'
     const addedSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
     if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
     const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
-    const ip = ipOf(req)
-    const ended = await devices.revokeAll({ accountId, ip }, { kept: without(kept, unknownDevice), addedSince }, now)
+    const ended = await devices.revokeAll(actor, { kept: without(kept, unknownDevice), addedSince }, now)
     for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
     const counted = {
       devices: ended.devices.length + ended.browsers,
@@ -62,7 +62,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
       apiKeys: ended.apiKeys.length,
     }
     log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
-    await notifyRemoved(accountId, ended.passkeys, now, ip)
+    await notifyRemoved(actor, ended.passkeys, now)
     return counted
   }
 }

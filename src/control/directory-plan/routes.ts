@@ -2,12 +2,11 @@ import type { components } from '../../../generated/openapi.ts'
 import { readAdminDirectory } from '../../directory/admin-directory.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
-import { isFresh } from '../fresh.ts'
 import type { AnnounceInvitation } from '../invitations/announce.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import { fingerprintOfPlan } from './rules.ts'
@@ -28,7 +27,7 @@ type Needs = {
 export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
   const { directory, findAdminTeam, announce, onSessionEnd, clock, log } = needs
 
-  async function readTeams(caller: Caller, text: string): Promise<WantedOfTeam[]> {
+  async function readTeams(caller: Pick<Caller, 'accountId'>, text: string): Promise<WantedOfTeam[]> {
     const read = readAdminDirectory(text)
     if ('mistakes' in read)
       throw new ApiError('invalid_request', { message: `directory: ${read.mistakes.join('; ')}.` })
@@ -45,18 +44,16 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
     },
 
     async applyDirectory(req, res) {
-      const caller = callerOf(req)
-      const teams = await readTeams(caller, req.body.directory)
-      const now = clock.now()
-      const actor = { accountId: caller.accountId, ip: ipOf(req), isFresh: isFresh(caller, now) }
-      const applied = await directory.apply(teams, req.body.fingerprint, actor, now)
+      const admin = actorOf(req)
+      const teams = await readTeams(admin, req.body.directory)
+      const applied = await directory.apply(teams, req.body.fingerprint, admin, clock.now())
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
       if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
       if ('message' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onSessionEnd)
-      log.info({ teams: teams.map(({ teamId }) => teamId), by: caller.accountId }, 'team_directory.applied')
-      for (const { team, invitation } of applied.invited) await announce(invitation, team, caller.accountId)
+      log.info({ teams: teams.map(({ teamId }) => teamId), by: admin.accountId }, 'team_directory.applied')
+      for (const { team, invitation } of applied.invited) await announce(invitation, team, admin.accountId)
       res.status(200).json(toAnswer(applied.plans))
     },
   }

@@ -7,6 +7,7 @@ import { toAdminModel } from '../../directory/rows/model-rows.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { withLockedDirectory } from '../directory-change.ts'
+import { isFresh } from '../fresh.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
@@ -33,9 +34,6 @@ export type AppliedPlan = {
  */
 export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminMistake
 
-/** The author of the changes, and whether the sign-in is fresh enough to make admins. */
-export type PlanActor = Actor & { readonly isFresh: boolean }
-
 export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 
 /** Plans and applies directories of admins. */
@@ -47,7 +45,7 @@ export function makeDirectoryPlanStore({ prisma: db }: Pick<Database, 'prisma'>)
     async apply(
       teams: readonly WantedOfTeam[],
       fingerprint: string,
-      actor: PlanActor,
+      actor: Actor,
       now: Date,
     ): Promise<AppliedPlan | ApplyRefusal> {
       try {
@@ -69,7 +67,7 @@ async function applyOnce(
   tx: Transaction,
   teams: readonly WantedOfTeam[],
   fingerprint: string,
-  actor: PlanActor,
+  actor: Actor,
   now: Date,
 ): Promise<AppliedPlan | ApplyRefusal> {
   // In the order of their ids, so that two transactions do not wait for each other.
@@ -78,7 +76,7 @@ async function applyOnce(
   const plans = await planTeams(tx, teams)
   if ('message' in plans) return plans
   if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'
-  if (makesAdmin(plans) && !actor.isFresh) return 'reauthenticate'
+  if (makesAdmin(plans) && !isFresh(actor, now)) return 'reauthenticate'
   const ended: string[] = []
   const invited: { team: string; invitation: ListedInvitation }[] = []
   for (const [i, { team, changes }] of plans.entries()) {
@@ -97,11 +95,11 @@ async function applyOnce(
 async function removeMembers(
   tx: Transaction,
   changes: readonly PlannedChange[],
-  { accountId, ip }: Actor,
+  actor: Actor,
   now: Date,
 ): Promise<string[]> {
   const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
-  return withdrawInvitations(tx, rows, { by: 'admin', accountId, ip }, now)
+  return withdrawInvitations(tx, rows, actor, now)
 }
 
 /** Invites all new members of a plan at once. */
@@ -109,13 +107,13 @@ async function addMembers(
   tx: Transaction,
   teamId: string,
   changes: readonly PlannedChange[],
-  { accountId, ip }: Actor,
+  actor: Actor,
   now: Date,
 ): Promise<ListedInvitation[]> {
   const wanted = changes.flatMap((one) =>
     one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
   )
-  const invitations = await saveInvitations(tx, teamId, wanted, { by: 'admin', accountId, ip }, now)
+  const invitations = await saveInvitations(tx, teamId, wanted, actor, now)
   if (invitations.length < wanted.length) throw new PlanChangedError()
   return invitations
 }
@@ -131,8 +129,7 @@ async function applyChange(
   if (change.kind === 'default_model') {
     await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
   } else if (change.kind === 'member') {
-    const { accountId, ip } = actor
-    if (change.change === 'changed') await saveRole(tx, change.row, change.after, { by: 'admin', accountId, ip }, now)
+    if (change.change === 'changed') await saveRole(tx, change.row, change.after, actor, now)
   } else if (change.change === 'removed') {
     await deleteModel(tx, teamId, change.name, actor, now)
   } else {

@@ -1,4 +1,4 @@
-import type { Caller, Role } from '../../kernel/caller.ts'
+import type { Actor, Role } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { Logger } from '../../log.ts'
@@ -23,9 +23,8 @@ export type InviteRefusal = 'invalid_email' | 'reauthenticate' | 'invited_before
  * because a stolen token must not give its thief a lasting role.
  */
 export type Invite = (
-  caller: Caller,
+  admin: Actor,
   wanted: WantedInvitation,
-  ip: string,
 ) => Promise<{ readonly invitation: ListedInvitation; readonly emailed: boolean } | InviteRefusal>
 
 type Needs = {
@@ -37,15 +36,14 @@ type Needs = {
 
 /** Makes the function that the API and the members page share. */
 export function makeInvite({ invitations, announce, clock, log }: Needs): Invite {
-  return async (caller, { teamId, team, email: typed, role }, ip) => {
+  return async (admin, { teamId, team, email: typed, role }) => {
     const now = clock.now()
     const email = toEmail(typed)
     if (!email) return 'invalid_email'
-    if (role === 'admin' && !isFresh(caller, now)) return 'reauthenticate'
-    const inviter = { by: 'admin', accountId: caller.accountId, ip } as const
-    const invitation = await invitations.invite(teamId, { email, role }, inviter, now)
+    if (role === 'admin' && !isFresh(admin, now)) return 'reauthenticate'
+    const invitation = await invitations.invite(teamId, { email, role }, admin, now)
     if (!invitation) return 'invited_before'
-    log.info({ invitationId: invitation.id, teamId, by: caller.accountId }, 'invitation.created')
-    return { invitation, emailed: await announce(invitation, team, caller.accountId) }
+    log.info({ invitationId: invitation.id, teamId, by: admin.accountId }, 'invitation.created')
+    return { invitation, emailed: await announce(invitation, team, admin.accountId) }
   }
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toMemberError } from '../members/answers.ts'
@@ -39,28 +39,23 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async createInvitation(req, res) {
-      const caller = callerOf(req)
+      const admin = actorOf(req)
       const { team } = req.params
-      const teamId = await findAdminTeam(team, caller)
-      const made = await invite(
-        caller,
-        { teamId, team, email: req.body.email, role: req.body.role ?? 'member' },
-        ipOf(req),
-      )
+      const teamId = await findAdminTeam(team, admin)
+      const made = await invite(admin, { teamId, team, email: req.body.email, role: req.body.role ?? 'member' })
       if (typeof made === 'string') throw REFUSALS[made]()
       res.status(201).json({ ...toAnswer(made.invitation), emailed: made.emailed })
     },
 
     async withdrawInvitation(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      const inviter = { by: 'admin', accountId: caller.accountId, ip: ipOf(req) } as const
-      const ended = await members.remove({ id: req.params.id, teamId }, inviter, clock.now())
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      const ended = await members.remove({ id: req.params.id, teamId }, admin, clock.now())
       if (ended === 'not_found')
         throw new ApiError('not_found', { message: 'The team has no invitation with this id.' })
       if (typeof ended === 'string') throw toMemberError(ended)
       ended.forEach(onSessionEnd)
-      log.info({ invitationId: req.params.id, teamId, by: caller.accountId }, 'invitation.withdrawn')
+      log.info({ invitationId: req.params.id, teamId, by: admin.accountId }, 'invitation.withdrawn')
       res.status(200).json({ ok: true })
     },
   }

@@ -1,4 +1,4 @@
-import type { Caller, Role } from '../../kernel/caller.ts'
+import type { Actor, Role } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
@@ -13,13 +13,8 @@ export type NamedMember = { readonly teamId: string; readonly accountId: string 
  */
 export type MemberChanges = {
   /** Making somebody an admin needs a fresh sign-in, because a stolen token must not give its thief a lasting role. */
-  setRole(
-    caller: Caller,
-    member: NamedMember,
-    role: Role,
-    ip: string,
-  ): Promise<ListedMember | MemberRefusal | 'reauthenticate'>
-  remove(caller: Caller, member: NamedMember, ip: string): Promise<'removed' | MemberRefusal>
+  setRole(admin: Actor, member: NamedMember, role: Role): Promise<ListedMember | MemberRefusal | 'reauthenticate'>
+  remove(admin: Actor, member: NamedMember): Promise<'removed' | MemberRefusal>
 }
 
 type Needs = {
@@ -33,19 +28,19 @@ type Needs = {
 /** Makes the changes of members. Each is logged, and ended sessions are reported to the gateway. */
 export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs): MemberChanges {
   return {
-    async setRole(caller, member, role, ip) {
+    async setRole(admin, member, role) {
       const now = clock.now()
-      if (role === 'admin' && !isFresh(caller, now)) return 'reauthenticate'
-      const changed = await members.setRole(member, role, { by: 'admin', accountId: caller.accountId, ip }, now)
-      if (typeof changed !== 'string') log.info({ ...member, role, by: caller.accountId }, 'member.changed')
+      if (role === 'admin' && !isFresh(admin, now)) return 'reauthenticate'
+      const changed = await members.setRole(member, role, admin, now)
+      if (typeof changed !== 'string') log.info({ ...member, role, by: admin.accountId }, 'member.changed')
       return changed
     },
 
-    async remove({ accountId: by }, member, ip) {
-      const ended = await members.remove(member, { by: 'admin', accountId: by, ip }, clock.now())
+    async remove(admin, member) {
+      const ended = await members.remove(member, admin, clock.now())
       if (typeof ended === 'string') return ended
       ended.forEach(onSessionEnd)
-      log.info({ ...member, by }, 'member.removed')
+      log.info({ ...member, by: admin.accountId }, 'member.removed')
       return 'removed'
     },
   }

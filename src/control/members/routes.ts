@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { findPage } from '../paging.ts'
 import type { FindAdminTeam } from '../team-access.ts'
@@ -32,19 +32,19 @@ export function makeMemberHandlers({ members, changes, findAdminTeam, clock }: N
     },
 
     async changeMember(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
       const member = { teamId, accountId: req.params.id }
-      const changed = await changes.setRole(caller, member, req.body.role, ipOf(req))
+      const changed = await changes.setRole(admin, member, req.body.role)
       if (changed === 'reauthenticate') throw new ApiError('reauthenticate')
       if (typeof changed === 'string') throw toMemberError(changed)
       res.status(200).json(toMember(changed))
     },
 
     async removeMember(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      const removed = await changes.remove(caller, { teamId, accountId: req.params.id }, ipOf(req))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      const removed = await changes.remove(admin, { teamId, accountId: req.params.id })
       if (removed !== 'removed') throw toMemberError(removed)
       res.status(200).json({ ok: true })
     },

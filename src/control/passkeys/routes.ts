@@ -4,7 +4,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf, ipOf } from '../../http/request.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
 import { toTokenSet, wantsCookies } from '../tokens/answer.ts'
 import type { AnswerTokens } from '../tokens/answer.ts'
@@ -67,7 +67,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async renamePasskey(req, res) {
-      const renamed = await changes.rename(callerOf(req), req.params.passkeyId, req.body.name, ipOf(req))
+      const renamed = await changes.rename(actorOf(req), req.params.passkeyId, req.body.name)
       if (renamed === 'invalid_name')
         throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
       if (renamed === 'not_found') throw new ApiError('not_found', UNKNOWN_PASSKEY)
@@ -75,7 +75,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async deletePasskey(req, res) {
-      const deleted = await changes.remove(callerOf(req), req.params.passkeyId, ipOf(req))
+      const deleted = await changes.remove(actorOf(req), req.params.passkeyId)
       if (deleted === 'reauthenticate') throw new ApiError('reauthenticate')
       if (deleted === 'not_found') throw new ApiError('not_found', UNKNOWN_PASSKEY)
       res.status(200).json({ ok: true })

@@ -120,12 +120,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Renames a passkey of this account, with its audit row; null when the account has no passkey with this id. */
-    async rename(
-      { id, accountId }: { id: string; accountId: string },
-      name: string,
-      ip: string,
-      now: Date,
-    ): Promise<ListedPasskey | null> {
+    async rename(id: string, name: string, { accountId, ip }: Actor, now: Date): Promise<ListedPasskey | null> {
       return db.$transaction(async (tx) => {
         const [row] = await tx.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
         if (!row) return null
@@ -135,12 +130,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Deletes a passkey of this account, with its audit row; null when the account has no passkey with this id. */
-    async remove(
-      id: string,
-      accountId: string,
-      ip: string,
-      now: Date,
-    ): Promise<{ name: string; email: string } | null> {
+    async remove(id: string, { accountId, ip }: Actor, now: Date): Promise<{ name: string; email: string } | null> {
       return db.$transaction(async (tx) => {
         const row = await tx.passkey.findFirst({ where: { id, accountId }, include: { account: true } })
         const { count } = await tx.passkey.deleteMany({ where: { id, accountId } })

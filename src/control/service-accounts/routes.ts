@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toKeyInfo, toKeyRefusal, toNewKey } from '../api-keys/answers.ts'
@@ -34,7 +34,10 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
   const { serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock } = needs
 
   /** The team and the keys of the service account that a path names. Throws when the caller may not change them. */
-  async function findOwner(caller: Caller, { team, id }: { readonly team: string; readonly id: string }) {
+  async function findOwner(
+    caller: Pick<Caller, 'accountId'>,
+    { team, id }: { readonly team: string; readonly id: string },
+  ) {
     const teamId = await findAdminTeam(team, caller)
     if (!(await serviceAccounts.exists(id, teamId))) throw unknownAccount()
     const scope = { serviceAccountId: id }
@@ -49,17 +52,17 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async createServiceAccount(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      const made = await accountChanges.create(caller, teamId, req.body.name, ipOf(req))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      const made = await accountChanges.create(admin, teamId, req.body.name)
       if (typeof made === 'string') throw new ApiError('conflict', { message: REFUSALS[made] })
       res.status(201).json(toAnswer(made))
     },
 
     async deleteServiceAccount(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      if (!(await accountChanges.remove(caller, teamId, req.params.id, ipOf(req)))) throw unknownAccount()
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      if (!(await accountChanges.remove(admin, teamId, req.params.id))) throw unknownAccount()
       res.status(200).json({ ok: true })
     },
 
@@ -70,29 +73,28 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async createServiceAccountKey(req, res) {
-      const caller = callerOf(req)
-      const owner = await findOwner(caller, req.params)
+      const admin = actorOf(req)
+      const owner = await findOwner(admin, req.params)
       const { name, models = [], expiresInDays: days } = req.body
-      const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
+      const made = await changes.create(admin, owner, { name, models, days })
       if (made === 'not_found') throw unknownAccount()
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))
     },
 
     async rotateServiceAccountKey(req, res) {
-      const caller = callerOf(req)
-      const { scope } = await findOwner(caller, req.params)
+      const admin = actorOf(req)
+      const { scope } = await findOwner(admin, req.params)
       const { overlapSeconds, expiresInDays: days } = req.body ?? {}
-      const made = await changes.rotate(caller, req.params.keyId, scope, { overlapSeconds, days }, ipOf(req))
+      const made = await changes.rotate(admin, req.params.keyId, scope, { overlapSeconds, days })
       if (typeof made === 'string') throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))
     },
 
     async revokeServiceAccountKey(req, res) {
-      const caller = callerOf(req)
-      const { scope } = await findOwner(caller, req.params)
-      if ((await changes.revoke(caller, req.params.keyId, scope, ipOf(req))) === 'not_found')
-        throw toKeyRefusal('not_found')
+      const admin = actorOf(req)
+      const { scope } = await findOwner(admin, req.params)
+      if ((await changes.revoke(admin, req.params.keyId, scope)) === 'not_found') throw toKeyRefusal('not_found')
       res.status(200).json({ ok: true })
     },
   }

@@ -1,7 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import type { LimitRefusal, TeamLimits } from './changes.ts'
 import { MAX_LIMITS } from './store.ts'
@@ -13,8 +12,6 @@ type Operations =
 
 /** The spending limits of a team, for its admins. */
 export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Handlers<Operations> {
-  const actorOf = ({ accountId }: Caller, req: Parameters<typeof ipOf>[0]) => ({ accountId, ip: ipOf(req) })
-
   return {
     async listSpendingLimits(req, res) {
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
@@ -22,10 +19,10 @@ export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Han
     },
 
     async createSpendingLimit(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
       const { subject, of, period, amountNanoUsd } = req.body
-      const made = await limits.create(teamId, { subject, of, period, amountNanoUsd }, actorOf(caller, req))
+      const made = await limits.create(teamId, { subject, of, period, amountNanoUsd }, admin)
       if (typeof made === 'string') throw toRefusal(made)
       res.status(201).json(made)
     },
@@ -38,18 +35,18 @@ export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Han
     },
 
     async changeSpendingLimit(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
       const { amountNanoUsd } = req.body
-      const limit = await limits.change(teamId, req.params.limitId, amountNanoUsd, actorOf(caller, req))
+      const limit = await limits.change(teamId, req.params.limitId, amountNanoUsd, admin)
       if (!limit) throw unknownLimit()
       res.status(200).json(limit)
     },
 
     async removeSpendingLimit(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      if (!(await limits.remove(teamId, req.params.limitId, actorOf(caller, req)))) throw unknownLimit()
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      if (!(await limits.remove(teamId, req.params.limitId, admin))) throw unknownLimit()
       res.status(200).json({ ok: true })
     },
   }

@@ -1,6 +1,6 @@
 import { readAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
@@ -13,8 +13,8 @@ export type BackendRefusal = DirectoryRefusal | 'off' | 'reauthenticate'
 /** Changes the backends of a team, for an admin of it. */
 export type TeamBackendChanges = {
   /** Adds or changes a backend. `team`: its id, and its name as `@organization/name`. */
-  put(caller: Caller, team: NamedTeam, name: string, given: unknown, ip: string): Promise<BackendRefusal | null>
-  remove(caller: Caller, teamId: string, name: string, ip: string): Promise<DirectoryRefusal | null>
+  put(admin: Actor, team: NamedTeam, name: string, given: unknown): Promise<BackendRefusal | null>
+  remove(admin: Actor, teamId: string, name: string): Promise<DirectoryRefusal | null>
 }
 
 type NamedTeam = { readonly id: string; readonly name: string }
@@ -30,22 +30,21 @@ type Needs = {
 /** Makes the changes that the API and the models page share. */
 export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): TeamBackendChanges {
   return {
-    async put(caller, team, name, given, ip) {
-      const { accountId } = caller
+    async put(admin, team, name, given) {
       const now = clock.now()
       if (!trust) return 'off'
-      if (!isFresh(caller, now)) return 'reauthenticate'
+      if (!isFresh(admin, now)) return 'reauthenticate'
       const read = readAdminBackend(given)
       if ('mistakes' in read) return { kind: 'invalid', message: `${read.mistakes.join('; ')}.` }
       const named = { id: team.id, prefix: `${team.name.slice(1)}/` }
-      const refusal = await backends.put(named, name, read.settings, trust, { accountId, ip }, now)
-      if (!refusal) log.info({ teamId: team.id, backend: name, by: accountId }, 'team_backend.saved')
+      const refusal = await backends.put(named, name, read.settings, trust, admin, now)
+      if (!refusal) log.info({ teamId: team.id, backend: name, by: admin.accountId }, 'team_backend.saved')
       return refusal
     },
 
-    async remove({ accountId }, teamId, name, ip) {
-      const refusal = await backends.remove(teamId, name, { accountId, ip }, clock.now())
-      if (!refusal) log.info({ teamId, backend: name, by: accountId }, 'team_backend.deleted')
+    async remove(admin, teamId, name) {
+      const refusal = await backends.remove(teamId, name, admin, clock.now())
+      if (!refusal) log.info({ teamId, backend: name, by: admin.accountId }, 'team_backend.deleted')
       return refusal
     },
   }

@@ -1,7 +1,7 @@
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import { toChangeError } from '../directory-change.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import { toAddedBackend, toTeamBackends } from './answers.ts'
@@ -28,8 +28,9 @@ export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTea
 
     async putTeamBackend(req, res) {
       const { team, name } = req.params
-      const teamId = await findAdminTeam(team, callerOf(req))
-      const refusal = await changes.put(callerOf(req), { id: teamId, name: team }, name, req.body, ipOf(req))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(team, admin)
+      const refusal = await changes.put(admin, { id: teamId, name: team }, name, req.body)
       if (refusal) throw toError(refusal)
       const saved = (await backends.findAdded(teamId)).find((backend) => backend.name === name)
       if (!saved) throw toError({ kind: 'not_found' })
@@ -38,8 +39,9 @@ export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTea
 
     async deleteTeamBackend(req, res) {
       const { team, name } = req.params
-      const teamId = await findAdminTeam(team, callerOf(req))
-      const refusal = await changes.remove(callerOf(req), teamId, name, ipOf(req))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(team, admin)
+      const refusal = await changes.remove(admin, teamId, name)
       if (refusal) throw toError(refusal)
       res.status(200).json({ ok: true })
     },

@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import { readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import type { TeamDevices } from './changes.ts'
@@ -30,9 +30,9 @@ export function makeTeamDeviceHandlers({
     },
 
     async revokeTeamDevice(req, res) {
-      const caller = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, caller)
-      if (!(await devices.signOut(req.params.id, teamId, { accountId: caller.accountId, ip: ipOf(req) })))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
+      if (!(await devices.signOut(req.params.id, teamId, admin)))
         throw new ApiError('not_found', { message: 'The team has no signed-in device with this id.' })
       res.status(200).json({ ok: true })
     },

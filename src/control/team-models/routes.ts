@@ -1,7 +1,7 @@
 import { readAdminModel } from '../../directory/admin-models.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf, ipOf } from '../../http/request.ts'
+import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
@@ -27,37 +27,37 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
     },
 
     async putTeamModel(req, res) {
-      const { accountId } = callerOf(req)
+      const admin = actorOf(req)
       const { team: name, id } = req.params
-      const teamId = await findAdminTeam(name, callerOf(req))
+      const teamId = await findAdminTeam(name, admin)
       const read = readAdminModel(req.body)
       if ('mistakes' in read) throw new ApiError('invalid_request', { message: `${read.mistakes.join('; ')}.` })
       const team = { id: teamId, prefix: `${name.slice(1)}/` }
-      const refusal = await models.put(team, id, read.settings, { accountId, ip: ipOf(req) }, clock.now())
+      const refusal = await models.put(team, id, read.settings, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: id, by: accountId }, 'team_model.saved')
+      log.info({ teamId, model: id, by: admin.accountId }, 'team_model.saved')
       const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)
       if (!saved) throw toChangeError({ kind: 'not_found' }, 'model')
       res.status(200).json(saved)
     },
 
     async deleteTeamModel(req, res) {
-      const { accountId } = callerOf(req)
+      const admin = actorOf(req)
       const { team, id } = req.params
-      const teamId = await findAdminTeam(team, callerOf(req))
-      const refusal = await models.remove(teamId, id, { accountId, ip: ipOf(req) }, clock.now())
+      const teamId = await findAdminTeam(team, admin)
+      const refusal = await models.remove(teamId, id, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: id, by: accountId }, 'team_model.deleted')
+      log.info({ teamId, model: id, by: admin.accountId }, 'team_model.deleted')
       res.status(200).json({ ok: true })
     },
 
     async changeTeam(req, res) {
-      const { accountId } = callerOf(req)
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const admin = actorOf(req)
+      const teamId = await findAdminTeam(req.params.team, admin)
       const { defaultModel } = req.body
-      const refusal = await models.setDefault(teamId, defaultModel, { accountId, ip: ipOf(req) }, clock.now())
+      const refusal = await models.setDefault(teamId, defaultModel, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: defaultModel, by: accountId }, 'team.default_model_changed')
+      log.info({ teamId, model: defaultModel, by: admin.accountId }, 'team.default_model_changed')
       res.status(200).json({ ok: true })
     },
   }

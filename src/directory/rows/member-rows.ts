@@ -5,7 +5,6 @@ import type { Role } from '../../kernel/caller.ts'
 import { newRowIds, newUserHandle, NIL_UUID } from '../../kernel/identifier.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { invitationEvent, withdrawInvitations } from '../invitations.ts'
-import type { Inviter } from '../invitations.ts'
 import type { Directory } from '../rules.ts'
 import { batchesOf } from './compare.ts'
 import { withoutReferenceChecks } from './unchecked-references.ts'
@@ -92,11 +91,9 @@ async function* readInvitations(db: Transaction): AsyncGenerator<InvitationRow> 
   }
 }
 
-const DIRECTORY: Inviter = { by: 'directory' }
-
 /** Withdraws invitations, and ends everything that depends on them. */
 export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberRowChanges, now: Date): Promise<void> {
-  for (const batch of batchesOf(withdrawn)) await withdrawInvitations(tx, batch, DIRECTORY, now)
+  for (const batch of batchesOf(withdrawn)) await withdrawInvitations(tx, batch, 'directory', now)
 }
 
 /**
@@ -169,7 +166,7 @@ async function changeInvitations(tx: Transaction, rows: InvitationRow[], role: R
   await tx.auditEvent.createMany({
     data: rows.map(({ revokedAt, ...row }) => {
       const kind = revokedAt ? 'invitation.restored' : 'invitation.changed'
-      return invitationEvent(kind, { ...row, role }, DIRECTORY, now)
+      return invitationEvent(kind, { ...row, role }, 'directory', now)
     }),
   })
 }

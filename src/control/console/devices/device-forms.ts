@@ -11,7 +11,7 @@ export type DeviceForms = {
     admin: Viewer,
     content: { readonly before: TimeCursor | null; readonly notice: TeamNotice | null },
   ): Promise<Html>
-  signOut(admin: Viewer, sessionId: string, ip: string): Promise<TeamNotice>
+  signOut(admin: Viewer, sessionId: string): Promise<TeamNotice>
 }
 
 const DEVICES_OF_PAGE = 50
@@ -24,8 +24,8 @@ export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }):
       return teamDevicesPage(admin, { devices: shown, next: last, notice })
     },
 
-    async signOut({ caller, teamId }, sessionId, ip) {
-      const hasEnded = await devices.signOut(sessionId, teamId, { accountId: caller.accountId, ip })
+    async signOut({ actor, teamId }, sessionId) {
+      const hasEnded = await devices.signOut(sessionId, teamId, actor)
       return hasEnded ? 'device_signed_out' : 'unknown_device'
     },
   }

@@ -21,7 +21,7 @@ type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: MadeKey |
 /** The keys page and its forms. */
 export type TeamKeyForms = {
   render(admin: Viewer, outcome: Outcome): Promise<Html>
-  change(admin: Viewer, form: Form, ip: string): Promise<Outcome>
+  change(admin: Viewer, form: Form): Promise<Outcome>
 }
 
 type Needs = {
@@ -34,23 +34,23 @@ type Needs = {
 
 /** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
-  async function changeKey({ caller, teamId }: Viewer, form: Form, ip: string): Promise<Outcome> {
+  async function changeKey({ actor, teamId }: Viewer, form: Form): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
       const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days }
-      const made = await changes.create(caller, { scope, holder: { ...scope, teamId } }, wanted, ip)
+      const made = await changes.create(actor, { scope, holder: { ...scope, teamId } }, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
     }
     const keyId = required('keyId', form.keyId)
     if (form.action === 'revoke-key') {
-      const revoked = await changes.revoke(caller, keyId, scope, ip)
+      const revoked = await changes.revoke(actor, keyId, scope)
       return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     }
-    const made = await changes.rotate(caller, keyId, scope, { days, overlapSeconds: toNumber(form.overlapSeconds) }, ip)
+    const made = await changes.rotate(actor, keyId, scope, { days, overlapSeconds: toNumber(form.overlapSeconds) })
     return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
@@ -62,24 +62,24 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
         accounts: await serviceAccounts.list(teamId, now),
         keys: await keys.listOfServiceAccounts(teamId, now),
         models: await keys.findModels(teamId),
-        fresh: isFresh(admin.caller, now),
+        fresh: isFresh(admin.actor, now),
         ...outcome,
       })
     },
 
-    async change(admin, form, ip) {
-      const { caller, teamId } = admin
+    async change(admin, form) {
+      const { actor, teamId } = admin
       switch (form.action) {
         case 'create-account': {
-          const made = await accountChanges.create(caller, teamId, required('account', form.account), ip)
+          const made = await accountChanges.create(actor, teamId, required('account', form.account))
           return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
         }
         case 'delete-account': {
-          const isDeleted = await accountChanges.remove(caller, teamId, required('accountId', form.accountId), ip)
+          const isDeleted = await accountChanges.remove(actor, teamId, required('accountId', form.accountId))
           return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
         }
         default:
-          return changeKey(admin, form, ip)
+          return changeKey(admin, form)
       }
     },
   }

@@ -19,7 +19,7 @@ type Outcome = { readonly notice: TeamNotice | null; readonly draft: Form | null
 /** The limits page, and its forms for admins. */
 export type LimitForms = {
   render(viewer: Viewer, outcome: Outcome): Promise<Html>
-  change(admin: Viewer, form: Form, ip: string): Promise<Outcome>
+  change(admin: Viewer, form: Form): Promise<Outcome>
 }
 
 type Needs = {
@@ -55,8 +55,8 @@ export function makeLimitForms({ limits, findLimits, findChoices }: Needs): Limi
       return limitsPage(viewer, { limits: shown, choices, ...outcome })
     },
 
-    async change({ caller, teamId }, form, ip) {
-      const notice = await apply(teamId, form, { accountId: caller.accountId, ip })
+    async change({ actor, teamId }, form) {
+      const notice = await apply(teamId, form, actor)
       return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
     },
   }

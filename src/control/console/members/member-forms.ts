@@ -15,7 +15,7 @@ import { membersPage } from './members-page.ts'
 export type MemberForms = {
   /** `after`: the address that the page follows; empty for the first page. */
   render(admin: Viewer, content: { readonly after: string; readonly notice: TeamNotice | null }): Promise<Html>
-  change(admin: Viewer, form: components['schemas']['MembersForm'], ip: string): Promise<TeamNotice>
+  change(admin: Viewer, form: components['schemas']['MembersForm']): Promise<TeamNotice>
 }
 
 type Needs = {
@@ -35,18 +35,18 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
       const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
         members.list(admin.teamId, { after, limit }, now),
       )
-      return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.caller, now), notice })
+      return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.actor, now), notice })
     },
 
-    async change({ caller, teamId, team }, { action, email, role = 'member', memberId }, ip) {
+    async change({ actor, teamId, team }, { action, email, role = 'member', memberId }) {
       if (action === 'invite') {
-        const made = await invite(caller, { teamId, team, email: required('email', email), role }, ip)
+        const made = await invite(actor, { teamId, team, email: required('email', email), role })
         if (typeof made === 'string') return made
         return made.emailed ? 'invited' : 'invited_without_email'
       }
       const member = { teamId, accountId: required('memberId', memberId) }
       const changed =
-        action === 'remove' ? await changes.remove(caller, member, ip) : await changes.setRole(caller, member, role, ip)
+        action === 'remove' ? await changes.remove(actor, member) : await changes.setRole(actor, member, role)
       return toNotice(changed)
     },
   }

@@ -10,7 +10,7 @@ import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */
 export function makeBackendForms({ backends, changes }: TeamBackends) {
-  async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
+  async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? `${team.slice(1)}/${given}` : given
     const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
@@ -21,16 +21,16 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
       url: required('url', form.url),
       credential: toCredential(form),
     }
-    const refusal = await changes.put(caller, { id: teamId, name: team }, name, settings, ip)
+    const refusal = await changes.put(actor, { id: teamId, name: team }, name, settings)
     if (!refusal) return toOutcome('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
     return refuse(form, REFUSALS[refusal.kind], detailOf(refusal))
   }
 
-  return async (admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> => {
-    if (form.action !== 'delete-backend') return save(admin, form, ip)
-    const refusal = await changes.remove(admin.caller, admin.teamId, required('backend', form.backend), ip)
+  return async (admin: Viewer, form: ModelsForm): Promise<ModelsOutcome> => {
+    if (form.action !== 'delete-backend') return save(admin, form)
+    const refusal = await changes.remove(admin.actor, admin.teamId, required('backend', form.backend))
     if (!refusal) return toOutcome('backend_deleted')
     return toOutcome(REFUSALS[refusal.kind], detailOf(refusal))
   }

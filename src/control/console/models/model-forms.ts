@@ -20,7 +20,7 @@ import { readServeRows, toServe } from './serve-fields.ts'
 /** The models page, and its forms for admins. */
 export type ModelForms = {
   render(viewer: Viewer, outcome: ModelsOutcome): Promise<Html>
-  change(admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome>
+  change(admin: Viewer, form: ModelsForm): Promise<ModelsOutcome>
 }
 
 type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
@@ -30,7 +30,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)
 
-  async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
+  async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
     const prefix = `${team.slice(1)}/`
     const given = required('model', form.model)
     const id = form.action === 'add-model' ? prefix + given : given
@@ -46,7 +46,6 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       published: existing?.published ?? true,
     })
     if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
-    const actor = { accountId: caller.accountId, ip }
     const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
@@ -54,19 +53,18 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
 
   return {
     async render(viewer, outcome) {
-      const { teamId, role, caller } = viewer
+      const { teamId, role, actor } = viewer
       const found = await models.find(teamId)
       const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
       return modelsPage(viewer, {
         ...toTeamModels(found),
-        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(caller, clock.now()) },
+        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(actor, clock.now()) },
         ...outcome,
       })
     },
 
-    async change(admin, form, ip) {
-      const { caller, teamId } = admin
-      const actor = { accountId: caller.accountId, ip }
+    async change(admin, form) {
+      const { actor, teamId } = admin
       switch (form.action) {
         case 'set-default': {
           const model = required('model', form.model)
@@ -79,9 +77,9 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
         }
         case 'add-model':
         case 'change-model':
-          return save(admin, form, ip)
+          return save(admin, form)
         default:
-          return changeBackend(admin, form, ip)
+          return changeBackend(admin, form)
       }
     },
   }

@@ -1,7 +1,6 @@
 import { ApiError } from '../../../http/errors.ts'
 import type { Handlers } from '../../../http/operation.ts'
 import { sendPage } from '../../../http/page.ts'
-import { callerOf } from '../../../http/request.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { toFileName, writeCsv } from '../../usage/csv.ts'
 import type { makeUsageStore } from '../../usage/store.ts'
@@ -22,13 +21,13 @@ export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Hand
   const findUsage = makeFindUsage({ usage, clock })
   return {
     async showTeamUsage(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       const data = await findUsage.forPage(viewer, req.query)
       sendPage(res, data.mistake === null ? 200 : 400, usagePage(viewer, data))
     },
 
     async downloadTeamUsage(req, res) {
-      const viewer = await findViewer(callerOf(req), req.params)
+      const viewer = await findViewer(req)
       const report = await findUsage.forFile(viewer, req.query)
       if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
       res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
