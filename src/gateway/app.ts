@@ -16,7 +16,7 @@ import { toAddressRate } from './limits/requests.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { makeListHandlers } from './lists.ts'
-import { makeFindTeam } from './models/find-team.ts'
+import { makeFindTeam } from './models/rules.ts'
 import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>

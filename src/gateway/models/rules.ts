@@ -29,6 +29,17 @@ export function pickModel(team: ModelTeam, requested: string | undefined): Model
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
+/** Makes the function that finds the team of a caller by its name. A team has only the models of an API key. */
+export function makeFindTeam(findByName: (name: string) => ModelTeam | null | Promise<ModelTeam | null>): FindTeam {
+  return ({ team: name, key }) => {
+    const found = findByName(name)
+    const ids = key?.models ?? null
+    if (ids === null) return found
+    const restrict = (team: ModelTeam | null) => team && withModels(team, ids)
+    return found instanceof Promise ? found.then(restrict) : restrict(found)
+  }
+}
+
 /** The team with only these models. Its default model stays, so that a call without a model is refused by its name. */
 export function withModels(team: ModelTeam, ids: readonly string[]): ModelTeam {
   return { ...team, models: team.models.filter(({ id }) => ids.includes(id)) }
