@@ -1,8 +1,7 @@
 import type { Database } from '../database/client.ts'
 import type { AnswerOrLastKnown } from '../database/last-known.ts'
-import type { Caller, ExplainToken, IdentifyKey } from '../kernel/caller.ts'
+import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Secret } from '../kernel/secret.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { makeApiKeyAccessStore } from './api-key-store.ts'
 import { makeExplainToken } from './explain-token.ts'
@@ -15,8 +14,7 @@ import { makeAccessStore } from './store.ts'
 
 /** Identifies the callers of a gateway with a database, by access tokens and by API keys. */
 export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
-  /** Finds the caller of an access token; null when it is not valid. Rejects when that cannot be determined. */
-  identify(token: Secret): Promise<Caller | null> | Caller | null
+  readonly identify: Identify
   readonly identifyKey: IdentifyKey
   readonly explainToken: ExplainToken
   close(): void

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { putNewest } from '../kernel/bounded-map.ts'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyAccessToken } from './access-token.ts'
@@ -18,16 +18,13 @@ type Needs = {
   readonly clock: Clock
 }
 
-/** Finds the caller of an access token; null when it is not valid. Rejects when that cannot be determined. */
-type IdentifyToken = (token: Secret) => Promise<Caller | null> | Caller | null
-
 const MAX_TOKENS = 20_000
 
 /**
  * Identifies the callers of the gateway without a query for each call. A token is verified once. After that, calls use
  * the last known state of its session.
  */
-export function makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): IdentifyToken {
+export function makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): Identify {
   const tokens = new Map<string, VerifiedToken>()
 
   async function verify(token: Secret, key: string): Promise<VerifiedToken | null> {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { putNewest } from '../kernel/bounded-map.ts'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyIgnoringExpiry } from './access-token.ts'
@@ -53,19 +53,14 @@ export function makeTokenCallers({ issuer, findPublicKey, graceMs, isControlPlan
     return clock.now().getTime() - expiresAtMs
   }
 
-  return {
-    explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
-    /**
-     * Finds the caller of a bearer token; null when it is not valid. Rejects with what `findPublicKey` rejects with.
-     */
-    identify(token: Secret): Promise<Caller | null> | Caller | null {
-      const key = hash('sha256', token.reveal(), 'base64')
-      const known = verified.get(key)
-      if (!known) return verify(token, key)
-      if (msSinceExpiry(known) >= graceMs) verified.delete(key)
-      return judge(known)
-    },
+  const identify: Identify = (token) => {
+    const key = hash('sha256', token.reveal(), 'base64')
+    const known = verified.get(key)
+    if (!known) return verify(token, key)
+    if (msSinceExpiry(known) >= graceMs) verified.delete(key)
+    return judge(known)
   }
+  return { identify, explainToken: makeExplainToken({ issuer, findPublicKey, clock }) }
 }
 
 function toCaller({ accountId, sessionId, organization, team, role }: AccessClaims): Caller {

@@ -9,8 +9,6 @@ import { networkKey, tooMany } from './rate-limit.ts'
 export type UnknownCount = {
   /** Counts a credential that the database does not know. */
   count(ip: string): void
-  /** The seconds until a network may try again; 0 when it is below its limit. */
-  waitSeconds(ip: string): number
   /** Throws `rate_limited` for a network at its limit. */
   refuse(ip: string): void
 }
@@ -20,37 +18,22 @@ const WINDOW_MS = 60_000
 /** How many networks are remembered. The oldest is forgotten first. */
 const MAX_NETWORKS = 10_000
 
-type Needs = {
-  /** The limit within a minute; 0 is no limit. */
-  readonly perMinute: number
-  /** A clock that is never set back, in milliseconds. */
-  readonly now?: () => number
-}
-
-/** Makes a count of this process. When it knows too many networks, it forgets the oldest. */
-export function makeUnknownCount({ perMinute, now = () => performance.now() }: Needs): UnknownCount {
+/** Makes a count of this process. When it knows too many networks, it forgets the oldest. Zero a minute is no limit. */
+export function makeUnknownCount({ perMinute }: { readonly perMinute: number }): UnknownCount {
   const networks = new Map<string, { count: number; readonly endsAt: number }>()
-
-  function waitSeconds(ip: string): number {
-    const known = networks.get(networkKey(ip))
-    const isReached = perMinute > 0 && known !== undefined && known.count >= perMinute
-    return isReached ? Math.max(0, known.endsAt - now()) / 1000 : 0
-  }
-
   return {
     count(ip) {
       const key = networkKey(ip)
       const known = networks.get(key)
-      if (known && now() < known.endsAt) {
-        known.count += 1
-        return
-      }
-      putNewest(networks, key, { count: 1, endsAt: now() + WINDOW_MS }, MAX_NETWORKS)
+      const now = performance.now()
+      if (known && now < known.endsAt) known.count += 1
+      else putNewest(networks, key, { count: 1, endsAt: now + WINDOW_MS }, MAX_NETWORKS)
     },
-    waitSeconds,
     refuse(ip) {
-      const retryAfterSeconds = waitSeconds(ip)
-      if (retryAfterSeconds > 0) throw tooMany('unknown credentials from your network', retryAfterSeconds)
+      const known = networks.get(networkKey(ip))
+      if (!known || perMinute === 0 || known.count < perMinute) return
+      const waitMs = known.endsAt - performance.now()
+      if (waitMs > 0) throw tooMany('unknown credentials from your network', waitMs / 1000)
     },
   }
 }
