@@ -5201,6 +5201,42 @@ export interface components {
             /** @description Always false: the directory does not say. */
             between_tools: components["schemas"]["CapabilitySupport"];
         };
+        /**
+         * @description The request continues a thread (`thread.previous_message_id`), and the backend does not hold it. Send the whole
+         *     conversation with `thread: {"type": "create"}`, or without `thread`. The SDKs of vendor B do so by themselves. A
+         *     request that creates a thread is always served. Only vendor B itself holds threads, and only for minutes.
+         */
+        ThreadNotFound: {
+            /**
+             * @description Always `error`.
+             * @enum {string}
+             */
+            type: "error";
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "not_found_error";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "thread_not_found";
+                /**
+                 * @description For people. The wording may change.
+                 * @example thread: This thread is not kept here: send the whole conversation as messages.
+                 */
+                message: string;
+                details: {
+                    /**
+                     * @description The same as `code`.
+                     * @enum {string}
+                     */
+                    error_code: "thread_not_found";
+                };
+            };
+        };
         /** @description The count of a request. */
         TokenCount: {
             /** @description The number of tokens of the request. */
@@ -5885,6 +5921,7 @@ export type TeamName = components['schemas']['TeamName'];
 export type TelemetryAccepted = components['schemas']['TelemetryAccepted'];
 export type ThinkingCapability = components['schemas']['ThinkingCapability'];
 export type ThinkingTypes = components['schemas']['ThinkingTypes'];
+export type ThreadNotFound = components['schemas']['ThreadNotFound'];
 export type TokenCount = components['schemas']['TokenCount'];
 export type TokenCountRequest = components['schemas']['TokenCountRequest'];
 export type TokenRequest = components['schemas']['TokenRequest'];
@@ -19934,6 +19971,23 @@ export interface operations {
                     "application/json": components["schemas"]["ModelNotAllowed"];
                 };
             };
+            /**
+             * @description The request continues a thread (`thread.previous_message_id`), and the backend does not hold it. Send the whole
+             *     conversation with `thread: {"type": "create"}`, or without `thread`. The SDKs of vendor B do so by themselves. A
+             *     request that creates a thread is always served. Only vendor B itself holds threads, and only for minutes.
+             */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadNotFound"];
+                };
+            };
             /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
@@ -20173,6 +20227,23 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /**
+             * @description The request continues a thread (`thread.previous_message_id`), and the backend does not hold it. Send the whole
+             *     conversation with `thread: {"type": "create"}`, or without `thread`. The SDKs of vendor B do so by themselves. A
+             *     request that creates a thread is always served. Only vendor B itself holds threads, and only for minutes.
+             */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadNotFound"];
                 };
             };
             /** @description The body is larger than this operation accepts. */

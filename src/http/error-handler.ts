@@ -48,7 +48,9 @@ function logFailure(log: Logger, error: ApiError, fields: { requestId: string; c
 /** The error envelope; an error that a sign-in solves also says where to sign in. */
 function toBody({ code, message, resetsAt }: ApiError, loginRoutes: Needs['loginRoutes']) {
   const resets = resetsAt && { resets_at: Math.floor(resetsAt.getTime() / 1000) }
-  const body = { type: 'error', error: { type: ERRORS[code].type, code, message, ...resets } }
+  const { type, isDetail } = ERRORS[code]
+  const details = isDetail && { details: { error_code: code } }
+  const body = { type: 'error', error: { type, code, message, ...resets, ...details } }
   return SOLVED_BY_SIGN_IN.has(code) ? { ...body, auth: loginRoutes } : body
 }
 

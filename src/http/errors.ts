@@ -31,6 +31,8 @@ type Row = {
   readonly message: string
   /** Repeating the request cannot help; clients are told by `x-should-retry: false`. */
   readonly permanent?: true
+  /** The body also has the code as `details.error_code`, where the SDKs of vendor B read it. */
+  readonly isDetail?: true
   /** A header that also has the message, for a client that does not show the one of the body. */
   readonly messageHeader?: string
 }
@@ -72,6 +74,12 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     type: 'permission_error',
     message: 'You may not call this model. GET /v1/models lists the models that you may call.',
     permanent: true,
+  },
+  thread_not_found: {
+    status: 404,
+    type: 'not_found_error',
+    message: 'This thread is not kept here: send the whole conversation.',
+    isDetail: true,
   },
   not_found: { status: 404, type: 'not_found_error', message: 'No such route or resource.' },
   method_not_allowed: {

@@ -99,6 +99,23 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     throw new Error('The loop did not end.')
   })
 
+  it('runs the tools of a tool runner, which asks for a thread', async () => {
+    const run = (input: unknown) => weatherOf(input)
+    const tools = TOOLS.map((tool) => ({ ...tool, run, parse: (input: unknown) => input }))
+    const { messages } = ask('The weather?')
+    const last = await client.beta.messages.toolRunner({ model: MODEL, max_tokens: 1000, messages, tools })
+    expect(last).toMatchObject({ content: [{ text: ALL_WEATHER }] })
+  })
+
+  it('keeps the whole conversation of a thread that no backend holds', async () => {
+    const thread = client.beta.messages.thread({ model: MODEL, max_tokens: 1000 })
+    for (const content of ['First', 'Second', 'Third']) await thread.send({ role: 'user', content })
+    const { messages } = JSON.parse(serving.engine.lastChat().body.toString()) as { messages: { content: string }[] }
+    expect(messages.map(({ content }) => content)).toEqual([
+      ...['First', 'First (0 images)', 'Second', 'Second (0 images)', 'Third'],
+    ])
+  })
+
   describe('errors', () => {
     it('are AuthenticationError for an unknown credential', async () => {
       const call = clientOf({ apiKey: 'wrong' }).messages.create(ask('x'))

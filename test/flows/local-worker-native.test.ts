@@ -106,6 +106,19 @@ describe('an engine that speaks a dialect itself', () => {
   })
 
   it.each([
+    ['creates', { type: 'create' }, 200],
+    ['continues', { type: 'continue', previous_message_id: 'msg_1' }, 404],
+  ])(
+    'never gets a messages call as it is that %s a thread, which only the vendor keeps',
+    async (_name, thread, status) => {
+      const { native, call } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
+      const before = native.calls.filter(({ url }) => url === '/v1/messages').length
+      expect((await call({ thread })).status).toBe(status)
+      expect(native.calls.filter(({ url }) => url === '/v1/messages').length).toBe(before)
+    },
+  )
+
+  it.each([
     ['ends without its last event', named(MESSAGE_EVENTS.slice(0, 2)), 'well'],
     ['breaks', named(MESSAGE_EVENTS.slice(0, 3)), 'breaks'],
   ] as const)('has its stream end as a failure when it %s', async (_name, pieces, end) => {

@@ -116,6 +116,7 @@ describe('the other members', () => {
         cache_control: { type: 'ephemeral' },
         something_new: { deep: true },
         container: null,
+        thread: { type: 'create' },
       },
       {},
     ],
@@ -128,6 +129,8 @@ describe('the other members', () => {
   it.each<[string, Json, string]>([
     ['a limit of nothing', { max_tokens: 0 }, 'max_tokens'],
     ['a limit that is no number', { max_tokens: 'many' }, 'max_tokens'],
+    ['the rest of a thread', { thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread'],
+    ['a thread of an unknown type', { thread: { type: 'fork' } }, 'thread'],
     ['a container', { container: 'c1' }, 'container'],
     ['MCP servers', { mcp_servers: [{ url: 'https://a' }] }, 'mcp_servers'],
     ['no list of messages', { messages: 'hi' }, 'messages'],

@@ -1,7 +1,10 @@
 import { readName } from './json/read-json.ts'
 
-/** Why a request cannot be translated. The client gets a 400 with the parameter and the message. */
-export type Refusal = { readonly param: string; readonly message: string }
+/**
+ * Why a request cannot be translated. The client gets a 400 with the parameter and the message. `isThreadLost`: the
+ * request is the rest of a conversation that is not here, and the client gets a 404 by which it sends all of it.
+ */
+export type Refusal = { readonly param: string; readonly message: string; readonly isThreadLost?: true }
 
 class RefusedError extends Error {
   readonly refusal: Refusal
@@ -15,6 +18,12 @@ class RefusedError extends Error {
 /** Ends the translation that `orRefused` runs. `param` is a path in the client's body: `messages.3.content.0`. */
 export function refuse(param: string, message: string): never {
   throw new RefusedError({ param, message })
+}
+
+/** Ends the translation of a request that only has what is new in a thread. Vendor B calls its conversations so. */
+export function refuseThread(param: string): never {
+  const message = 'This thread is not kept here: send the whole conversation as messages.'
+  throw new RefusedError({ param, message, isThreadLost: true })
 }
 
 /** Runs a translation and returns its result, or the refusal that ended it. */

@@ -69,8 +69,8 @@ function translateFor(call: CallStep, req: CallRequest): (Translation & { readon
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, caller.team) }),
   })
   if ('refused' in translation) {
-    const { param, message } = translation.refused
-    return new ApiError('invalid_request', { message: `${param}: ${message}` })
+    const { param, message, isThreadLost } = translation.refused
+    return new ApiError(isThreadLost ? 'thread_not_found' : 'invalid_request', { message: `${param}: ${message}` })
   }
   return { ...translation, texts }
 }

@@ -12,7 +12,7 @@ import {
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { readLimit } from '../read-limit.ts'
-import { refuse } from '../refusal.ts'
+import { refuse, refuseThread } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
@@ -28,6 +28,7 @@ import { makeMessagesWriter } from './write-answer.ts'
  */
 export function readMessagesRequest(body: Json, context: TranslationContext): ClientCall {
   for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
+  if (continuesThread(body)) refuseThread('thread')
   const listed = listTools(body)
   const tools = listed.map(({ tool, path }) => readTool(tool, path, listed.length === 1))
   const stop = readTexts(body.stop_sequences)
@@ -58,10 +59,17 @@ export function readMessagesRequest(body: Json, context: TranslationContext): Cl
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   container: 'This model has no containers: leave container out.',
   mcp_servers: 'This model cannot call MCP servers: send their tools as tools.',
-  thread: 'Threads are not kept here: send the whole conversation as messages.',
   fallbacks: 'This service chooses the backends of a model itself: leave fallbacks out.',
   inference_geo: 'This model makes no promise about its place: leave inference_geo out.',
   billing_policy: 'This model makes no promise about its price: leave billing_policy out.',
+}
+
+/**
+ * Whether the vendor holds the first part of the conversation. A request that creates a thread has all of it. It is
+ * served without one, as the vendor does when it cannot keep a thread.
+ */
+function continuesThread({ thread }: Json): boolean {
+  return isGiven(thread) && readObject(thread).type !== 'create'
 }
 
 function isSet(value: unknown): boolean {

@@ -2,7 +2,7 @@ import { isObject } from '../../../kernel/json.ts'
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
-import { parseObject, readObject } from '../json/read-json.ts'
+import { isGiven, parseObject, readObject } from '../json/read-json.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
@@ -46,7 +46,8 @@ export const MESSAGES: DialectTraits = {
   isPreamble: ({ event }) => event === 'ping',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
-  needsVendor: () => false,
+  // Engines that do not know threads answer as if the new messages were the whole conversation.
+  needsVendor: ({ thread }) => isGiven(thread),
   tokenCount: null,
   reasoningRetry: null,
   readEnding: ({ message, delta, model, stop_reason: reason }) => ({
