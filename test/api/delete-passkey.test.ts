@@ -70,13 +70,14 @@ describe('deletePasskey', () => {
   })
 
   describe('404', () => {
-    it('answers a passkey of another account like a deleted one', async () => {
+    it('answers a passkey of another account like a deleted one, and leaves it to its owner', async () => {
       const [mine, theirs] = [await owner(), await owner()]
       const foreign = await remove(theirs.id, mine.authorization)
       await expectOk('Deleting the passkey', remove(mine.id, mine.authorization))
       const gone = await remove(mine.id, mine.authorization)
       expect([foreign.status, gone.status]).toEqual([404, 404])
       expect(await foreign.text()).toBe(await gone.text())
+      expect((await signInWithPasskey(service, theirs.authenticator)).status).toBe(200)
     })
   })
 })

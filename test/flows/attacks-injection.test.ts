@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Secret } from '../../src/kernel/secret.ts'
+import { openMailer } from '../../src/mail.ts'
 import { directoryOf, mailTokenOf } from '../support/people.ts'
 import { bytes, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -106,6 +108,24 @@ describe('a device name', () => {
     // Mail clients turn a plain URL into a link by themselves.
     expect(mail.text).not.toContain('http://evil.example/x')
   })
+})
+
+/** The stored addresses are valid, so only this test sees what an email would do to one that is not. */
+it.each([
+  'ada@example.com, evil@evil.example',
+  'Ada <evil@evil.example>',
+  'ada@example.com\r\nRCPT TO:<evil@evil.example>',
+])('an email has no second recipient, whatever its address is: %j', async (to) => {
+  const { url } = service.mailbox
+  const log = { showLink: () => undefined, warn: () => undefined }
+  const mailer = openMailer({ kind: 'smtp', url: new Secret(url), from: 'svc@example.com' }, log)
+  const before = service.mailbox.mails.length
+  const send = (address: string) => mailer.send({ to: address, subject: 'Hi', text: 'Hi', html: '<p>Hi</p>' })
+  await send(to).catch(() => undefined)
+  await send('ada@example.com')
+  mailer.close()
+  const recipients = service.mailbox.mails.slice(before).flatMap((mail) => mail.to)
+  expect([recipients.includes('ada@example.com'), recipients.includes('evil@evil.example')]).toEqual([true, false])
 })
 
 describe('an email address', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
 import {
   addPasskey,
   bearer,
@@ -70,6 +71,16 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
     const outcomes = await race(async (index) => outcomeOf(await finishSignIn(serviceFor(index), credential)))
     expect(tally(outcomes)).toEqual({ '200': 1, '401 unauthorized': TIMES - 1 })
     expect(await devicesOf(email)).toHaveLength(1)
+  })
+
+  it('count one of two uses that have read the same counter', async () => {
+    const { email } = await passkeyOwner()
+    const passkeys = makePasskeyStore(first.database)
+    const [row] = await passkeysOf(email)
+    const read = await passkeys.findByCredential(row?.credentialId ?? '')
+    if (!read) throw new Error('The passkey is missing.')
+    const use = (counter: number) => passkeys.saveUse(read, { counter, backedUp: false }, first.clock.now())
+    expect([await use(7), await use(8)]).toEqual([true, false])
   })
 
   it('keep one new passkey that is sent fifty times at once', async () => {

@@ -57,7 +57,10 @@ describe('rotation of the signing key', () => {
     expect(one.signingKey().kid).toBe('access-2')
     clock.advance({ seconds: ACCESS_TOKEN_SECONDS - 2 })
     expect(await keyrings.isValid(last, one)).toBe(true)
-    clock.advance({ seconds: 302 })
+    // Five minutes longer than its last token, for clock differences.
+    clock.advance({ seconds: 302, ms: -1 })
+    expect(keyrings.kids(one)).toEqual(['access-1', 'access-2'])
+    clock.advance({ ms: 1 })
     expect(keyrings.kids(one)).toEqual(['access-2'])
   })
 
@@ -90,6 +93,16 @@ describe('rotation of the signing key', () => {
     const found = await Promise.all([1, 2, 3].map(() => other.findPublicKey('access-2')))
     vi.restoreAllMocks()
     expect([found.every((key) => key !== undefined), loads]).toEqual([true, 1])
+  })
+
+  it('loads the keys at most every five seconds, however many invented keys are named', async () => {
+    await using keyrings = await openTwoKeyrings()
+    const store = makeAccessStore(keyrings.database)
+    const findKeys = vi.fn<typeof store.findKeys>(store.findKeys)
+    const keyring = await openKeyring({ ...store, findKeys }, keyrings.clock, ACCESS_TOKEN_SECONDS)
+    const before = findKeys.mock.calls.length
+    for (let count = 0; count < 20; count++) expect(await keyring.findPublicKey(`invented-${count}`)).toBeUndefined()
+    expect(findKeys.mock.calls.length - before).toBe(0)
   })
 
   it('makes one next key when both processes rotate at once', async () => {

@@ -128,6 +128,21 @@ describe('SVC_LIMIT_USER_CODES', () => {
     expect(statuses).toEqual([404, 404, 429])
   })
 
+  it('counts the accounts of one network together, with six times the limit', async () => {
+    const emails = Array.from({ length: 7 }, (_, index) => `person-${index}@example.com`)
+    await using service = await startService({
+      directory: directoryOf(emails),
+      env: { SVC_LIMIT_USER_CODES: '1' },
+    })
+    const statuses: number[] = []
+    for (const email of emails) {
+      const { accessToken } = await service.signIn(email)
+      const body = { userCode: 'BCDF-GHJK' }
+      statuses.push((await service.clientOf(accessToken).POST('/device', { body })).response.status)
+    }
+    expect(statuses).toEqual([404, 404, 404, 404, 404, 404, 429])
+  })
+
   it('shows a page with Retry-After to a person', async () => {
     await using service = await startService({ env: { SVC_LIMIT_USER_CODES: '1' } })
     const cookie = await signInBrowser(service, 'ada@example.com')

@@ -108,19 +108,38 @@ it('refuses a token that is newer than a restored database, and keeps the sessio
   expect(await whatWorks(first, ask)).toEqual(EVERYTHING)
 })
 
-it('a refresh that the database receives more than five seconds after it read the session changes nothing', async () => {
-  const { email, first, refresh } = await signedInDevice()
-  const { prisma } = service.database
-  const sessions = makeDeviceSessionStore(service.database)
-  const { id } = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
-  const found = await sessions.find(id)
-  if (!found) throw new Error('The session is missing.')
-  const now = service.clock.now()
-  const next = { rotatedAt: now, ip: '127.0.0.1', idleExpiresAt: addSeconds(now, 60), fingerprint: 'late' }
-  const late = { ...found, readAt: addSeconds(found.readAt, -6) }
-  expect(await sessions.rotate(late, next)).toBe(false)
-  expect((await sessions.find(id))?.generation).toBe(0)
-  expect(await refresh(first.refreshToken)).toHaveProperty('refreshToken')
+describe('a refresh that the database receives', () => {
+  const sessions = () => makeDeviceSessionStore(service.database)
+  const next = () => {
+    const now = service.clock.now()
+    return { rotatedAt: now, ip: '127.0.0.1', idleExpiresAt: addSeconds(now, 60), fingerprint: 'late' }
+  }
+  async function readSession(email: string) {
+    const where = { invitation: { account: { email } } }
+    const { id, invitationId } = await service.database.prisma.deviceSession.findFirstOrThrow({ where })
+    const found = await sessions().find(id)
+    if (!found) throw new Error('The session is missing.')
+    return { ...found, invitationId }
+  }
+
+  it('more than five seconds after it read the session changes nothing', async () => {
+    const { email, first, refresh } = await signedInDevice()
+    const found = await readSession(email)
+    const late = { ...found, readAt: addSeconds(found.readAt, -6) }
+    expect(await sessions().rotate(late, next())).toBe(false)
+    expect((await sessions().find(found.id))?.generation).toBe(0)
+    expect(await refresh(first.refreshToken)).toHaveProperty('refreshToken')
+  })
+
+  it.each(['session', 'invitation'])('after the %s has ended changes nothing', async (ended) => {
+    const found = await readSession((await signedInDevice()).email)
+    const { prisma } = service.database
+    const revokedAt = service.clock.now()
+    if (ended === 'session') await prisma.deviceSession.update({ where: { id: found.id }, data: { revokedAt } })
+    else await prisma.invitation.update({ where: { id: found.invitationId }, data: { revokedAt } })
+    expect(await sessions().rotate(found, next())).toBe(false)
+    expect((await sessions().find(found.id))?.generation).toBe(0)
+  })
 })
 
 it('keeps a device that refreshes signed in for 90 days and not longer', async () => {
