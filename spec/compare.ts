@@ -79,14 +79,23 @@ export function compare(released: string, current: string): Comparison {
 /** Breaking changes since the last release that were decided on, as `describeChange` describes them. */
 export type Accepted = { readonly why: string; readonly changes: readonly string[] }
 
-/** The breaking changes that are not accepted, and the accepted ones that do not exist. */
-export function judgeBreaking(changes: readonly Change[], accepted: readonly Accepted[]) {
+/** What to do about breaking changes that are not accepted, and about accepted ones that do not exist. */
+export function findBreakingMistakes({ changes, versions }: Comparison, accepted: readonly Accepted[]): string[] {
   const breaking = changes.filter(({ impact }) => impact === 'major').map(describeChange)
   const listed = accepted.flatMap((group) => group.changes)
-  return {
-    unaccepted: breaking.filter((line) => !listed.includes(line)),
-    outdated: listed.filter((line) => !breaking.includes(line)),
-  }
+  const unaccepted = breaking.filter((line) => !listed.includes(line))
+  const outdated = listed.filter((line) => !breaking.includes(line))
+  const mistakes: [string[], string][] = [
+    [
+      unaccepted,
+      `These changes break integrators that use release ${versions.released} of the contract. Undo them. If one must be, ` +
+        'copy its line to spec/released/accepted.json, and say why:',
+    ],
+    [outdated, 'Remove these lines from spec/released/accepted.json, because the contract has no such change:'],
+  ]
+  return mistakes
+    .filter(([lines]) => lines.length > 0)
+    .map(([lines, advice]) => [advice, ...new Set(lines)].join('\n  '))
 }
 
 /** Describes a change in one line: where it is, what has changed, and who is affected. */

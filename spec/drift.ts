@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { ACCEPTED, compare, CURRENT, judgeBreaking, RELEASED } from './compare.ts'
+import { ACCEPTED, compare, CURRENT, findBreakingMistakes, RELEASED } from './compare.ts'
 import type { Accepted } from './compare.ts'
 
 checkGenerated()
@@ -21,29 +21,17 @@ function checkGenerated(): void {
 }
 
 function checkRelease(): void {
-  const { changes, versions, versionMistake } = compare(RELEASED, CURRENT)
+  const comparison = compare(RELEASED, CURRENT)
   // This file is part of this project.
   const accepted = JSON.parse(readFileSync(ACCEPTED, 'utf8')) as Accepted[]
-  const { unaccepted, outdated } = judgeBreaking(changes, accepted)
-  if (unaccepted.length > 0) {
+  findBreakingMistakes(comparison, accepted).forEach(fail)
+  if (comparison.versionMistake !== null) {
     fail(
-      `These changes break integrators that use release ${versions.released} of the contract:${list(unaccepted)}\n` +
-        'Undo them. If one must be, copy its line to spec/released/accepted.json, and say why.',
-    )
-  }
-  if (outdated.length > 0) {
-    fail(
-      `Remove these lines from spec/released/accepted.json, because the contract has no such change:${list(outdated)}`,
-    )
-  }
-  if (versionMistake !== null) {
-    fail(
-      `${versionMistake}\nUndo the change, or raise the version in spec/main.tsp and run "npm run release:contract".`,
+      `${comparison.versionMistake}\n` +
+        'Undo the change, or raise the version in spec/main.tsp and run "npm run release:contract".',
     )
   }
 }
-
-const list = (lines: readonly string[]) => lines.map((line) => `\n  ${line}`).join('')
 
 function fail(message: string): void {
   console.error(message)

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compare, CURRENT, describeChange, judgeBreaking } from '../../spec/compare.ts'
+import { compare, CURRENT, describeChange, findBreakingMistakes } from '../../spec/compare.ts'
 
 /** The parts of the document that these tests change. */
 type Node = { [key: string]: Node } & { required: string[]; parameters: object[]; version: string }
@@ -16,8 +16,9 @@ function after(change: (document: Node) => void) {
   change(document)
   const file = path.join(folder, 'changed.json')
   writeFileSync(file, JSON.stringify(document))
-  const { changes, versionMistake } = compare(CURRENT, file)
-  return { changes, broken: changes.filter(({ impact }) => impact === 'major').map(describeChange), versionMistake }
+  const comparison = compare(CURRENT, file)
+  const broken = comparison.changes.filter(({ impact }) => impact === 'major').map(describeChange)
+  return { comparison, broken, versionMistake: comparison.versionMistake }
 }
 
 const at = (node: Node, ...keys: string[]): Node =>
@@ -75,17 +76,22 @@ describe('a breaking change', () => {
   })
 
   it('needs to be accepted, also when the version is raised enough', () => {
-    const { changes, broken, versionMistake } = after((document) => {
+    const { comparison, broken, versionMistake } = after((document) => {
       delete at(document, 'paths', '/v1/workers/{id}', 'get', 'responses')['404']
       at(document, 'info').version = '99.0.0'
     })
     expect([broken.length, versionMistake]).toEqual([1, null])
-    expect(judgeBreaking(changes, [])).toEqual({ unaccepted: broken, outdated: [] })
+    expect(findBreakingMistakes(comparison, [])).toEqual([
+      expect.stringMatching(/^These changes break integrators .*\n {2}GET \/v1\/workers\/\{id\}: responses > 404/),
+    ])
+    expect(findBreakingMistakes(comparison, [{ why: 'A reason.', changes: broken }])).toEqual([])
     const accepted = [{ why: 'A reason.', changes: [...broken, 'GET /v1/models: gone'] }]
-    expect(judgeBreaking(changes, accepted)).toEqual({ unaccepted: [], outdated: ['GET /v1/models: gone'] })
+    expect(findBreakingMistakes(comparison, accepted)).toEqual([
+      expect.stringMatching(/^Remove these lines .*\n {2}GET \/v1\/models: gone$/),
+    ])
   })
 })
 
 it('reports nothing for an unchanged document', () => {
-  expect(after(() => {})).toEqual({ changes: [], broken: [], versionMistake: null })
+  expect(after(() => {})).toMatchObject({ comparison: { changes: [] }, broken: [], versionMistake: null })
 })
