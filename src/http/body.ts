@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
-import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json.ts'
+import { isDeeperThan, MAX_JSON_DEPTH, MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
 import { ApiError } from './errors.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
@@ -46,7 +46,10 @@ export function smallBody(
   })
 }
 
-/** Sets `req.body`, and what else a role keeps of a body. The bytes are valid UTF-8. Throws when they are not JSON. */
+/**
+ * Sets `req.body`, and what else a role keeps of a body. The bytes are valid UTF-8. Throws when they are not JSON, and
+ * `TooManyValues`.
+ */
 type SetBody = (req: Request, bytes: Buffer) => void
 
 /**
@@ -67,8 +70,9 @@ export function callBody(limitBytes: number, setBody: SetBody): RequestHandler {
       if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       try {
         setBody(req, bytes)
-      } catch {
-        return next(new ApiError('invalid_request', { message: 'The body is not valid JSON.' }))
+      } catch (error) {
+        const message = error instanceof TooManyValues ? TOO_MANY_VALUES : 'The body is not valid JSON.'
+        return next(new ApiError('invalid_request', { message }))
       }
       next(judgeDepth(req.body))
     })
@@ -84,6 +88,7 @@ function judgeDepth(body: unknown): ApiError | undefined {
 }
 
 const NOT_UTF8 = 'The body is not valid UTF-8.'
+const TOO_MANY_VALUES = `The body has more than ${MAX_JSON_VALUES.toLocaleString('en')} names and values. Send fewer.`
 
 /**
  * Reads an uncompressed body into `req.body`. `express.raw` does the same, but takes ten times as long for the body of

@@ -1,11 +1,43 @@
-/** Parses JSON; undefined for any other text. */
+/** Parses JSON; undefined for any other text, and for a document with too many values. */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return hasTooManyValues(text) ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }
 }
+
+/** Thrown for a document that has too many values to be parsed. */
+export class TooManyValues extends Error {}
+
+/**
+ * Parsing this many values takes up to half a second, in which the process does nothing else. 30 MB of small objects
+ * would take ten. The longest conversations of agents have a tenth of this.
+ */
+export const MAX_JSON_VALUES = 500_000
+
+/**
+ * Whether a JSON document has more values than may be parsed. Objects, lists, commas and colons are counted, so a
+ * member with its name counts as two.
+ */
+export function hasTooManyValues(text: string): boolean {
+  // Each value takes a character.
+  if (text.length <= MAX_JSON_VALUES) return false
+  let values = 0
+  let isInText = false
+  for (let at = 0; at < text.length && values <= MAX_JSON_VALUES; at++) {
+    const character = text.charCodeAt(at)
+    if (character === QUOTE) isInText = !isInText
+    else if (isInText) at += character === BACKSLASH ? 1 : 0
+    else if (STARTS_VALUE.has(character)) values++
+  }
+  return values > MAX_JSON_VALUES
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+/** `,`, `:`, `[` and `{`. */
+const STARTS_VALUE: ReadonlySet<number> = new Set([0x2c, 0x3a, 0x5b, 0x7b])
 
 /** Whether a parsed value is an object: neither null nor a list. Its members are not checked. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -103,6 +103,19 @@ it.each([
   expect(status).not.toBe(500)
 })
 
+it('a body with too many values is refused with 400, before it blocks the gateway', async () => {
+  const seen = upstream.calls.length
+  const body = `{"model":"v/large","messages":${TEXT},"metadata":[${'{},'.repeat(5_000_000)}0]}`
+  const started = process.cpuUsage()
+  const response = await gateway.post('/v1/chat/completions', body)
+  expect(await response.json()).toMatchObject({
+    error: { code: 'invalid_request', message: 'The body has more than 500,000 names and values. Send fewer.' },
+  })
+  expect([response.status, upstream.calls.length]).toEqual([400, seen])
+  // Parsing it would take more than two seconds of CPU time.
+  expect(process.cpuUsage(started).user).toBeLessThan(1_500_000)
+})
+
 it('an engine’s answer that is nested too deep is a failure of the engine', async () => {
   const answer = `{"id":"c","object":"chat.completion","choices":[{"message":{"content":"a","x":${nested(5000)}}}]}`
   engine.chat = ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(answer)

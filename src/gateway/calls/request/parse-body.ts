@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import { isObject } from '../../../kernel/json.ts'
+import { hasTooManyValues, isObject, TooManyValues } from '../../../kernel/json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import { parseWithTexts } from '../../dialects/json/long-texts.ts'
 import type { LongTexts } from '../../dialects/json/long-texts.ts'
@@ -33,7 +33,7 @@ export type ParsedBody = {
 }
 
 /**
- * Parses the body of a call. The bytes must be valid UTF-8; throws when they are not JSON.
+ * Parses the body of a call. The bytes must be valid UTF-8. Throws when they are not JSON, and `TooManyValues`.
  *
  * Long texts are cut first. The rest is read as Latin-1, because decoding UTF-8 and parsing its result takes twice as
  * long. Structure, numbers and ASCII texts come out the same, because every byte of a longer UTF-8 character is above
@@ -42,6 +42,7 @@ export type ParsedBody = {
 export function parseBody(bytes: Buffer): ParsedBody {
   const shortened = shortenTexts(bytes)
   if (!shortened) throw new SyntaxError('A text of the document is not JSON.')
+  if (hasTooManyValues(shortened.text)) throw new TooManyValues()
   const body: unknown = JSON.parse(shortened.text)
   const isExact = isWhole(bytes, shortened) || decidesExactly(body)
   return {

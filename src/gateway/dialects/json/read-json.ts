@@ -1,4 +1,11 @@
-import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import {
+  hasTooManyValues,
+  isDeeperThan,
+  isObject,
+  MAX_JSON_DEPTH,
+  parseJson,
+  TooManyValues,
+} from '../../../kernel/json.ts'
 
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
@@ -52,14 +59,15 @@ export function parseExactly(text: string): Json | null {
   if (!mayLoseDigits(text)) return parseObject(text)
   try {
     const value = parseToRewrite(text)
-    return isObject(value) ? value : null
+    return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
   } catch {
     return null
   }
 }
 
-/** Parses JSON that is written again, in the same way. Throws for any other text. */
+/** Parses JSON that is written again, in the same way. Throws for any other text, and for too many values. */
 export function parseToRewrite(text: string): unknown {
+  if (hasTooManyValues(text)) throw new TooManyValues()
   return mayLoseDigits(text) ? JSON.parse(text, keepNumber) : JSON.parse(text)
 }
 

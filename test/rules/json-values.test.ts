@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { parseBody } from '../../src/gateway/calls/request/parse-body.ts'
+import { parseExactly, parseObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { hasTooManyValues, MAX_JSON_VALUES, TooManyValues } from '../../src/kernel/json.ts'
+
+/** A list with this many numbers: as many commas and brackets, with the bracket of the list. */
+const numbers = (count: number) => `[${'1,'.repeat(count - 1)}1]`
+const escaped = JSON.stringify(`"${'[{:,'.repeat(MAX_JSON_VALUES)}\\`)
+
+describe('a document has too many values', () => {
+  it.each([
+    ['with as many numbers as allowed', numbers(MAX_JSON_VALUES), false],
+    ['with one more', numbers(MAX_JSON_VALUES + 1), true],
+    ['with empty objects, each of which takes a comma', `[${'{},'.repeat(MAX_JSON_VALUES / 2)}0]`, true],
+    ['with members', `{${'"a":1,'.repeat(MAX_JSON_VALUES / 2)}"a":1}`, true],
+    ['not with characters of JSON in a text', `[${escaped},${escaped}]`, false],
+    ['behind a text that ends with a backslash', `["\\\\",${numbers(MAX_JSON_VALUES)}]`, true],
+    ['not where it is short', '[1,2]', false],
+  ])('%s', (_name, text, expected) => {
+    expect(hasTooManyValues(text)).toBe(expected)
+  })
+})
+
+describe('is not parsed with too many values', () => {
+  const many = `{"a":${numbers(MAX_JSON_VALUES + 1)}`
+
+  it('the body of a call, wherever its long texts are', () => {
+    const long = 'x'.repeat(1000)
+    expect(() => parseBody(Buffer.from(`${many},"b":"${long}"}`))).toThrow(TooManyValues)
+    expect(parseBody(Buffer.from(`{"a":${numbers(MAX_JSON_VALUES - 9)},"b":"${long}"}`)).value).toBeTruthy()
+  })
+
+  it('the JSON of a backend, nor the JSON in a text of a request', () => {
+    expect(parseObject(`${many}}`)).toBeNull()
+    expect(parseExactly(`${many}}`)).toBeNull()
+    expect(parseExactly(`${many},"b":12345678901234567890}`)).toBeNull()
+  })
+})
+
+it('is not parsed with long numbers where it is nested too deep', () => {
+  expect(parseExactly(`${'{"a":'.repeat(250)}12345678901234567890${'}'.repeat(250)}`)).toBeNull()
+})
