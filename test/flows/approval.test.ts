@@ -95,6 +95,15 @@ describe('a used link', () => {
     expect(await second.text()).toContain('Already approved')
     expect(await poll(deviceCode)).toBe('200')
   })
+
+  it('tells a person who denies a moment after the approval that the device must be signed out', async () => {
+    const { mailToken } = await started()
+    await expectOk('The approval', service.fetch(CONSUME, form({ token: mailToken })))
+    const denial = await service.fetch(CONSUME, form({ token: mailToken, action: 'deny' }))
+    const page = await denial.text()
+    expect(page).toContain('If that was not you, or a mistake, look at your devices and sign it out.')
+    expect(page).toContain('href="/device"')
+  })
 })
 
 describe('a user code', () => {

@@ -68,8 +68,8 @@ function alreadyDonePage(): Html {
   return page(
     { title: 'Already approved' },
     html`${answer('good', 'check', 'Already approved', [
-      'You approved this sign-in a moment ago. There is nothing left to do here. ' +
-        'Your device finishes signing in within seconds.',
+      'This link approved the sign-in a moment ago. Your device finishes signing in within seconds.',
+      'If that was not you, or a mistake, look at your devices and sign it out.',
     ])}
     ${TO_DEVICES}`,
   )
