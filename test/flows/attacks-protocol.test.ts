@@ -5,7 +5,7 @@ import { readContract, routesOf } from '../../src/http/contract.ts'
 import type { OperationObject } from '../../src/http/contract.ts'
 import { collectGarbage } from '../support/garbage.ts'
 import { people } from '../support/people.ts'
-import { ask, bytes, json, outcomeOf } from '../support/requests.ts'
+import { ask, bytes, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -120,6 +120,15 @@ describe('a request body', () => {
     const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024))
     const response = await service.fetch(START, bytes(bomb, 'application/json', { 'content-encoding': 'gzip' }))
     expect(await outcomeOf(response)).toBe('413 payload_too_large')
+  })
+
+  it.each([
+    ['JSON', START, '{"email":"a","deviceId":"\xff"}', 'application/json'],
+    ['larger JSON', '/v1/auth/passkeys/login/finish', '{"email":"\xff"}', 'application/json'],
+    ['a form', '/v1/auth/magic/consume', 'token=\xff', 'application/x-www-form-urlencoded'],
+  ])('that is not valid UTF-8 is refused as such: %s', async (_, path, body, type) => {
+    const response = await service.fetch(path, bytes(Buffer.from(body, 'latin1'), type))
+    expect([response.status, await messageOf(response)]).toEqual([400, 'The body is not valid UTF-8.'])
   })
 
   it('that is small and compressed is accepted', async () => {
