@@ -80,9 +80,13 @@ export function serveRole(role: RoleRoutes, onFailure: (error: unknown) => void)
   }
 }
 
-/** Status 426 makes agents that try a WebSocket first fall back to plain requests at once; others make them retry. */
+/**
+ * Status 426 makes agents that try a WebSocket first fall back to plain requests at once; others make them retry. A
+ * proxy such as nginx passes the key of the handshake on, but not `Upgrade`, which is for its own connection only.
+ */
 const refuseWebSocket: RequestHandler = (req, _res, next) => {
-  const isUpgrade = req.headers.upgrade?.toLowerCase().includes('websocket')
+  const { upgrade = '', 'sec-websocket-key': key } = req.headers
+  const isUpgrade = key !== undefined || upgrade.toLowerCase().includes('websocket')
   next(isUpgrade ? new ApiError('upgrade_required') : undefined)
 }
 

@@ -156,6 +156,17 @@ describe('finishPasskeyLogin', () => {
       await expectRefused(await finishSignIn(service, credential))
     })
 
+    it.each(['null', '1', '"x"', '[]', '{"challenge":1}', 'no JSON'])(
+      'refuses client data that is %s',
+      async (text) => {
+        const clientDataJSON = Buffer.from(text).toString('base64url')
+        const { credential } = WELL_FORMED
+        await expectRefused(
+          await finishSignIn(service, { ...credential, response: { ...credential.response, clientDataJSON } }),
+        )
+      },
+    )
+
     it('refuses a forged signature and invalidates the challenge', async () => {
       const credential = await signed((await owner()).authenticator)
       await expectRefused(await finishSignIn(service, forged(credential)))

@@ -42,6 +42,11 @@ describe('a WebSocket handshake', () => {
     },
   )
 
+  it('is answered 426 behind a proxy too, which does not pass Upgrade on', async () => {
+    const { connection: _own, upgrade: _hop, ...headers } = HANDSHAKE
+    expect((await ask('/codex/v1/responses', { headers })).status).toBe(426)
+  })
+
   it('on an unknown path is answered 404', async () => {
     expect((await ask('/v1/realtime', { headers: HANDSHAKE })).status).toBe(404)
   })
