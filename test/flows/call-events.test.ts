@@ -97,6 +97,7 @@ describe('the events of a call', () => {
     ['of this service before all others', { 'x-svc-session-id': 'ours', 'session-id': 'codex' }, 'ours'],
     ['of Codex', { 'session-id': 'codex', 'x-session-id': 'c' }, 'codex'],
     ['of Claude Code', { 'x-claude-code-session-id': 'claude', 'x-session-id': 'c' }, 'claude'],
+    ['of pi', { session_id: 'pi' }, 'pi'],
     ['of OpenCode', { 'x-session-id': 'opencode' }, 'opencode'],
     ['none', {}, null],
     ['that is too long as none', { 'session-id': 'x'.repeat(257) }, null],

@@ -61,8 +61,14 @@ export function releaseBody(req: CallRequest): void {
   req.exact = undefined
 }
 
-/** Ours wins. The others are what the clients of the three dialects send by themselves. */
-const SESSION_HEADERS = ['x-svc-session-id', 'session-id', 'x-claude-code-session-id', 'x-session-id'] as const
+/** Ours wins. The others are what the clients of the three dialects send by themselves; pi sends `session_id`. */
+const SESSION_HEADERS = [
+  'x-svc-session-id',
+  'session-id',
+  'session_id',
+  'x-claude-code-session-id',
+  'x-session-id',
+] as const
 
 /**
  * The run of an agent that a call belongs to, as its client names it; null when it names none, or not in 1 to 256
