@@ -8,6 +8,7 @@ import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
 import { serveRole } from './role.ts'
 import type { RoleRoutes, ServedRole } from './role.ts'
+import { makeSuggestPath } from './suggest-path.ts'
 import { assignRequestId, logRequests } from './telemetry/request-log.ts'
 import type { OnRequest } from './telemetry/request-metrics.ts'
 import { normalizeContentType } from './validation/content-type.ts'
@@ -51,7 +52,8 @@ export function createApp(needs: Needs): HttpApp {
   ]
   const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
   const served = needs.roles.map((role) => serveRole(role, onFailure))
-  app.use(composeMiddleware([...steps, dispatch(served)]))
+  const suggestPath = makeSuggestPath(needs.roles.flatMap(({ contract }) => Object.keys(contract.paths)))
+  app.use(composeMiddleware([...steps, dispatch(served, suggestPath)]))
   app.use(errorHandler(needs))
   return {
     app,
@@ -87,7 +89,7 @@ function parseCookies(secure: boolean): RequestHandler {
  * Finds the path of a request in the contract, and passes the request to the role that has the path. Of two roles with
  * the same path, such as `/healthz`, the first one counts.
  */
-function dispatch(served: readonly ServedRole[]): RequestHandler {
+function dispatch(served: readonly ServedRole[], suggestPath: (given: string) => string | null): RequestHandler {
   return (req, res, next) => {
     for (const { findPath, serve } of served) {
       const foundPath = findPath(req.path)
@@ -95,11 +97,9 @@ function dispatch(served: readonly ServedRole[]): RequestHandler {
       req.foundPath = foundPath
       return serve(req, res, next)
     }
-    return next(
-      new ApiError('not_found', {
-        message: 'No such route. GET /docs lists the routes. Write a slash within a name as %2F.',
-      }),
-    )
+    const suggested = suggestPath(req.path)
+    const advice = suggested === null ? 'Write a slash within a name as %2F.' : `Did you mean ${suggested}?`
+    return next(new ApiError('not_found', { message: `No such route. ${advice} GET /docs lists the routes.` }))
   }
 }
 

@@ -171,6 +171,11 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       await expect(call(client, 7 as never)).rejects.toThrow(OpenAI.BadRequestError)
     })
 
+    it('name the route that a client with a wrong base URL means', async () => {
+      const wrong = client.withOptions({ baseURL: serving.gateway.url })
+      await expect(call(wrong)).rejects.toThrow('404 No such route. Did you mean /v1/chat/completions?')
+    })
+
     it('with x-should-retry: false are not retried', async () => {
       serving.engine.chat = answersJson({ error: { message: 'no such model' } }, { status: 404 })
       const before = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
