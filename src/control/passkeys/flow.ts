@@ -37,7 +37,7 @@ export function makePasskeyFlow(needs: Needs) {
   const { database, findInvitation, openSession, answerTokens, notify, webauthn, starts, onUnknownCredential } = needs
   const { secure, clock, log } = needs
   const passkeys = makePasskeyStore(database)
-  const challenges = makeChallenges({ passkeys, clock })
+  const challenges = makeChallenges({ database, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
   const registration = makePasskeyRegistration({ passkeys, challenges, webauthn, notify, clock, log })
   const login = makePasskeyLogin({

@@ -1,9 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
-import type { SecretHash } from '../../kernel/secret.ts'
 import { MAX_PASSKEYS } from './rules.ts'
-import type { Challenge } from './rules.ts'
 import type { MadePasskey } from './webauthn.ts'
 
 /** A passkey, for its owner. */
@@ -31,23 +29,9 @@ type Row = Prisma.PasskeyGetPayload<object>
 
 export type PasskeyStore = ReturnType<typeof makePasskeyStore>
 
-/** Passkeys, and the challenges of their ceremonies. */
+/** The rows of passkeys. */
 export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
-    async saveChallenge(hash: SecretHash, challenge: Challenge, now: Date): Promise<void> {
-      await db.webauthnChallenge.create({ data: { hash, ...challenge, createdAt: now } })
-    },
-
-    /**
-     * Deletes a challenge and returns it, to exactly one caller, before its answer is verified; null when it is not
-     * there.
-     */
-    async consumeChallenge(hash: SecretHash): Promise<Challenge | null> {
-      const challenge = await db.webauthnChallenge.findUnique({ where: { hash } })
-      const { count } = await db.webauthnChallenge.deleteMany({ where: { hash } })
-      return count === 1 ? challenge : null
-    },
-
     /** The account that registers a passkey, with the passkeys it has. */
     async findRegistrant(accountId: string) {
       return db.account.findUniqueOrThrow({
