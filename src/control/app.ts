@@ -90,20 +90,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     clock,
     log,
   })
-  const { hasEmail } = signInLinks.signInLinks
-  const team = makeTeamFlows({
-    database,
-    members,
-    notify,
-    hasEmail,
-    mails: limits.invitationMails,
-    adminBackends: needs.adminBackends,
-    gatewayUrl,
-    onSessionEnd,
-    onLimitsChanged: needs.onLimitsChanged,
-    clock,
-    log,
-  })
+  const team = makeTeamFlows({ ...needs, members, mails: limits.invitationMails, gatewayUrl })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,

@@ -18,13 +18,11 @@ import { makeTeamDevicesFlow } from './team-devices/flow.ts'
 import { makeTeamModelHandlers } from './team-models/routes.ts'
 import { makeTeamModelStore } from './team-models/store.ts'
 
-type Needs = {
+export type TeamAdminNeeds = {
   readonly database: Database
   readonly findAdminTeam: FindAdminTeam
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
-  /** Whether the service can send email. */
-  readonly hasEmail: boolean
   readonly mails: InvitationMails
   /** Null: the operator lets admins add no backends. */
   readonly adminBackends: AdminBackendTrust | null
@@ -35,7 +33,7 @@ type Needs = {
 }
 
 /** What the admins of a team see and change. The API and the console use the same flows. */
-export function makeTeamAdminFlows(needs: Needs) {
+export function makeTeamAdminFlows(needs: TeamAdminNeeds) {
   const { database, findAdminTeam, adminBackends: trust, onSessionEnd, clock, log } = needs
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })

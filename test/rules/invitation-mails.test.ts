@@ -8,8 +8,7 @@ it('invitations of one team cause a limited number of emails, whatever the addre
   const invited: string[] = []
   const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
   const announce = makeAnnounceInvitation({
-    notify: { invited: (email: string) => void invited.push(email) },
-    hasEmail: true,
+    notify: { hasEmail: true, invited: (email: string) => void invited.push(email) },
     mails: invitationMails,
     findEmail: async () => 'admin@example.com',
     log: { warn: () => undefined },
@@ -28,8 +27,7 @@ it('an invitation that is saved does not fail when its email cannot be addressed
   const events: string[] = []
   const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
   const announce = makeAnnounceInvitation({
-    notify: { invited: () => undefined },
-    hasEmail: true,
+    notify: { hasEmail: true, invited: () => undefined },
     mails: invitationMails,
     findEmail: () => Promise.reject(new Error('the database is away')),
     log: { warn: (_fields: object, event: string) => void events.push(event) },

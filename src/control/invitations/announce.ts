@@ -15,16 +15,14 @@ export type AnnounceInvitation = (invitation: ListedInvitation, team: string, in
 export type InvitationMails = { readonly ofAddress: RateLimit; readonly ofTeam: RateLimit }
 
 type Needs = {
-  readonly notify: Pick<Notify, 'invited'>
-  /** Whether the service can send email. */
-  readonly hasEmail: boolean
+  readonly notify: Pick<Notify, 'hasEmail' | 'invited'>
   readonly mails: InvitationMails
   readonly findEmail: (accountId: string) => Promise<string>
   readonly log: Pick<Logger, 'warn'>
 }
 
 /** Makes the function that counts the emails and sends them. */
-export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log }: Needs): AnnounceInvitation {
+export function makeAnnounceInvitation({ notify, mails, findEmail, log }: Needs): AnnounceInvitation {
   const announce: AnnounceInvitation = async ({ email, role }, team, inviterId) => {
     const counters = [
       { limit: mails.ofAddress, key: email },
@@ -36,7 +34,7 @@ export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log
   }
 
   return async (invitation, team, inviterId) => {
-    if (!hasEmail) return false
+    if (!notify.hasEmail) return false
     return announce(invitation, team, inviterId).catch((err: unknown) => {
       log.warn({ err, invitationId: invitation.id }, 'invitation.notice_failed')
       return false

@@ -16,8 +16,6 @@ type Needs = {
   readonly findAdminTeam: FindAdminTeam
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
-  /** Whether the service can send email. */
-  readonly hasEmail: boolean
   readonly mails: InvitationMails
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
@@ -27,9 +25,9 @@ type Needs = {
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { database, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
+  const { database, members, findAdminTeam, findEmail, notify, mails, onSessionEnd, clock, log } = needs
   const invitations = makeInvitationStore(database)
-  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail, log })
+  const announce = makeAnnounceInvitation({ notify, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
   const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })
   return { invite, announce, handlers }

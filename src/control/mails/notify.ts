@@ -16,6 +16,8 @@ type Data<Notice> = Omit<Notice, 'devicePage'>
  * one, and nothing fails when one is not accepted.
  */
 export type Notify = {
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
   deviceSignedIn(email: string, data: Data<DeviceSignedIn>): void
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
@@ -55,6 +57,7 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
   }
 
   return {
+    hasEmail: mailer !== null,
     deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
