@@ -38,6 +38,17 @@ export function inGroup(heading: string, table: CommandTable, help: HelpConfigur
   return Object.fromEntries(grouped)
 }
 
+/**
+ * The action of a command: runs `act` with the arguments, and with the options of the command and of those above it.
+ * commander gives an action the arguments, the command's own options and the command.
+ */
+export function actionOf(cli: Cli, act: (cli: Cli, ...given: never[]) => Promise<void>) {
+  return (...passed: unknown[]): Promise<void> => {
+    const command = passed.at(-1) as Command
+    return act(cli, ...([...passed.slice(0, -2), command.optsWithGlobals()] as never[]))
+  }
+}
+
 /** What the command line is started with. */
 export type Invocation = Streams & { readonly args: readonly string[]; readonly environment: Environment }
 

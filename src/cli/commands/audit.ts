@@ -4,6 +4,7 @@ import type { components } from '../../sdk/index.ts'
 import { isDay } from '../arguments/day.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { readPages } from '../deployment/pages.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -33,7 +34,7 @@ export const makeAudit: MakeCommand = (cli) =>
     .option('--from <time>', 'only since this day or time, such as 2026-11-21', toTime)
     .option('--to <time>', 'only before this day or time', toTime)
     .option('--count <number>', 'the maximum number of changes', toCount, 100)
-    .action((_options: object, command: Command) => showAudit(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, showAudit))
 
 function toActor(text: string): string {
   if (text === 'file' || text.includes('@')) return text

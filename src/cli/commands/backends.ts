@@ -4,6 +4,7 @@ import type { components } from '../../sdk/index.ts'
 import { readInput } from '../arguments/read-input.ts'
 import { openTeam, toNameInTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { wrongUsage } from '../failures.ts'
 
@@ -22,7 +23,7 @@ const NAME = 'the name of the backend in the team, such as vendor, or its whole 
 export const makeBackends: MakeCommand = (cli) =>
   withTeamOptions(new Command('backends'))
     .description('List the servers that serve the models of a team.')
-    .action((_options: object, command: Command) => listBackends(cli, command.optsWithGlobals<TeamOptions>()))
+    .action(actionOf(cli, listBackends))
     .addCommand(
       new Command('add')
         .description('Add a server for models that you add, or change one that an admin has added.')
@@ -41,17 +42,13 @@ export const makeBackends: MakeCommand = (cli) =>
             'as',
           ]),
         )
-        .action((name: string, address: string, _options: object, command: Command) =>
-          addBackend(cli, name, address, command.optsWithGlobals<AddOptions>()),
-        ),
+        .action(actionOf(cli, addBackend)),
     )
     .addCommand(
       new Command('remove')
         .description('Remove a backend that an admin has added, with its credential.')
         .argument('<name>', NAME)
-        .action((name: string, _options: object, command: Command) =>
-          removeBackend(cli, name, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, removeBackend)),
     )
 
 async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {

@@ -1,6 +1,7 @@
 import { text as readAll } from 'node:stream/consumers'
 import { Command } from 'commander'
 import { streamChatCompletion } from '../../sdk/index.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
@@ -13,9 +14,7 @@ export const makeChat: MakeCommand = (cli) =>
     .description('Ask a model once, and print its answer as it comes.')
     .argument('[text...]', 'what to ask (default: the text of standard input)')
     .option('--model <id>', 'the model to ask (default: the default model of your team)')
-    .action((words: string[], _options: object, command: Command) =>
-      chat(cli, words, command.optsWithGlobals<Options>()),
-    )
+    .action(actionOf(cli, chat))
 
 async function chat(
   { environment, input, output }: Cli,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
@@ -12,14 +13,12 @@ export const makeDevices: MakeCommand = (cli) =>
   new Command('devices')
     .description('List the devices that are signed in to your account.')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listDevices(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, listDevices))
     .addCommand(
       new Command('revoke')
         .description('Sign a device out.')
         .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
-        .action((id: string, _options: object, command: Command) =>
-          revokeDevice(cli, id, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, revokeDevice)),
     )
 
 async function listDevices({ environment, output }: Cli, { url, json }: Options): Promise<void> {

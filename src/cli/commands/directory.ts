@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
 import { readInput } from '../arguments/read-input.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
@@ -21,9 +22,7 @@ export const makeDirectory: MakeCommand = (cli) =>
         .description('Show what applying a file would change. Changes nothing.')
         .argument('<file>', FILE)
         .option('--json', 'print JSON')
-        .action((file: string, _options: object, command: Command) =>
-          showPlan(cli, file, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, showPlan)),
     )
     .addCommand(
       new Command('apply')
@@ -31,9 +30,7 @@ export const makeDirectory: MakeCommand = (cli) =>
         .argument('<file>', FILE)
         .option('--yes', 'apply it without asking')
         .option('--json', 'print what was changed as JSON; needs --yes')
-        .action((file: string, _options: object, command: Command) =>
-          applyFile(cli, file, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, applyFile)),
     )
 
 async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise<void> {

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { AGENT_NAMES } from '../agents/agents.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { checkDeployment } from '../doctor/check-deployment.ts'
 import { checkAgent, checkFolder, checkVariables } from '../doctor/check-machine.ts'
@@ -12,7 +13,7 @@ export const makeDoctor: MakeCommand = (cli) =>
   new Command('doctor')
     .description('Check the setup of this machine, and say what is wrong and how to fix it.')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => runChecks(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, runChecks))
 
 async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
   const { environment, output } = cli

@@ -3,6 +3,7 @@ import { unwrap } from '../../sdk/index.ts'
 import type { Role } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 
 type Options = TeamOptions & { readonly role?: Role }
@@ -12,9 +13,7 @@ export const makeInvite: MakeCommand = (cli) =>
     .description('Invite a person to a team.')
     .argument('<email>', 'the email address that may sign in')
     .addOption(new Option('--role <role>', 'what they may do').choices(['member', 'admin']).default('member'))
-    .action((email: string, _options: object, command: Command) =>
-      invite(cli, email, command.optsWithGlobals<Options>()),
-    )
+    .action(actionOf(cli, invite))
 
 async function invite(cli: Cli, email: string, options: Options): Promise<void> {
   const { output } = cli

@@ -3,6 +3,7 @@ import type { NewApiKey } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { toDays, toWholeNumber } from '../arguments/whole-number.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
@@ -25,7 +26,7 @@ export const makeKeys: MakeCommand = (cli) =>
       toTeam,
     )
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listKeys(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, listKeys))
     .addCommand(
       new Command('create')
         .description('Create an API key. It is shown once.')
@@ -33,9 +34,7 @@ export const makeKeys: MakeCommand = (cli) =>
         .option('--model <models...>', 'the only models that the key may call')
         .option('--days <days>', 'after how many days it stops working (default: 90)', toDays)
         .option('--print', 'print only the key')
-        .action((name: string, _options: object, command: Command) =>
-          createKey(cli, name, command.optsWithGlobals<CreateOptions>()),
-        ),
+        .action(actionOf(cli, createKey)),
     )
     .addCommand(
       new Command('rotate')
@@ -44,17 +43,13 @@ export const makeKeys: MakeCommand = (cli) =>
         .option('--overlap <seconds>', 'how long the old key still works (default: one day)', toWholeNumber)
         .option('--days <days>', 'after how many days the new key stops working (default: 90)', toDays)
         .option('--print', 'print only the key')
-        .action((id: string, _options: object, command: Command) =>
-          rotateKey(cli, id, command.optsWithGlobals<RotateOptions>()),
-        ),
+        .action(actionOf(cli, rotateKey)),
     )
     .addCommand(
       new Command('revoke')
         .description('Revoke an API key.')
         .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
-        .action((id: string, _options: object, command: Command) =>
-          revokeKey(cli, id, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, revokeKey)),
     )
 
 async function openOwner({ environment }: Cli, { url, service, team }: Options): Promise<KeyOwner> {

@@ -4,6 +4,7 @@ import { SvcError, unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -32,7 +33,7 @@ export const makeLimits: MakeCommand = (cli) =>
     .description('Show your spending limits, and what is left of them.')
     .option('--team [team]', `all limits ${TEAM}`, toTeam)
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listLimits(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, listLimits))
     .addCommand(
       new Command('set')
         .description(
@@ -48,17 +49,13 @@ export const makeLimits: MakeCommand = (cli) =>
         .addOption(new Option('--member <email>', 'for one member').conflicts(['key', 'service']))
         .addOption(new Option('--key <id>', 'for one API key').conflicts(['service']))
         .option('--service <name>', 'for one service account')
-        .action((nanoUsd: number, _options: object, command: Command) =>
-          setLimit(cli, nanoUsd, command.optsWithGlobals<SetOptions>()),
-        ),
+        .action(actionOf(cli, setLimit)),
     )
     .addCommand(
       new Command('remove')
         .description('Remove a spending limit. For admins of the team.')
         .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
-        .action((id: string, _options: object, command: Command) =>
-          removeLimit(cli, id, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, removeLimit)),
     )
 
 function toNanoUsd(text: string): number {

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { toTeamFacts } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
@@ -24,9 +25,7 @@ export const makeLogin: MakeCommand = (cli) =>
     .option('--email <address>', 'the invited email address, which gets the approval link')
     .option('--team <team>', '@organization/name, when several teams have invited this email address', toTeam)
     .option('--no-browser', 'do not open a browser')
-    .action((url: string | undefined, _options: object, command: Command) =>
-      login(cli, url, command.optsWithGlobals<Options>()),
-    )
+    .action(actionOf(cli, login))
 
 async function login(cli: Cli, given: string | undefined, options: Options): Promise<void> {
   const { environment, output } = cli

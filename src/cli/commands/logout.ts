@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { NotSignedInError, unwrap } from '../../sdk/index.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -11,7 +12,7 @@ export const makeLogout: MakeCommand = (cli) =>
   new Command('logout')
     .description('Sign this machine out, and forget its credentials.')
     .option('--everywhere', 'sign every device and browser of the account out')
-    .action((_options: object, command: Command) => logout(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, logout))
 
 /** Removes the credentials of this machine, also when the deployment cannot be reached. */
 async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {

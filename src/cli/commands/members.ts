@@ -3,6 +3,7 @@ import { unwrap } from '../../sdk/index.ts'
 import type { components, Role } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { readPages } from '../deployment/pages.ts'
@@ -14,23 +15,19 @@ type Member = components['schemas']['TeamMember']
 export const makeMembers: MakeCommand = (cli) =>
   withTeamOptions(new Command('members'))
     .description('List who may sign in to a team.')
-    .action((_options: object, command: Command) => listMembers(cli, command.optsWithGlobals<TeamOptions>()))
+    .action(actionOf(cli, listMembers))
     .addCommand(
       new Command('role')
         .description('Give a member another role.')
         .argument('<email>', 'the email address of the member')
         .addArgument(new Argument('<role>', 'what they may do').choices(['member', 'admin']))
-        .action((email: string, role: Role, _options: object, command: Command) =>
-          changeRole(cli, email, role, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, changeRole)),
     )
     .addCommand(
       new Command('remove')
         .description('Remove a member, which signs the person out everywhere.')
         .argument('<email>', 'the email address of the member')
-        .action((email: string, _options: object, command: Command) =>
-          removeMember(cli, email, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, removeMember)),
     )
 
 async function listMembers(cli: Cli, options: TeamOptions): Promise<void> {

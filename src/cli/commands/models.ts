@@ -4,6 +4,7 @@ import type { components } from '../../sdk/index.ts'
 import { openTeam, toNameInTeam, withTeamOption } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 
@@ -23,23 +24,19 @@ export const makeModels: MakeCommand = (cli) =>
   new Command('models')
     .description('List the models that your team may use.')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listModels(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, listModels))
     .addCommand(makeAdd(cli))
     .addCommand(
       withTeamOption(new Command('remove'))
         .description('Remove a model that an admin has added. For admins of the team.')
         .argument('<name>', NAME)
-        .action((name: string, _options: object, command: Command) =>
-          removeModel(cli, name, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, removeModel)),
     )
     .addCommand(
       withTeamOption(new Command('default'))
         .description('Set the model of calls that name none. For admins of the team.')
         .argument('<id>', 'the whole ID of a model that the team may use, or none: then such calls are refused')
-        .action((id: string, _options: object, command: Command) =>
-          setDefaultModel(cli, id === 'none' ? null : id, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, setDefaultModel)),
     )
 
 const NAME = 'the name of the model in the team, such as writer, or its whole ID, such as acme/core/writer'
@@ -58,9 +55,7 @@ const makeAdd: MakeCommand = (cli) =>
     .option('--name <text>', 'the name that lists show (default: <name>)')
     .option('--alias <names...>', 'further names; one that ends in * stands for all names that begin like it')
     .option('--context-window <tokens>', 'in tokens (default: that of the model at the first backend)', toWholeNumber)
-    .action((name: string, _options: object, command: Command) =>
-      addModel(cli, name, command.optsWithGlobals<AddOptions>()),
-    )
+    .action(actionOf(cli, addModel))
 
 async function listModels({ environment, output }: Cli, { url, json }: Options): Promise<void> {
   const { control, gateway, profile } = await openDeployment(environment.folder, url)
@@ -124,8 +119,9 @@ async function removeModel(cli: Cli, name: string, options: TeamOptions): Promis
   cli.output.print(`${id} is removed from ${team}.`)
 }
 
-/** Sets the model of calls that name none. With null, such calls are refused. */
-async function setDefaultModel(cli: Cli, name: string | null, options: TeamOptions): Promise<void> {
+/** Sets the model of calls that name none. With `none`, such calls are refused. */
+async function setDefaultModel(cli: Cli, given: string, options: TeamOptions): Promise<void> {
+  const name = given === 'none' ? null : given
   const { control, team } = await openTeam(cli, options)
   const params = { path: { team } }
   const done = await unwrap(control.PATCH('/v1/teams/{team}', { params, body: { defaultModel: name } }))

@@ -7,6 +7,7 @@ import type { AgentName } from '../agents/agents.ts'
 import { openLocalGateway } from '../agents/local-gateway.ts'
 import type { RunningLocalGateway } from '../agents/local-gateway.ts'
 import { findAgentSettings } from '../agents/settings.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
@@ -19,12 +20,11 @@ export const makeRun: MakeCommand = (cli) =>
     .addArgument(new Argument('<agent>', 'the agent to start').choices(AGENT_NAMES))
     .argument('[args...]', 'arguments for the agent, after --')
     .option('--model <id>', 'the model to start with (default: the default model of your team)')
-    .action(async (agent: AgentName, args: string[], _options: object, command: Command) => {
-      cli.setExitStatus(await run(cli, agent, args, command.optsWithGlobals<Options>()))
-    })
+    .action(actionOf(cli, run))
 
-/** Resolves with the exit status of the agent when it has ended. */
-async function run({ environment }: Cli, name: AgentName, args: readonly string[], options: Options): Promise<number> {
+/** Resolves when the agent has ended. Its exit status is that of the command. */
+async function run(cli: Cli, name: AgentName, args: readonly string[], options: Options): Promise<void> {
+  const { environment } = cli
   const deployment = await openDeployment(environment.folder, options.url)
   const settings = await findAgentSettings(deployment, environment, options.model)
   const agent = AGENTS[name]
@@ -34,7 +34,8 @@ async function run({ environment }: Cli, name: AgentName, args: readonly string[
       local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken: deployment.accessToken })
       return local
     })
-    return await start(agent, [...launch.args, ...args], { ...environment.variables, ...launch.variables })
+    const variables = { ...environment.variables, ...launch.variables }
+    cli.setExitStatus(await start(agent, [...launch.args, ...args], variables))
   } finally {
     // Assigned in a function, which the compiler does not follow.
     ;(local as RunningLocalGateway | null)?.close()

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { findServiceAccount } from '../deployment/key-owner.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -12,22 +13,18 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 export const makeServiceAccounts: MakeCommand = (cli) =>
   withTeamOptions(new Command('service-accounts'))
     .description('List the service accounts of a team: accounts for programs that belong to no person.')
-    .action((_options: object, command: Command) => listAccounts(cli, command.optsWithGlobals<TeamOptions>()))
+    .action(actionOf(cli, listAccounts))
     .addCommand(
       new Command('create')
         .description('Create a service account. Its keys: svc keys create KEY --service NAME.')
         .argument('<name>', 'small letters, digits, dots, dashes and underscores, such as build-server', toName)
-        .action((name: string, _options: object, command: Command) =>
-          createAccount(cli, name, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, createAccount)),
     )
     .addCommand(
       new Command('remove')
         .description('Remove a service account and revoke its keys.')
         .argument('<name>', 'the name of the service account')
-        .action((name: string, _options: object, command: Command) =>
-          removeAccount(cli, name, command.optsWithGlobals<TeamOptions>()),
-        ),
+        .action(actionOf(cli, removeAccount)),
     )
 
 function toName(text: string): string {

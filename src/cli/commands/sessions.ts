@@ -3,6 +3,7 @@ import { writeDollars } from '../../kernel/formats/usd.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
 import type { SessionEvent } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -20,14 +21,12 @@ export const makeSessions: MakeCommand = (cli) =>
     .description('List the latest sessions of agents in your team. A session is one run of an agent.')
     .option('--account <account>', 'only sessions of this account: an email address, or service:NAME')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listSessions(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, listSessions))
     .addCommand(
       new Command('watch')
         .description('Print the calls of a session as they happen, until you press Ctrl-C.')
         .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
-        .action((id: string, _options: object, command: Command) =>
-          watchSession(cli, id, command.optsWithGlobals<Options>()),
-        ),
+        .action(actionOf(cli, watchSession)),
     )
 
 async function listSessions({ environment, output }: Cli, { url, json, account }: Options): Promise<void> {

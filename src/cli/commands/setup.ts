@@ -4,6 +4,7 @@ import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { findAgentSettings, isTemporary } from '../agents/settings.ts'
 import { toDays } from '../arguments/whole-number.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -40,9 +41,7 @@ export const makeSetup: MakeCommand = (cli) =>
       toDays,
     )
     .option('--print', 'print them (the default)')
-    .action((tool: AgentName | PrintedName, _options: object, command: Command) =>
-      setup(cli, tool, command.optsWithGlobals<Options>()),
-    )
+    .action(actionOf(cli, setup))
 
 async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options): Promise<void> {
   if (!isAgent(tool)) return printOnly(cli, tool, options)

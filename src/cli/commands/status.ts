@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -12,7 +13,7 @@ export const makeStatus: MakeCommand = (cli) =>
   new Command('status')
     .description('Say who is signed in where, until when, and what can be reached.')
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => showStatus(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, showStatus))
 
 async function showStatus({ environment, output }: Cli, { url, json }: Options): Promise<void> {
   const deployment = await openDeployment(environment.folder, url)

@@ -3,6 +3,7 @@ import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { readPages } from '../deployment/pages.ts'
@@ -12,9 +13,7 @@ export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
     .description('Withdraw an invitation, which signs the person out everywhere.')
     .argument('<email>', 'the invited email address')
-    .action((email: string, _options: object, command: Command) =>
-      uninvite(cli, email, command.optsWithGlobals<TeamOptions>()),
-    )
+    .action(actionOf(cli, uninvite))
 
 async function uninvite(cli: Cli, email: string, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)

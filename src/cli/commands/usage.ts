@@ -4,6 +4,7 @@ import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
 import { isDay } from '../arguments/day.ts'
 import { toTeam } from '../arguments/team-options.ts'
+import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Output } from '../terminal/output.ts'
@@ -36,7 +37,7 @@ export const makeUsage: MakeCommand = (cli) =>
     )
     .addOption(new Option('--csv', 'print a table for spreadsheets').conflicts('json'))
     .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => showUsage(cli, command.optsWithGlobals<Options>()))
+    .action(actionOf(cli, showUsage))
 
 function toDay(text: string): string {
   if (isDay(text)) return text
