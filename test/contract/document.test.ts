@@ -63,6 +63,13 @@ describe.each(operations.map((operation) => [operation.operationId, operation] a
     for (const parameter of parametersOf(operation)) expect(parameter.example, parameter.name).toBeDefined()
   })
 
+  it('answers 400, or accepts every text as a parameter', () => {
+    if ('400' in operation.responses) return
+    // No path has an empty part.
+    const anyText = [{ type: 'string' }, { type: 'string', minLength: 1 }]
+    for (const { schema = {} } of operation.parameters ?? []) expect(anyText).toContainEqual(resolve(schema))
+  })
+
   it('refers to the schema of the events of its stream', () => {
     const stream = operation.responses['200']?.content?.['text/event-stream']
     if (!stream?.schema) return
