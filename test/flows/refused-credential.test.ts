@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { codeOf } from '../support/local-worker.ts'
-import { servedModel } from '../support/served-models.ts'
-import { answersJson, startUpstream } from '../support/upstream.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
+import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import type { Script, TestUpstream } from '../support/upstream.ts'
 
 /** The credential of the gateway at its upstreams (test/support/gateway.ts), repeated as vendors do. */
@@ -26,13 +26,16 @@ const CALLS = [
   { path: '/vendorb/v1/messages/count_tokens', body: { messages: [{ role: 'user', content: 'hi' }] } },
 ] as const
 
+/** Served by an upstream that does not speak messages. */
+const TRANSLATED = servedModel('v/translated', { serve: [serveEntry('vendora', 'large')] })
+
 let upstream: TestUpstream
 let gateway: TestGateway
 
 beforeAll(async () => {
   upstream = await startUpstream()
   const { url } = upstream
-  const team = { defaultModel: 'v/large', models: [servedModel('v/large')] }
+  const team = { defaultModel: 'v/large', models: [servedModel('v/large'), TRANSLATED] }
   gateway = await startGateway({ team, vendora: url, vendorb: url, vendorc: url })
 })
 beforeEach(() => void gateway.log.splice(0))
@@ -61,6 +64,12 @@ describe.each(CALLS)('an upstream of POST $path that refuses the credential of t
 
 const [{ path, body }] = CALLS
 
+/** Cut in the middle of the credential. */
+function halves(event: string): [string, string] {
+  const at = event.indexOf('token')
+  return [event.slice(0, at), event.slice(at)]
+}
+
 function answers(status: number, type: string, text: string | Buffer, headers: Record<string, string> = {}): Script {
   return ({ res }) => void res.writeHead(status, { 'content-type': type, ...ORGANIZATION, ...headers }).end(text)
 }
@@ -74,6 +83,24 @@ describe('an error that shows the headers of the request', () => {
     const text = await res.text()
     expect([res.status, text]).toEqual([status, expect.stringContaining('Say it again.')])
     expect(text).not.toContain('upstream-token')
+  })
+
+  it.each([
+    ['in an answer of 200', answersJson(shown), 502],
+    ['with a redirect', answersJson(shown, { status: 302 }), 302],
+    ['as the first event of a stream', streams([`data: ${JSON.stringify(shown)}\n\n`]), 200],
+    ['as an event in two parts', streams([...halves(`data: ${JSON.stringify(shown)}\n\n`)]), 200],
+  ])('%s does not show it either, in the dialect of the upstream and in another', async (_name, script, status) => {
+    upstream.restart(script)
+    for (const [target, expected] of [
+      [{ path, body }, status],
+      [{ path: '/v1/messages', body: { ...body, model: TRANSLATED.id, max_tokens: 9 } }, 502],
+    ] as const) {
+      const res = await gateway.post(target.path, { ...target.body, stream: status === 200 })
+      const text = await res.text()
+      expect([res.status, text]).toEqual([expected, expect.stringContaining('Say it again.')])
+      expect(text).not.toContain('upstream-token')
+    }
   })
 
   it('in more bytes than the gateway holds does not show it either', async () => {

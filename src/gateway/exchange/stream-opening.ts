@@ -4,6 +4,8 @@ import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept, toFailureAnswer, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { maskCredential } from './credential-refusal.ts'
+import type { Credential } from './headers.ts'
 import { keepFailure } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
@@ -19,6 +21,8 @@ type Needs = {
   readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
   readonly keepsErrors: KeptErrors
+  /** The service's own credential at the backend. */
+  readonly credential: Credential | null
 }
 
 /** A first event that is larger than this is content and not an error. */
@@ -61,6 +65,7 @@ export class StreamOpening implements Relay, SilentStream {
       if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
       else {
         const failure = readErrorEvent(event)
+        if (failure) this.#maskHeld()
         if (!failure || !this.#stopsAt(failure, event.data)) this.#start()
         return
       }
@@ -103,13 +108,21 @@ export class StreamOpening implements Relay, SilentStream {
     return relay
   }
 
+  /** Overwrites the service's own credential in what is held, which ends with an error. */
+  #maskHeld(): void {
+    const held = Buffer.concat(this.#held)
+    maskCredential(held, this.#needs.credential)
+    this.#held = [held]
+  }
+
   /** Whether the caller does not get this failure as a stream. */
   #stopsAt(failure: Failure, data: string): boolean {
-    const { dialect, backendDialect, keepsErrors, rewrite } = this.#needs
+    const { dialect, backendDialect, keepsErrors, rewrite, credential } = this.#needs
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
     if (!stops) return false
     const answer = toFailureAnswer(dialect, failure)
+    maskCredential(answer.body, credential)
     keepFailure(this.#exchange, failure, { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     this.#exchange.abort()
     return true
