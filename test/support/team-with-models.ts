@@ -1,6 +1,7 @@
 import { bearerOf, expectData, expectJson, expectOk, json } from './requests.ts'
-import { startService } from './service.ts'
 import type { TestService } from './service.ts'
+import { startTeam } from './team.ts'
+import type { Headers, TestTeam } from './team.ts'
 
 const DIRECTORY = `
 organizations:
@@ -21,17 +22,12 @@ models:
 
 export type NewKey = { readonly key: string; readonly info: { readonly id: string; readonly prefix: string } }
 
-type Headers = Record<string, string>
-
-/** A service with models where an admin and a member of `@acme/core` and an admin of another team are signed in. */
-export type TeamWithModels = AsyncDisposable & {
-  readonly service: TestService
+/** The same people in a service with models. Ada, the admin of `@acme/core`, is a member of the other team too. */
+export type TeamWithModels = TestTeam & {
   /** The directory file that was applied at the start. */
   readonly directory: string
-  /** Headers of the callers. */
+  /** Headers of the admin. */
   readonly ada: Headers
-  readonly member: Headers
-  readonly stranger: Headers
   /** Ada on a device that another device of hers approved by its code, which is no fresh sign-in. */
   readonly adaStale: Headers
   /** Creates a key of ada, or of the given caller. */
@@ -39,19 +35,15 @@ export type TeamWithModels = AsyncDisposable & {
 }
 
 export async function startTeamWithModels(env: Readonly<Record<string, string>> = {}): Promise<TeamWithModels> {
-  const service = await startService({ directory: DIRECTORY, env })
-  const signIn = async (email: string, team: string) => bearerOf((await service.signIn(email, { team })).accessToken)
-  const ada = await signIn('ada@example.com', '@acme/core')
+  const team = await startTeam({ directory: DIRECTORY, env })
+  const { service, admin: ada } = team
   return {
-    service,
+    ...team,
     directory: DIRECTORY,
     ada,
-    member: await signIn('member@example.com', '@acme/core'),
-    stranger: await signIn('stranger@example.com', '@acme/other'),
     adaStale: await approveByCode(service, ada),
     createKey: (fields = {}, by = ada) =>
       expectJson<NewKey>('The new key', service.fetch('/v1/keys', json({ name: 'opencode', ...fields }, by))),
-    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }
 }
 

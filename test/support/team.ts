@@ -17,15 +17,18 @@ organizations:
 models: []
 `
 
+/** The headers of a caller. */
+export type Headers = Record<string, string>
+
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
 /** A service where an admin and a member of `@acme/core` and an admin of another team are signed in. */
 export type TestTeam = AsyncDisposable & {
   readonly service: TestService
   /** Headers of the callers. */
-  readonly admin: Readonly<Record<string, string>>
-  readonly member: Readonly<Record<string, string>>
-  readonly stranger: Readonly<Record<string, string>>
+  readonly admin: Headers
+  readonly member: Headers
+  readonly stranger: Headers
   asAdmin: Send
   asMember: Send
   asStranger: Send
@@ -33,18 +36,21 @@ export type TestTeam = AsyncDisposable & {
   invite(email: string): Promise<string>
 }
 
-export async function startTeam(): Promise<TestTeam> {
-  const service = await startService({ directory: DIRECTORY })
-  const signIn = async (email: string) => bearerOf((await service.signIn(email)).accessToken)
+type Options = { readonly directory?: string; readonly env?: Readonly<Record<string, string>> }
+
+/** Starts the service. A directory of the caller must have the same people in the same teams. */
+export async function startTeam({ directory = DIRECTORY, env = {} }: Options = {}): Promise<TestTeam> {
+  const service = await startService({ directory, env })
+  const signIn = async (email: string, team: string) => bearerOf((await service.signIn(email, { team })).accessToken)
   const [admin, member, stranger] = await Promise.all([
-    signIn('ada@example.com'),
-    signIn('member@example.com'),
-    signIn('stranger@example.com'),
+    signIn('ada@example.com', '@acme/core'),
+    signIn('member@example.com', '@acme/core'),
+    signIn('stranger@example.com', '@acme/other'),
   ])
   const as =
-    (by: Record<string, string>): Send =>
+    (by: Headers): Send =>
     (path, init = {}) =>
-      service.fetch(path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...by } })
+      service.fetch(path, { ...init, headers: { ...(init.headers as Headers | undefined), ...by } })
   const asAdmin = as(admin)
   return {
     service,
