@@ -13,6 +13,7 @@ import type {
 } from '../neutral.ts'
 import { requireFetchable, toBase64 } from '../parts/data-url.ts'
 import { readableSource } from '../parts/documents.ts'
+import { withReasoningBeforeCalls } from '../parts/reasoning-order.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
@@ -99,25 +100,15 @@ class History {
     return exchange
   }
 
-  /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
   #assistant(parts: readonly Part[]): void {
     const said: Json[] = []
     const calls: string[] = []
-    const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
-    const moved = new Map<string, Json[]>()
-    for (const part of parts) {
+    for (const part of withReasoningBeforeCalls(parts)) {
       if (part.type === 'text' || part.type === 'refusal') said.push(...writeText(part))
-      if (part.type === 'reasoning') {
-        const block = this.#reasoning(part)
-        const before = part.seal?.before ?? null
-        if (before !== null && ahead.has(toCallId(before))) {
-          moved.set(toCallId(before), [...(moved.get(toCallId(before)) ?? []), ...block])
-        } else said.push(...block)
-      }
+      if (part.type === 'reasoning') said.push(...this.#reasoning(part))
       if (part.type === 'call') {
-        said.push(...(moved.get(toCallId(part.id)) ?? []), this.#call(part))
+        said.push(this.#call(part))
         calls.push(part.id)
-        ahead.delete(toCallId(part.id))
       }
     }
     // An empty turn is left out. The vendor wants a system message to be last, or before one of the assistant.

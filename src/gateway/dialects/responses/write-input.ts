@@ -12,6 +12,7 @@ import type {
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
+import { withReasoningBeforeCalls } from '../parts/reasoning-order.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
@@ -63,24 +64,12 @@ class Items {
     )
   }
 
-  /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
   #assistant(parts: readonly Part[]): void {
-    const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
-    const moved = new Map<string, Json[]>()
-    for (const part of parts) {
+    for (const part of withReasoningBeforeCalls(parts)) {
       if (part.type === 'text') this.#message('assistant', [{ type: 'output_text', text: part.text }])
       if (part.type === 'refusal') this.#message('assistant', [{ type: 'refusal', refusal: part.text }])
-      if (part.type === 'reasoning') {
-        const before = toCallId(part.seal?.before ?? '-')
-        const item = this.#reasoning(part)
-        if (ahead.has(before)) moved.set(before, [...(moved.get(before) ?? []), ...item])
-        else this.list.push(...item)
-      }
-      if (part.type === 'call') {
-        const id = toCallId(part.id)
-        this.list.push(...(moved.get(id) ?? []), this.#call(part))
-        ahead.delete(id)
-      }
+      if (part.type === 'reasoning') this.list.push(...this.#reasoning(part))
+      if (part.type === 'call') this.list.push(this.#call(part))
     }
   }
 
