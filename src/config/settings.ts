@@ -68,6 +68,7 @@ const CALLS = {
   SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: wholeNumber(0, 100_000_000).default(600),
   SVC_LIMIT_ACCOUNT_STREAMS: wholeNumber(0, 100_000_000).default(64),
   SVC_MAX_BODY_BYTES: wholeNumber(1024, 1_073_741_824).default(33_554_432),
+  SVC_MAX_BODIES_BYTES: wholeNumber(1024, 1_099_511_627_776).optional(),
   SVC_CONTROL_PLANE_URL: publicUrl.optional(),
   SVC_GATEWAY_KEYS_FILE: text.default('.data/gateway-keys.json'),
   SVC_OFFLINE_GRACE_HOURS: wholeNumber(0, 8760).default(0),

@@ -112,6 +112,8 @@ export type Config = {
   readonly upstreamIdleTimeoutMs: number
   readonly engine: EngineConfig | null
   readonly maxBodyBytes: number
+  /** Of all bodies that one process holds; null: a part of the memory. */
+  readonly maxBodiesBytes: number | null
   readonly trustProxy: string | undefined
   readonly allowedOrigins: readonly string[]
   readonly logLevel: LogLevel
@@ -172,6 +174,7 @@ export function toConfig(s: Settings, { readSecret, tracing }: OtherEnvironment)
     upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
     engine: toEngine(s),
     maxBodyBytes: s.SVC_MAX_BODY_BYTES,
+    maxBodiesBytes: s.SVC_MAX_BODIES_BYTES ?? null,
     trustProxy: s.SVC_TRUST_PROXY,
     allowedOrigins: s.SVC_ALLOWED_ORIGINS ?? [],
     logLevel: s.SVC_LOG_LEVEL,

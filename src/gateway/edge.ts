@@ -3,6 +3,7 @@ import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { bearerOf, callerOfToken, xApiKeyOf } from '../http/authenticate.ts'
 import type { Schemes } from '../http/authenticate.ts'
+import { defaultBodyBudget, openBodyBudget } from '../http/body-budget.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
@@ -17,7 +18,7 @@ import { setBody } from './calls/request/request.ts'
 import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
-  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
+  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'maxBodiesBytes' | 'processes' | 'allowedOrigins'>
   /** The published document. */
   readonly contract: Contract
   readonly identify: Identify
@@ -39,6 +40,8 @@ export function makeEdge({
   openRateLimit,
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
+  const { maxBodyBytes, maxBodiesBytes, processes } = settings
+  const budget = openBodyBudget(maxBodiesBytes ?? defaultBodyBudget(processes))
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
   const addresses = openRateLimit('calls', toAddressRate(settings.callLimits))
   const callers = openRateLimit('calls-of-caller', { points: accountRequestsPerMinute, seconds: 60 })
@@ -48,7 +51,7 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: makeSchemes({ identify, identifyKey }),
     explainToken,
-    parseBody: callBody(settings.maxBodyBytes, setBody),
+    parseBody: callBody({ limitBytes: maxBodyBytes, budget, setBody }),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(own, settings.allowedOrigins, GATEWAY_CORS),

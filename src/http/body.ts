@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
 import { isDeeperThan, MAX_JSON_DEPTH, MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
+import type { BodyBudget } from './body-budget.ts'
 import { ApiError } from './errors.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
@@ -52,20 +53,40 @@ export function smallBody(
  */
 type SetBody = (req: Request, bytes: Buffer) => void
 
+type CallBodyNeeds = {
+  /** Of one body, decompressed. */
+  readonly limitBytes: number
+  /** For all bodies together. */
+  readonly budget: BodyBudget
+  readonly setBody: SetBody
+}
+
+/** Smaller bodies are not counted, because their number is bounded by the connections of the process. */
+const MIN_COUNTED_BYTES = 64 * 1024
+
 /**
  * Reads the JSON body of a model call, which is parsed once. `setBody` gets it decompressed (gzip, deflate, br, zstd).
- * The limit applies to the decompressed bytes.
+ * A large body counts until the answer begins or the connection closes, and gets 503 when the budget has no room.
  */
-export function callBody(limitBytes: number, setBody: SetBody): RequestHandler {
+export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): RequestHandler {
   const inflate = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
   const collect = within(limitBytes, collectBody(limitBytes))
   return (req, res, next) => {
     if (req.headers['content-type'] !== JSON_TYPE) return next()
+    const size = largestSizeOf(req, limitBytes)
+    // A caller that left while it was identified has no event of the close any more.
+    const held = size < MIN_COUNTED_BYTES || res.closed ? undefined : budget.take(size)
+    if (held === null) return next(new ApiError('service_unavailable', NO_ROOM))
+    if (held) {
+      req.heldBody = held
+      res.once('close', held.release)
+    }
     const read = req.headers['content-encoding'] === undefined ? collect : inflate
     read(req, res, (error?: unknown) => {
       if (error) return next(error)
       // Both readers leave a Buffer.
       const bytes = req.body as Buffer
+      held?.resize(bytes.length)
       // Decoding would replace invalid bytes, and a backend that reads them differently would get another message.
       if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       try {
@@ -77,6 +98,14 @@ export function callBody(limitBytes: number, setBody: SetBody): RequestHandler {
       next(judgeDepth(req.body))
     })
   }
+}
+
+const NO_ROOM = { message: 'Too many large requests are running. Try again.', retryAfterSeconds: 1 }
+
+/** The size that a body may have: its declared one, or the limit where that is unknown before it is read. */
+function largestSizeOf({ headers }: Request, limitBytes: number): number {
+  const { 'content-length': length, 'content-encoding': encoding } = headers
+  return length === undefined || encoding !== undefined ? limitBytes : Math.min(Number(length), limitBytes)
 }
 
 /** The refusal of a body that is nested too deep for the code that reads it; undefined for any other. */

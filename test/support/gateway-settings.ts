@@ -15,10 +15,12 @@ type Given = {
   readonly engine: URL | undefined
   readonly idleTimeoutMs: number
   readonly tracedBackends: TracedBackends
+  readonly maxBodiesBytes: number | null
 }
 
 /** The settings of a gateway with these backends and without limits. */
-export function gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends }: Given): GatewayNeeds['settings'] {
+export function gatewaySettings(given: Given): GatewayNeeds['settings'] {
+  const { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes } = given
   return {
     baseUrl: BASE_URL,
     gatewayUrl: BASE_URL,
@@ -30,6 +32,8 @@ export function gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBacken
     engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
     callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
     maxBodyBytes: 32 * 1024 * 1024,
+    maxBodiesBytes,
+    processes: 1,
     allowedOrigins: [],
     tracedBackends,
   }

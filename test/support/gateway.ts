@@ -37,6 +37,7 @@ type Given = Partial<Record<UpstreamName, URL>> & {
   readonly token?: string
   readonly tracer?: Tracer | null
   readonly tracedBackends?: TracedBackends
+  readonly maxBodiesBytes?: number | null
 }
 
 /**
@@ -52,6 +53,7 @@ export async function startGateway({
   token: good = TOKEN,
   tracer = null,
   tracedBackends = 'local',
+  maxBodiesBytes = null,
   ...upstreams
 }: Given = {}) {
   const watchers = new Set<() => void>()
@@ -88,7 +90,7 @@ export async function startGateway({
   }
   const contract = readContract()
   const prices = openPrices()
-  const settings = gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends })
+  const settings = gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes })
   const gateway = openGateway({
     settings,
     contract,

@@ -76,6 +76,7 @@ export function sendStep(
     keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
     onAnswer(status) {
       releaseBody(req)
+      req.heldBody?.release()
       if (status < 400) noteServed(needs, admission, sending)
     },
     filter: prepared.filter,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { HeldBytes } from '../../../http/body-budget.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
@@ -21,6 +22,8 @@ export type CallRequest = {
   readonly rawHeaders: readonly string[]
   readonly originalUrl: string
   readonly caller?: Caller
+  /** Counts the memory of a large body. */
+  readonly heldBody?: HeldBytes
   /** Ends with the answer. Only where calls are traced. */
   span?: ServerSpan
 }

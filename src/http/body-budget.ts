@@ -1,0 +1,43 @@
+import { totalmem } from 'node:os'
+
+/** The bytes of one body that a budget counts. */
+export type HeldBytes = {
+  /** Corrects their number, once it is known. */
+  resize(bytes: number): void
+  /** Gives them back. May be called again. */
+  release(): void
+}
+
+/** Bounds the memory of the bodies that this process holds at the same time. */
+export type BodyBudget = {
+  /** Counts a body; null when there is no room for it. A body always has room when there is no other. */
+  take(bytes: number): HeldBytes | null
+}
+
+/** Opens a budget of this many bytes. */
+export function openBodyBudget(maxBytes: number): BodyBudget {
+  let total = 0
+  return {
+    take(bytes) {
+      if (total > 0 && total + bytes > maxBytes) return null
+      let held = 0
+      const resize = (size: number) => {
+        total += size - held
+        held = size
+      }
+      resize(bytes)
+      return { resize, release: () => resize(0) }
+    },
+  }
+}
+
+/**
+ * A quarter of the memory that each of these processes may use, in bytes. A body takes about twice its size: as bytes,
+ * and parsed.
+ */
+export function defaultBodyBudget(processes: number): number {
+  // 0 where the operating system sets no limit, or a limit that is larger than the memory.
+  const limit = process.constrainedMemory()
+  const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
+  return Math.floor(memory / 4 / processes)
+}

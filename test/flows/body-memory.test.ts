@@ -1,0 +1,85 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { servedModel } from '../support/served-models.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+import { waitForValue } from '../support/wait.ts'
+
+const COMPLETION = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [] }
+const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
+const PATH = '/v1/chat/completions'
+
+let upstream: TestUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  const models = [servedModel('v/large')]
+  gateway = await startGateway({ team: { models }, vendora: upstream.url, maxBodiesBytes: 250_000 })
+})
+beforeEach(() => upstream.restart(answersJson(COMPLETION)))
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+const bodyOf = (bytes: number, stream = false) => ({
+  model: 'v/large',
+  stream,
+  messages: [{ role: 'user', content: 'x'.repeat(bytes) }],
+})
+
+/** Sends a call of 150 KB that waits for its backend. Returns the function that makes its caller leave. */
+async function sendWaitingCall() {
+  upstream.restart(neverAnswers)
+  const caller = new AbortController()
+  const call = gateway.post(PATH, bodyOf(150_000), { signal: caller.signal }).catch(() => null)
+  await waitForValue('the call', () => upstream.calls.length, 1)
+  upstream.restart(answersJson(COMPLETION))
+  return async () => {
+    caller.abort()
+    await call
+  }
+}
+
+it('a large call gets 503 while the bodies of others use the memory for all, and a small one is served', async () => {
+  const leave = await sendWaitingCall()
+  const refused = await gateway.post(PATH, bodyOf(150_000))
+  expect(await outcomeOf(refused.clone())).toBe('503 service_unavailable')
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(await refused.json()).toMatchObject({ error: { message: 'Too many large requests are running. Try again.' } })
+  expect((await gateway.post(PATH, bodyOf(1_000))).status).toBe(200)
+  await leave()
+  await expect.poll(async () => (await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
+})
+
+it('a body of unknown size counts as the largest one, until it is read', async () => {
+  const leave = await sendWaitingCall()
+  const body = gzipSync(JSON.stringify(bodyOf(1_000)))
+  const headers = { 'content-encoding': 'gzip' }
+  const send = () => gateway.post(PATH, null, { headers, body })
+  expect(await outcomeOf(await send())).toBe('503 service_unavailable')
+  await leave()
+  await expect.poll(async () => (await send()).status).toBe(200)
+})
+
+it('a body counts until the answer begins, not until a stream ends', async () => {
+  upstream.restart(streams([CHUNK], { end: 'stalls' }))
+  const caller = new AbortController()
+  const open = await gateway.post(PATH, bodyOf(150_000, true), { signal: caller.signal })
+  expect(open.status).toBe(200)
+  upstream.restart(answersJson(COMPLETION))
+  expect((await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
+  caller.abort()
+})
+
+it.each([
+  ['that is not JSON', `{"a":"${'x'.repeat(150_000)}"`],
+  ['of a model that is not allowed', JSON.stringify({ ...bodyOf(150_000), model: 'no/such' })],
+])('a refused body %s no longer counts', async (_name, body) => {
+  for (const _ of [1, 2, 3]) expect((await gateway.post(PATH, body)).status).toBeLessThan(500)
+  expect((await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
+})

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import { openBodyBudget } from '../../src/http/body-budget.ts'
+
+it('has room for as many bytes as are held, until they are given back', () => {
+  const budget = openBodyBudget(100)
+  const first = budget.take(60)
+  expect(budget.take(41)).toBeNull()
+  const second = budget.take(40)
+  expect(budget.take(1)).toBeNull()
+  first?.release()
+  first?.release()
+  expect(budget.take(61)).toBeNull()
+  expect(budget.take(60)).not.toBeNull()
+  expect(second).not.toBeNull()
+})
+
+it('counts what a body really takes, once it is known', () => {
+  const budget = openBodyBudget(100)
+  const held = budget.take(100)
+  held?.resize(30)
+  expect(budget.take(71)).toBeNull()
+  expect(budget.take(70)).not.toBeNull()
+})
+
+it('has room for a body of any size while there is no other', () => {
+  const budget = openBodyBudget(100)
+  const held = budget.take(1000)
+  expect(held).not.toBeNull()
+  expect(budget.take(1)).toBeNull()
+  held?.release()
+  expect(budget.take(1)).not.toBeNull()
+})
