@@ -38,5 +38,5 @@ export async function* followAgentSession(client, { sessionId, team, account, af
 }
 /** Whether the deployment refused, and connecting again cannot help. */
 function isRefusal(error) {
-    return error instanceof SvcError && error.status < 500 && error.status !== 429;
+    return error instanceof SvcError && error.status >= 400 && error.status < 500 && error.status !== 429;
 }

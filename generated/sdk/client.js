@@ -1,5 +1,5 @@
 import createFetchClient from 'openapi-fetch';
-import { errorOf } from "./errors.js";
+import { errorOf, unexpectedAnswer } from "./errors.js";
 import { withRetries, withSession, withToken } from "./fetch.js";
 import { keepRequests } from "./send.js";
 import { openSession } from "./session.js";
@@ -14,8 +14,20 @@ export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, acces
             return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }));
         return accessToken === undefined ? retrying : withToken(retrying, accessToken);
     };
-    return createFetchClient({ ...options, baseUrl, fetch: authenticated() });
+    const client = createFetchClient({ ...options, baseUrl, fetch: authenticated() });
+    client.use(refusingPages);
+    return client;
 }
+/** Throws where JSON or a stream is expected and a web page arrives, because parsing it would explain nothing. */
+const refusingPages = {
+    async onResponse({ request, response, options: { parseAs } }) {
+        const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
+        if (!response.ok || !isPage || !['json', 'stream'].includes(parseAs))
+            return;
+        await response.body?.cancel();
+        throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with a web page.`, null);
+    },
+};
 /**
  * Returns the data of an answer, as in `await unwrap(client.GET('/v1/models'))`. Throws an `SvcError` when the answer
  * is an error.

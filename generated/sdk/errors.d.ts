@@ -48,6 +48,8 @@ export declare class StreamError extends SvcError {
 }
 /** Converts an error answer, whose body has been read, to an `SvcError`. */
 export declare function errorOf(response: Response, body: unknown): SvcError;
+/** The error for an answer of success that the service did not write, such as the sign-in page of a network. */
+export declare function unexpectedAnswer(response: Response, what: string, body: unknown): SvcError;
 /** The id of an answer's request in the service's log. */
 export declare function requestIdOf(response: Response): string | null;
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */

@@ -51,6 +51,16 @@ export function errorOf(response, body) {
         body,
     });
 }
+/** The error for an answer of success that the service did not write, such as the sign-in page of a network. */
+export function unexpectedAnswer(response, what, body) {
+    return new SvcError(`${what} Check the URL of the service and your proxy.`, {
+        code: 'unexpected_answer',
+        status: response.status,
+        requestId: requestIdOf(response),
+        retryAfterSeconds: null,
+        body,
+    });
+}
 /** The id of an answer's request in the service's log. */
 export function requestIdOf(response) {
     return response.headers.get('x-request-id');

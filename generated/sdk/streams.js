@@ -6,7 +6,7 @@ import { eventData } from "./events.js";
  */
 export function streamChatCompletion(client, body, { signal } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
-    return typedEvents(() => client.POST('/v1/chat/completions', init), () => false);
+    return typedEvents(() => client.POST('/v1/chat/completions', init), () => false, signal);
 }
 /**
  * Calls a model in the responses dialect and yields the events of its answer. Throws a `StreamError` when the stream is
@@ -14,7 +14,7 @@ export function streamChatCompletion(client, body, { signal } = {}) {
  */
 export function streamResponse(client, body, { signal, path = '/v1/responses' } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
-    return typedEvents(() => client.POST(path, init), ({ type }) => ['response.completed', 'response.incomplete', 'response.failed'].includes(type));
+    return typedEvents(() => client.POST(path, init), ({ type }) => ['response.completed', 'response.incomplete', 'response.failed'].includes(type), signal);
 }
 /**
  * Calls a model in the messages dialect and yields the events of its answer. Throws a `StreamError` when the stream is
@@ -22,15 +22,18 @@ export function streamResponse(client, body, { signal, path = '/v1/responses' } 
  */
 export function streamMessage(client, body, { signal } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
-    return typedEvents(() => client.POST('/vendorb/v1/messages', init), ({ type }) => type === 'message_stop');
+    return typedEvents(() => client.POST('/vendorb/v1/messages', init), ({ type }) => type === 'message_stop', signal);
 }
 /** Yields the events of a call until `[DONE]` or the last event. */
-async function* typedEvents(open, isLast) {
+async function* typedEvents(open, isLast, signal) {
     const { data, error, response } = await open();
     if (!response.ok)
         throw errorOf(response, error);
-    // With `parseAs: 'stream'` the data is the body of the answer.
-    for await (const text of eventData(data)) {
+    // With `parseAs: 'stream'` the data is the body of the answer, which can be missing behind a proxy.
+    const body = data;
+    for await (const text of body ? eventData(body) : []) {
+        // Events that have arrived before the signal was aborted are not delivered after it.
+        signal?.throwIfAborted();
         if (text === '[DONE]')
             return;
         const event = JSON.parse(text);

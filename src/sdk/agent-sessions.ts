@@ -60,5 +60,5 @@ export async function* followAgentSession(
 
 /** Whether the deployment refused, and connecting again cannot help. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof SvcError && error.status < 500 && error.status !== 429
+  return error instanceof SvcError && error.status >= 400 && error.status < 500 && error.status !== 429
 }

@@ -1,7 +1,7 @@
 import createFetchClient from 'openapi-fetch'
-import type { Client, ClientOptions } from 'openapi-fetch'
+import type { Client, ClientOptions, Middleware } from 'openapi-fetch'
 import type { paths } from '#openapi'
-import { errorOf } from './errors.ts'
+import { errorOf, unexpectedAnswer } from './errors.ts'
 import { withRetries, withSession, withToken } from './fetch.ts'
 import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
@@ -53,7 +53,19 @@ export function createClient({
     if (tokens) return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }))
     return accessToken === undefined ? retrying : withToken(retrying, accessToken)
   }
-  return createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })
+  const client = createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })
+  client.use(refusingPages)
+  return client
+}
+
+/** Throws where JSON or a stream is expected and a web page arrives, because parsing it would explain nothing. */
+const refusingPages: Middleware = {
+  async onResponse({ request, response, options: { parseAs } }) {
+    const isPage = response.headers.get('content-type')?.startsWith('text/html') === true
+    if (!response.ok || !isPage || !['json', 'stream'].includes(parseAs)) return
+    await response.body?.cancel()
+    throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with a web page.`, null)
+  },
 }
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }

@@ -69,7 +69,8 @@ async function poll(
 function readFailure(error: unknown) {
   if (!(error instanceof SvcError)) return { isPending: false, canRetry: true, retryAfterSeconds: 0 }
   const isPending = error.code === 'authorization_pending' || error.code === 'rate_limited'
-  return { isPending, canRetry: isPending || error.status >= 500, retryAfterSeconds: error.retryAfterSeconds ?? 0 }
+  const isRefusal = error.status >= 400 && error.status < 500
+  return { isPending, canRetry: isPending || !isRefusal, retryAfterSeconds: error.retryAfterSeconds ?? 0 }
 }
 
 function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet) {

@@ -76,6 +76,17 @@ export function errorOf(response: Response, body: unknown): SvcError {
   })
 }
 
+/** The error for an answer of success that the service did not write, such as the sign-in page of a network. */
+export function unexpectedAnswer(response: Response, what: string, body: unknown): SvcError {
+  return new SvcError(`${what} Check the URL of the service and your proxy.`, {
+    code: 'unexpected_answer',
+    status: response.status,
+    requestId: requestIdOf(response),
+    retryAfterSeconds: null,
+    body,
+  })
+}
+
 /** The id of an answer's request in the service's log. */
 export function requestIdOf(response: Response): string | null {
   return response.headers.get('x-request-id')

@@ -1,4 +1,4 @@
-import { errorOf, requestIdOf, SvcError } from './errors.ts'
+import { errorOf, unexpectedAnswer } from './errors.ts'
 import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
 import type { RefreshedTokens } from '#openapi'
@@ -100,21 +100,14 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
   // When the answer or a part of it is lost, the same client may repeat the request within a short time (see the
   // operation `refreshTokens`).
   const { response, body } = await ask().catch(ask)
-  if (response.ok) return toStoredTokens(body) ?? refuseAnswer(response, body)
+  if (response.ok) {
+    const next = toStoredTokens(body)
+    if (next === null) throw unexpectedAnswer(response, 'The answer to the token refresh has no tokens.', body)
+    return next
+  }
   const error = errorOf(response, body)
   if (error.code === 'unauthorized' || error.code === 'expired') return null
   throw error
-}
-
-/** A proxy or the sign-in page of a network can answer with a status of success. The stored tokens are still good. */
-function refuseAnswer(response: Response, body: unknown): never {
-  throw new SvcError('The answer to the token refresh has no tokens. Check the URL of the service and your proxy.', {
-    code: 'unexpected_answer',
-    status: response.status,
-    requestId: requestIdOf(response),
-    retryAfterSeconds: null,
-    body,
-  })
 }
 
 function parseJson(text: string): unknown {

@@ -28,6 +28,7 @@ export function streamChatCompletion(
   return typedEvents(
     () => client.POST('/v1/chat/completions', init),
     () => false,
+    signal,
   )
 }
 
@@ -49,6 +50,7 @@ export function streamResponse(
   return typedEvents(
     () => client.POST(path, init),
     ({ type }) => ['response.completed', 'response.incomplete', 'response.failed'].includes(type),
+    signal,
   )
 }
 
@@ -65,6 +67,7 @@ export function streamMessage(
   return typedEvents(
     () => client.POST('/vendorb/v1/messages', init),
     ({ type }) => type === 'message_stop',
+    signal,
   )
 }
 
@@ -74,11 +77,15 @@ type Opened = { readonly data?: unknown; readonly error?: unknown; readonly resp
 async function* typedEvents<Event extends object>(
   open: () => Promise<Opened>,
   isLast: (event: Event) => boolean,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Event> {
   const { data, error, response } = await open()
   if (!response.ok) throw errorOf(response, error)
-  // With `parseAs: 'stream'` the data is the body of the answer.
-  for await (const text of eventData(data as ReadableStream<Uint8Array>)) {
+  // With `parseAs: 'stream'` the data is the body of the answer, which can be missing behind a proxy.
+  const body = data as ReadableStream<Uint8Array> | undefined
+  for await (const text of body ? eventData(body) : []) {
+    // Events that have arrived before the signal was aborted are not delivered after it.
+    signal?.throwIfAborted()
     if (text === '[DONE]') return
     const event = JSON.parse(text) as Event
     if (isFailure(event)) throw failureOf(response, event)

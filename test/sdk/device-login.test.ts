@@ -125,6 +125,11 @@ describe('polling', () => {
     expect(await waitsOf([failToConnect, () => refusal(503, 'service_unavailable'), pending])).toEqual([6, 12, 24, 6])
   })
 
+  it('continues when the sign-in page of a network answers a poll', async () => {
+    const page = () => new Response('<h1>Welcome</h1>', { headers: { 'content-type': 'text/html' } })
+    expect(await waitsOf([page])).toEqual([6, 12])
+  })
+
   it('gives up after six failures in a row', async () => {
     await expect(waitsOf(Array.from({ length: 9 }, () => failToConnect))).rejects.toThrow('fetch failed')
   })

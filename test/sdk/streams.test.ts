@@ -114,6 +114,26 @@ describe('the stream functions', () => {
     expect(cancelled).toBe(true)
   })
 
+  it('yield nothing after an abort, even if it has arrived before', async () => {
+    const cancel = new AbortController()
+    const seen: unknown[] = []
+    const whole = streaming(`${block(chunk)}${block(chunk)}data: [DONE]\n\n`)
+    const read = async () => {
+      for await (const one of streamChatCompletion(whole, { messages: [] }, { signal: cancel.signal })) {
+        seen.push(one)
+        cancel.abort(new Error('Stopped by the user.'))
+      }
+    }
+    await expect(read()).rejects.toThrow('Stopped by the user.')
+    expect(seen).toHaveLength(1)
+  })
+
+  it('throw a StreamError when a proxy answers without a body', async () => {
+    const empty = clientOf(() => new Response(null, { headers: { 'content-length': '0' } }))
+    const call = all<unknown>(streamMessage(empty, { messages: [] }))
+    await expect(call).rejects.toMatchObject({ name: 'StreamError', code: 'stream_cut' })
+  })
+
   it('throw the error answer of a call that did not stream', async () => {
     const forbidden = () =>
       Response.json(
@@ -149,5 +169,14 @@ describe('unwrap', () => {
   it('throws an error for an answer that is not JSON', async () => {
     const client = clientOf(() => new Response('<h1>Bad gateway</h1>', { status: 502 }))
     await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ code: 'http_502', requestId: null })
+  })
+
+  it('throws an SvcError when the sign-in page of a network answers', async () => {
+    const page = { headers: { 'content-type': 'text/html; charset=utf-8' } }
+    const client = clientOf(() => new Response('<h1>Welcome to our wireless network</h1>', page))
+    const error = { name: 'SvcError', code: 'unexpected_answer', status: 200 }
+    await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject(error)
+    await expect(all<unknown>(streamMessage(client, { messages: [] }))).rejects.toMatchObject(error)
+    expect(await unwrap(client.GET('/docs', { parseAs: 'text' }))).toContain('Welcome')
   })
 })
