@@ -15,7 +15,7 @@ import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import type { AdminOperation } from '../support/refusals.ts'
 import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
-import { answersJson, startUpstream } from '../support/upstream.ts'
+import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 type TeamBackends = components['schemas']['TeamBackendList']
@@ -26,14 +26,7 @@ const BACKENDS = `${TEAM}/backends`
 const pathOf = (name: string) => `${BACKENDS}/${encodeURIComponent(name)}`
 const SECRET = 'sk-of-the-team-1'
 
-const answer = {
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'own-1',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
-}
+const answer = completionOf('own-1')
 
 const certificate = makeCertificate()
 const encryptionKey = newEncryptionKey()

@@ -4,7 +4,7 @@ import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
-import { answersJson, startUpstream } from '../support/upstream.ts'
+import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 type TeamModels = components['schemas']['TeamModelList']
@@ -16,14 +16,7 @@ const MODELS = `${TEAM}/models`
 const OTHER = '/v1/teams/%40acme%2Fother'
 const pathOf = (id: string, models = MODELS) => `${models}/${encodeURIComponent(id)}`
 
-const answer = {
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'fast-1',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
-}
+const answer = completionOf('fast-1')
 
 let upstream: TestUpstream
 let keys: TeamWithModels

@@ -5,18 +5,11 @@ import { newApiKey } from '../../src/kernel/credentials/api-key.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
-import { answersJson, startUpstream } from '../support/upstream.ts'
+import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }] as const
-const answer = {
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'fast-1',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
-}
+const answer = completionOf('fast-1')
 
 let upstream: TestUpstream
 let keys: TeamWithModels

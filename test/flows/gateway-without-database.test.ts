@@ -9,7 +9,7 @@ import { newFolder } from '../support/process.ts'
 import { json, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { answersJson, startUpstream } from '../support/upstream.ts'
+import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -23,14 +23,7 @@ models:
   - { id: vendora/small, displayName: Small, owner: vendora }
 `
 
-const answer = {
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  created: 1,
-  model: 'vendora/large',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
-}
+const answer = completionOf('vendora/large')
 
 describe('a gateway without a database', () => {
   let folder: Awaited<ReturnType<typeof newFolder>>

@@ -93,6 +93,18 @@ export function answersJson(
     void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
+/** A whole answer in the chat dialect, of 12 tokens in and 3 out. */
+export function completionOf(model: string) {
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model,
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+  }
+}
+
 /** Answers with a stream of these pieces, one write each, and then ends as `end` says. */
 export function streams(pieces: readonly (string | Buffer)[], { end = 'well' }: { end?: Ending } = {}): Script {
   return async ({ res, socket }) => {
