@@ -13,8 +13,9 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /**
  * This service's secrets and JWTs, which are removed from every line: a driver's message or a stack could contain one.
+ * The header of a JWT is shorter than 300 characters; without a limit, a text of many `eyJ` would take quadratic time.
  */
-const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
+const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]{1,300}\.[\w-]+\.[\w-]+/g
 
 /**
  * When the reader of stdout does not keep up, at most 16 MB are kept, and further lines are dropped. With `minLength`

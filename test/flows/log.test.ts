@@ -64,6 +64,18 @@ it('removes secrets from lines, except from a link that is shown on purpose, and
   ])
 })
 
+it('removes tokens from a line within a second, however many of their beginnings it has', async () => {
+  const header = `eyJ${'a'.repeat(150)}`
+  const lines = await linesOf(
+    `const started = process.cpuUsage().user
+     log.info({ text: 'eyJ'.repeat(20_000) + ' ${header}.b.c' }, 'many')
+     await log.close()
+     log.info({ text: String((process.cpuUsage().user - started) / 1e6) }, 'seconds')`,
+  )
+  expect(lines[0]?.text?.endsWith('eyJ [secret]')).toBe(true)
+  expect(Number(lines[1]?.text)).toBeLessThan(1)
+})
+
 // A device of Linux at which each write fails like that of a full disk.
 const FULL = '/dev/full'
 const END_TIMEOUT_MS = 20_000

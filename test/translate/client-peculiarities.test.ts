@@ -102,6 +102,12 @@ describe('the message of a prompt that is too long', () => {
     expect(messageOf(message)).toContain(`input length and \`max_tokens\` exceed context limit: ${sum}`)
   })
 
+  it('is read at once, however many digits it has', () => {
+    const started = process.cpuUsage().user
+    expect(messageOf(`${OPENAI} (5000 in the messages, ${'0'.repeat(100_000)}).`)).toContain('prompt is too long: ')
+    expect(process.cpuUsage().user - started).toBeLessThan(1_000_000)
+  })
+
   it('makes an agent shorten the conversation otherwise', () => {
     expect(messageOf(`${OPENAI} (8900 in the messages, 100 in the completion).`)).toContain('prompt is too long: ')
     expect(messageOf('Too much.')).toContain('prompt is too long: Too much.')

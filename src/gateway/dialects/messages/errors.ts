@@ -36,11 +36,14 @@ function toMessage({ kind }: Failure, message: string): string {
 
 type Sum = { readonly window: number; readonly input: number; readonly output: number }
 
-/** Reads the numbers of the messages that OpenAI, vLLM and servers that copy them write. */
+/**
+ * Reads the numbers of the messages that OpenAI, vLLM and servers that copy them write. Without limits, a message of
+ * many digits would take quadratic time.
+ */
 function readSum(message: string): Sum | null {
-  const window = /maximum context length is (\d+)/i.exec(message)
-  const input = /\((\d+) in the (?:messages|prompt|input)|request has (\d+) input tokens/i.exec(message)
-  const output = /(\d+) in the (?:completion|output)|is too large: (\d+)/i.exec(message)
+  const window = /maximum context length is (\d{1,15})/i.exec(message)
+  const input = /\((\d{1,15}) in the (?:messages|prompt|input)|request has (\d{1,15}) input tokens/i.exec(message)
+  const output = /\b(\d{1,15}) in the (?:completion|output)|is too large: (\d{1,15})/i.exec(message)
   if (!window || !input || !output) return null
   return { window: Number(window[1]), input: Number(input[1] ?? input[2]), output: Number(output[1] ?? output[2]) }
 }

@@ -273,7 +273,7 @@ function addCounts(counts: Counts, members: Json, prefix: string, levels: number
 
 /** Parses an object whose lines may be those of an event. */
 function parseUsage(text: string): Json {
-  return readObject(parseJson(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text))
+  return readObject(parseJson(text.includes('data:') ? text.replaceAll(/^data: ?/gm, '') : text))
 }
 
 function isCount(value: unknown): value is number {
