@@ -121,3 +121,43 @@ describe('an answer that calls a tool', () => {
     expect(callOf({ messages: [{ role: 'user', content: 'Look.' }] })).toEqual({ whole: 'call_0', streamed: 'call_0' })
   })
 })
+
+const MANY = 30_000
+const repeat = <T>(make: (at: number) => T): T[] => Array.from({ length: MANY }, (_, at) => make(at))
+
+/** Bodies with as many calls as a body can have. */
+const CONVERSATIONS: Readonly<Record<Dialect, (id: (at: number) => string) => Json>> = {
+  chat: (id) => ({
+    messages: [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        tool_calls: repeat((at) => ({ id: id(at), type: 'function', function: { name: 'f', arguments: '{}' } })),
+      },
+      ...repeat((at) => ({ role: 'tool', tool_call_id: id(at), content: 'r' })),
+    ],
+  }),
+  messages: (id) => ({
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: repeat((at) => ({ type: 'tool_use', id: id(at), name: 'f', input: {} })) },
+      { role: 'user', content: repeat((at) => ({ type: 'tool_result', tool_use_id: id(at), content: 'r' })) },
+    ],
+  }),
+  responses: (id) => ({
+    input: [
+      { role: 'user', content: 'hi' },
+      ...repeat((at) => ({ type: 'function_call', call_id: id(at), name: 'f', arguments: '{}' })),
+      ...repeat((at) => ({ type: 'function_call_output', call_id: id(at), output: 'r' })),
+    ],
+  }),
+}
+
+it.each(PAIRS)('thousands of calls are translated in seconds, from $client to $backend', ({ client, backend }) => {
+  for (const id of [() => 'call_1', (at: number) => `call_${at}`]) {
+    const body = CONVERSATIONS[client](id)
+    const started = process.cpuUsage().user
+    pair(client, backend, body)
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(1.5)
+  }
+})

@@ -37,7 +37,7 @@ export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatM
 type Exchange = {
   readonly texts: string[]
   readonly reasoning: string[]
-  readonly calls: { readonly id: string; readonly call: ChatToolCall }[]
+  readonly calls: ChatToolCall[]
   readonly results: ChatMessage[]
   readonly user: (ChatPart | SystemText)[]
 }
@@ -61,6 +61,8 @@ class History {
   readonly #needs: Needs
   readonly #leading: ChatTextPart[] = []
   readonly #exchanges: Exchange[] = [newExchange()]
+  /** The exchange of each call, by its id. */
+  readonly #exchangeOfCall = new Map<string, Exchange>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -80,7 +82,7 @@ class History {
     const text = joinTexts(parts)
     if (text !== '') this.#ofAssistant().texts.push(text)
     for (const part of parts) {
-      if (part.type === 'call') this.#ofAssistant().calls.push({ id: part.id, call: this.#toCall(part) })
+      if (part.type === 'call') this.#call(part)
       if (part.type === 'reasoning' && this.#isReplayed(part)) this.#ofAssistant().reasoning.push(part.text)
     }
   }
@@ -114,12 +116,18 @@ class History {
     return exchange
   }
 
+  #call(part: CallPart): void {
+    const exchange = this.#ofAssistant()
+    exchange.calls.push(this.#toCall(part))
+    this.#exchangeOfCall.set(part.id, exchange)
+  }
+
   /**
    * Adds the result of a tool call. Tool messages of this dialect hold only text, so images and files follow in the
    * user's turn, and a failed tool is marked in the text.
    */
   #result({ callId, callPath, parts, failed }: ResultPart): void {
-    const exchange = this.#exchanges.findLast(({ calls }) => calls.some(({ id }) => id === callId))
+    const exchange = this.#exchangeOfCall.get(callId)
     if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
     const shown = parts.flatMap((part) => this.#show(part))
     const rest = shown.filter((part) => part.type !== 'text')
@@ -187,8 +195,7 @@ class History {
     const thought = reasoning.length > 0 || isRequired ? { reasoning_content: reasoning.join(PARAGRAPH) } : {}
     const messages: ChatMessage[] = []
     if (calls.length > 0) {
-      const tool_calls = calls.map(({ call }) => call)
-      messages.push({ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls })
+      messages.push({ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls: calls })
     } else if (text !== '') messages.push({ role: 'assistant', content: text, ...thought })
     return [...messages, ...results, ...toUserMessages(user)]
   }

@@ -14,7 +14,9 @@ export function withReasoningBeforeCalls(parts: readonly Part[]): Part[] {
     const followedBy = part.type === 'reasoning' ? (part.seal?.before ?? null) : null
     if (followedBy === null || !ahead.has(toCallId(followedBy))) return [part]
     const id = toCallId(followedBy)
-    moved.set(id, [...(moved.get(id) ?? []), part])
+    const before = moved.get(id) ?? []
+    before.push(part)
+    moved.set(id, before)
     return []
   })
 }

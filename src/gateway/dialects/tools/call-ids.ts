@@ -29,20 +29,23 @@ export function separateCalls(turns: readonly Turn[], listed: readonly string[])
 class CallIds {
   readonly #counts = new Map<string, number>()
   readonly #latest = new Map<string, string>()
-  /** The calls without a result. */
-  readonly #waiting = new Map<string, string[]>()
+  /** The calls without a result: the ids of all calls, and how many of them have one. */
+  readonly #waiting = new Map<string, { readonly ids: string[]; answered: number }>()
 
   ofCall(id: string): string {
     const count = (this.#counts.get(id) ?? 0) + 1
     const own = count === 1 ? id : `${id}#${String(count)}`
     this.#counts.set(id, count)
     this.#latest.set(id, own)
-    this.#waiting.set(id, [...(this.#waiting.get(id) ?? []), own])
+    const waiting = this.#waiting.get(id) ?? { ids: [], answered: 0 }
+    waiting.ids.push(own)
+    this.#waiting.set(id, waiting)
     return own
   }
 
   ofResult(id: string): string {
-    return this.#waiting.get(id)?.shift() ?? this.#latest.get(id) ?? id
+    const waiting = this.#waiting.get(id)
+    return waiting?.ids[waiting.answered++] ?? this.#latest.get(id) ?? id
   }
 
   stopWaiting(): void {

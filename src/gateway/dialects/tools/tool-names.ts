@@ -19,14 +19,11 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   for (const tool of tools) if (tool.kind !== 'hosted') add(tool)
   for (const { parts } of turns) for (const part of parts) if (part.type === 'call') add(part.tool)
 
-  const claims = new Map<string, ToolRef[]>()
-  for (const tool of found.values()) {
-    const name = plainName(tool)
-    claims.set(name, [...(claims.get(name) ?? []), tool])
-  }
+  const owners = findOwners([...found.values()])
   const toName = (tool: ToolRef): string => {
     const name = plainName(tool)
-    const isFree = (claims.get(name) ?? []).every((other) => keyOf(other) === keyOf(tool) || !outranks(other, tool))
+    const owner = owners.get(name)
+    const isFree = !owner || owner.key === keyOf(tool) || owner.rank > rank(tool)
     return isValid(name, maxLength) && isFree ? name : hashedName(tool, maxLength)
   }
   const byName = new Map([...found.values()].map((tool) => [toName(tool), toRef(tool)] as const))
@@ -51,11 +48,22 @@ function plainName({ name, namespace }: ToolRef): string {
   return namespace === null ? name : `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`
 }
 
-/** Of two tools with the same name, only a function without a namespace keeps it. */
-function outranks(other: ToolRef, tool: ToolRef): boolean {
-  return rank(other) <= rank(tool)
+/** The lowest rank among the tools that have a name. `key`: of the only tool of this rank; null for several. */
+type Owner = { readonly rank: number; readonly key: string | null }
+
+/** Of several tools with the same name, the one with the lowest rank keeps it, when it is the only one of this rank. */
+function findOwners(tools: readonly ToolRef[]): ReadonlyMap<string, Owner> {
+  const owners = new Map<string, Owner>()
+  for (const tool of tools) {
+    const name = plainName(tool)
+    const lowest = owners.get(name)?.rank ?? Infinity
+    if (rank(tool) > lowest) continue
+    owners.set(name, { rank: rank(tool), key: rank(tool) === lowest ? null : keyOf(tool) })
+  }
+  return owners
 }
 
+/** A function without a namespace comes first. */
 function rank({ kind, namespace }: ToolRef): number {
   return (namespace === null ? 0 : 2) + (kind === 'function' ? 0 : 1)
 }
