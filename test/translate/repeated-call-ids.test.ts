@@ -161,3 +161,18 @@ it.each(PAIRS)('thousands of calls are translated in seconds, from $client to $b
     expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(1.5)
   }
 })
+
+it.each(['messages', 'responses'] as const)(
+  'thousands of calls in a stream are translated in seconds, for %s',
+  (client) => {
+    const stream = pair(client, 'chat', { stream: true }).answer.stream()
+    const started = process.cpuUsage().user
+    for (let index = 0; index < MANY; index++) {
+      const call = { index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }
+      const choices = [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }]
+      stream.push({ event: null, data: JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices }) })
+    }
+    stream.end()
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(2)
+  },
+)

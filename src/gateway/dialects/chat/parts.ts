@@ -31,20 +31,24 @@ type Needs = {
  */
 export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const parts: Part[] = []
+  const calls = makeCalls()
+  /** The ids of the calls that were sent. */
+  const ids = new Set<string>()
+  let text: Part | null = null
   /** All parts before this index are closed. */
   let firstOpen = 0
 
-  function take(kind: 'reasoning' | 'text' | 'refusal', text: string): void {
-    if (text === '') return
+  function take(kind: 'reasoning' | 'text' | 'refusal', fragment: string): void {
+    if (fragment === '') return
     const last = parts.at(-1)
     const part = last?.kind === kind ? last : addPart(parts, kind)
-    part.waiting += text
+    part.waiting += fragment
+    if (kind === 'text') text = part
   }
 
   function takeTool(delta: ToolDelta, inChunk: number): void {
-    const part = findCall(parts, delta, inChunk) ?? addPart(parts, 'tool')
-    part.index ??= delta.index
-    part.id ??= delta.id
+    const part = calls.find(delta, inChunk) ?? calls.add(addPart(parts, 'tool'))
+    calls.identify(part, delta)
     // Some engines repeat the name with every fragment, others send the name in fragments.
     if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
     // What comes for a closed call is not sent any more. It still counts for where the next call begins.
@@ -55,7 +59,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
     for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
-      const followed = parts.some((later, at) => at > firstOpen && isSubstantial(later))
+      const followed = hasSubstantial(parts, firstOpen + 1)
       if (canEmit(part, ended) || (ended && !followed && isOnlyPart(part, parts))) emit(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
       if (part.open) events.push(toClose(part, part.open, cut && part === parts.findLast(isSubstantial)))
@@ -68,10 +72,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   function emit(part: Part, ended: boolean, events: PartEvent[]): void {
     if (ended && part.kind === 'tool' && fullText(part) === '') part.waiting = '{}'
     if (!part.open) {
-      part.open =
-        part.kind === 'tool'
-          ? { kind: 'tool', id: callId(part, parts) ?? newId('call_'), tool: toTool(part.name) }
-          : { kind: part.kind }
+      part.open = part.kind === 'tool' ? { kind: 'tool', id: toId(part), tool: toTool(part.name) } : { kind: part.kind }
       events.push({ type: 'open', part: part.open })
     }
     const logprobs = part.logprobs.slice(part.sentLogprobs)
@@ -83,11 +84,17 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     part.waiting = ''
   }
 
+  /** The engine's own id, unless it is missing or another call of this answer has it. */
+  function toId({ id }: Part): string {
+    const own = id === null || ids.has(id) ? newId('call_') : id
+    ids.add(own)
+    return own
+  }
+
   return {
     push(delta) {
       take('reasoning', delta.reasoning)
       take('text', delta.text)
-      const text = parts.findLast(({ kind }) => kind === 'text')
       text?.logprobs.push(...delta.logprobs)
       text?.citations.push(...delta.citations)
       take('refusal', delta.refusal)
@@ -132,11 +139,6 @@ type Part = {
   name: string
 }
 
-/** The engine's own id, unless it is missing or another call of this answer has it. */
-function callId({ id }: Part, parts: readonly Part[]): string | null {
-  return parts.some(({ open }) => open?.kind === 'tool' && open.id === id) ? null : id
-}
-
 function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
   return part.kind !== 'tool' && !parts.some((other) => other.open !== null)
 }
@@ -159,21 +161,48 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
   return part
 }
 
-/**
- * Finds the call that a fragment belongs to; null for a new call. The `index` decides, else the id. Without both, the
- * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
- * same index; then another id, or a name after complete arguments, starts a new call.
- */
-function findCall(parts: Part[], delta: ToolDelta, inChunk: number): Part | null {
-  const calls = parts.filter((part) => part.kind === 'tool')
-  if (delta.index === null && delta.id !== null) return calls.find((call) => call.id === delta.id) ?? null
-  const known =
-    delta.index !== null
-      ? calls.findLast((call) => call.index === delta.index)
-      : inChunk > 1
-        ? calls[delta.position]
-        : calls.at(-1)
-  return known && !startsNewCall(known, delta) ? known : null
+/** The calls of one answer. */
+type Calls = {
+  /**
+   * Finds the call that a fragment belongs to; null for a new call. The `index` decides, else the id. Without both, the
+   * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
+   * same index; then another id, or a name after complete arguments, starts a new call.
+   */
+  find(delta: ToolDelta, inChunk: number): Part | null
+  add(call: Part): Part
+  /** Sets the index and the id of a call, where it has none yet. */
+  identify(call: Part, delta: ToolDelta): void
+}
+
+function makeCalls(): Calls {
+  const calls: Part[] = []
+  const byIndex = new Map<number, Part>()
+  const byId = new Map<string, Part>()
+  const known = ({ index, position }: ToolDelta, inChunk: number) => {
+    if (index !== null) return byIndex.get(index)
+    return inChunk > 1 ? calls[position] : calls.at(-1)
+  }
+  return {
+    find(delta, inChunk) {
+      if (delta.index === null && delta.id !== null) return byId.get(delta.id) ?? null
+      const call = known(delta, inChunk)
+      return call && !startsNewCall(call, delta) ? call : null
+    },
+    add(call) {
+      calls.push(call)
+      return call
+    },
+    identify(call, { index, id }) {
+      if (call.index === null && index !== null) {
+        call.index = index
+        byIndex.set(index, call)
+      }
+      if (call.id === null && id !== null) {
+        call.id = id
+        if (!byId.has(id)) byId.set(id, call)
+      }
+    },
+  }
 }
 
 function startsNewCall(known: Part, delta: ToolDelta): boolean {
@@ -189,6 +218,11 @@ function canEmit(part: Part, ended: boolean): boolean {
 
 function isSubstantial(part: Part): boolean {
   return part.kind === 'tool' || part.sent !== '' || part.waiting.trim() !== ''
+}
+
+function hasSubstantial(parts: readonly Part[], from: number): boolean {
+  for (let part = parts[from]; part; part = parts[++from]) if (isSubstantial(part)) return true
+  return false
 }
 
 function isCloseable(part: Part): boolean {
