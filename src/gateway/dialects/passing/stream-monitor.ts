@@ -10,7 +10,7 @@ export type MonitoredDialect = {
    * may look like that, because a call that its caller left is billed by an estimate only before its end.
    */
   readonly endsStream: (chunk: Buffer) => boolean
-  /** Whether the end of a stream, at most its last two chunks, reports a failure of the backend. */
+  /** Whether the end of a stream, which is its last chunk or the last two, reports a failure of the backend. */
   readonly endsFailed: (end: Buffer) => boolean
   readonly failureEvent: (failure: StreamFailure) => string
   /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
@@ -19,7 +19,7 @@ export type MonitoredDialect = {
 
 /**
  * Makes a monitor for one stream. It reads the last four bytes of a chunk, and more only where the dialect needs it. It
- * keeps the last two chunks.
+ * keeps the last chunk, and the one before a short chunk.
  */
 export function makeStreamMonitor(
   { endings, endsStream, endsFailed, failureEvent, see }: MonitoredDialect,
@@ -34,7 +34,7 @@ export function makeStreamMonitor(
       boundary.see(chunk)
       ending?.see(chunk)
       see?.(chunk)
-      beforeLast = last
+      beforeLast = chunk.length <= MAX_SHORT_BYTES ? last : NOTHING
       last = chunk
     },
     hasEnded: () => ending?.found() ?? true,
@@ -45,6 +45,9 @@ export function makeStreamMonitor(
 }
 
 const NOTHING = Buffer.alloc(0)
+
+/** A chunk of this size may only have the regular last event of a dialect, which may follow a failure. */
+const MAX_SHORT_BYTES = 64
 
 /** More than the last event of a chat or messages stream has, also of the vendor that pads its events with spaces. */
 const MAX_LAST_EVENT_BYTES = 256
