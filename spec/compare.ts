@@ -88,8 +88,8 @@ export function findBreakingMistakes({ changes, versions }: Comparison, accepted
   const mistakes: [string[], string][] = [
     [
       unaccepted,
-      `These changes break integrators that use release ${versions.released} of the contract. Undo them. If one must be, ` +
-        'copy its line to spec/released/accepted.json, and say why:',
+      `These changes break integrators that use release ${versions.released} of the contract. Undo them. ` +
+        'If one must be, copy its line to spec/released/accepted.json, and say why:',
     ],
     [outdated, 'Remove these lines from spec/released/accepted.json, because the contract has no such change:'],
   ]

@@ -1,7 +1,7 @@
 /**
- * `npm run drift` fails when generated/ differs from what is committed (new and deleted files included), when the contract
- * has changed since its last release by more than its version number says, and when a change breaks integrators and is
- * not accepted: below 1.0, and after a first accepted change, the version number alone would allow all later ones.
+ * `npm run drift` fails when generated/ differs from what is committed (new and deleted files included), when the
+ * contract has changed since its last release by more than its version number says, and when a change breaks
+ * integrators and is not accepted. Below 1.0, the version number alone would allow every such change.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,8 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import type { KeptAnswer } from './answer.ts'
+import { maskCredential } from './credential-refusal.ts'
+import type { Credential } from './headers.ts'
 import type { RelayedExchange } from './relay.ts'
 
 /** The status for which a refusal of the service's account stands. */
@@ -9,9 +11,18 @@ const UNAUTHORIZED = 401
 /**
  * Settles an exchange with a failure that the backend reported after a status of 200. `kept` has the status for the
  * failure, because agents react to the status of an error, such as 400 for a prompt that is too long, and not to an
- * error in an answer of 200.
+ * error in an answer of 200. `credential`: the service's own, which the answer does not show.
  */
-export function keepFailure(exchange: RelayedExchange, failure: Failure, kept: KeptAnswer): void {
-  if (failure.kind === 'account') exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-  else exchange.keep(kept)
+export function keepFailure(
+  exchange: RelayedExchange,
+  failure: Failure,
+  kept: KeptAnswer,
+  credential: Credential | null,
+): void {
+  if (failure.kind === 'account') {
+    exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
+  } else {
+    maskCredential(kept.answer.body, credential)
+    exchange.keep(kept)
+  }
 }

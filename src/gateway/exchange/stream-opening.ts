@@ -3,9 +3,9 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept, toFailureAnswer, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
-import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
+import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
@@ -122,8 +122,8 @@ export class StreamOpening implements Relay, SilentStream {
     const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
     if (!stops) return false
     const answer = toFailureAnswer(dialect, failure)
-    maskCredential(answer.body, credential)
-    keepFailure(this.#exchange, failure, { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
+    const kept = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
+    keepFailure(this.#exchange, failure, kept, credential)
     this.#exchange.abort()
     return true
   }

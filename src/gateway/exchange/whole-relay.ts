@@ -110,7 +110,9 @@ export class WholeRelay implements Relay {
     const answer = rewrite ? rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
-    const shown = { head: this.#head, answer: this.#masked(answer), headerOptions: rewrite, isReasoningRefused }
+    // A rewrite may find a failure in an answer of 200.
+    if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
+    const shown = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
     if (answer.status !== OK && isKept(keepsErrors, isReasoningRefused)) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
@@ -124,10 +126,12 @@ export class WholeRelay implements Relay {
   }
 
   #keepFailure(failure: Failure, body: Buffer): void {
+    const { dialect, credential } = this.#needs
     const isReasoningRefused = this.#isReasoningRefused(body)
     // Like every error of a backend of the caller's dialect, the body passes unchanged.
-    const answer = this.#masked({ ...toFailureAnswer(this.#needs.dialect, failure), body })
-    keepFailure(this.#exchange, failure, { head: this.#head, answer, headerOptions: null, isReasoningRefused })
+    const answer = { ...toFailureAnswer(dialect, failure), body }
+    const kept = { head: this.#head, answer, headerOptions: null, isReasoningRefused }
+    keepFailure(this.#exchange, failure, kept, credential)
   }
 
   #isReasoningRefused(body: Buffer): boolean {
@@ -137,12 +141,6 @@ export class WholeRelay implements Relay {
 
   #maskCredential(body: Buffer): void {
     if (this.#head.status !== OK) maskCredential(body, this.#needs.credential)
-  }
-
-  /** A failure that the backend reported with status 200 is found later than other errors. */
-  #masked(answer: WholeAnswer): WholeAnswer {
-    if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
-    return answer
   }
 
   #refuseCredential(): void {
