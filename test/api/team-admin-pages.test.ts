@@ -336,7 +336,7 @@ describe('showTeamAudit', () => {
 
   it('200: lists the changes in pages', async () => {
     const { prisma } = keys.service.database
-    const { teamId } = await prisma.auditEvent.findFirstOrThrow({ where: { kind: 'invitation.created' } })
+    const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
     const at = keys.service.clock.now()
     const data = Array.from({ length: 60 }, (_, index) => ({
       teamId,
