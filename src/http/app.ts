@@ -45,7 +45,7 @@ export function createApp(needs: Needs): HttpApp {
   const steps = [
     assignRequestId,
     logRequests(log, onRequest),
-    requireHost,
+    requireOneHost,
     normalizeContentType,
     headAsGet,
     parseCookies(secure),
@@ -63,10 +63,25 @@ export function createApp(needs: Needs): HttpApp {
   }
 }
 
-/** Refuses HTTP/1.1 without Host (RFC 9112, section 3.2). Node.js would answer such a request without a body. */
-const requireHost: RequestHandler = (req, _res, next) => {
-  if (req.headers.host !== undefined || req.httpVersion !== '1.1') return next()
-  next(new ApiError('invalid_request', { message: 'The request has no Host header.' }))
+/**
+ * Refuses a request with more than one Host, and HTTP/1.1 without one (RFC 9112, section 3.2). Node.js would answer the
+ * latter without a body, and would use the first Host of several, where a proxy in front may have used another.
+ */
+const requireOneHost: RequestHandler = (req, _res, next) => {
+  const hosts = countHosts(req.rawHeaders)
+  if (hosts === 1 || (hosts === 0 && req.httpVersion !== '1.1')) return next()
+  const message = hosts === 0 ? 'The request has no Host header.' : 'The request has more than one Host header.'
+  next(new ApiError('invalid_request', { message }))
+}
+
+/** `rawHeaders`: names and values in turn. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
 }
 
 /** HEAD works wherever GET does; Node sends no body for it. */

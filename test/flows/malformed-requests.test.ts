@@ -67,15 +67,16 @@ it('close the connection without an answer in the middle of another answer', asy
   expect(lines).toEqual([])
 })
 
-it('without a Host header are answered with the error envelope and an id, like all others', async () => {
+it.each([
+  ['without a Host header', [], 'The request has no Host header.'],
+  ['with two Host headers', ['Host: x', 'host: y'], 'The request has more than one Host header.'],
+])('%s are answered with the error envelope and an id, like all others', async (_name, hosts, message) => {
   await using service = await startService()
-  const lines = ['GET /healthz HTTP/1.1', 'Connection: close', '', '']
+  const lines = ['GET /healthz HTTP/1.1', ...hosts, 'Connection: close', '', '']
   const [head = '', body = ''] = (await sendText(service.origin, lines.join('\r\n'))).split('\r\n\r\n')
   expect(head).toMatch(/^HTTP\/1\.1 400 /)
   expect(head).toMatch(/^x-request-id: req_\w+$/m)
-  expect(JSON.parse(body)).toMatchObject({
-    error: { code: 'invalid_request', message: 'The request has no Host header.' },
-  })
+  expect(JSON.parse(body)).toMatchObject({ error: { code: 'invalid_request', message } })
 })
 
 it.each([
