@@ -192,6 +192,18 @@ describe('a chat backend', () => {
     },
   )
 
+  it('that reports a failure in its choice, as OpenRouter does, has failed for this reason', () => {
+    const error = { code: 429, message: 'Try again later.' }
+    const choice = { index: 0, error, finish_reason: 'error' }
+    const failed = { failed: { kind: 'rateLimit', message: error.message } }
+    const whole = { choices: [{ ...choice, message: { content: '' } }] }
+    expect(pair('messages', 'chat').answer.whole(whole)).toMatchObject(failed)
+    const chunk = { event: null, data: JSON.stringify({ choices: [{ ...choice, delta: { content: '' } }] }) }
+    expect(JSON.stringify(pair('messages', 'chat', { stream: true }).answer.stream().push(chunk))).toContain(
+      error.message,
+    )
+  })
+
   it.each<[string, Json, Json]>([
     [
       'xAI’s, with the reasoning beside the completion',

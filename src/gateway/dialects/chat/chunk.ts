@@ -76,8 +76,10 @@ export function readCompletion(body: unknown): ChatEvent {
 }
 
 function readChat(body: Json, member: 'delta' | 'message'): ChatEvent {
-  if (isError(body)) return { kind: 'error', failure: readFailure(body) }
   const choice = firstChoice(body)
+  // OpenRouter reports the failure of a choice in the choice (its API reference, `NonStreamingChoice`).
+  const failing = [body, choice].find((one) => one !== null && isError(one))
+  if (failing) return { kind: 'error', failure: readFailure(failing) }
   return {
     kind: 'chunk',
     delta: readDelta(readObject(choice?.[member]), readList(readObject(choice?.logprobs).content)),
