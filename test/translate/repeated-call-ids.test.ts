@@ -176,3 +176,15 @@ it.each(['messages', 'responses'] as const)(
     expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(2)
   },
 )
+
+it('thousands of fragments of parallel calls are translated in seconds, wherever they are cut', () => {
+  const stream = pair('messages', 'chat', { stream: true }).answer.stream()
+  const push = (...tool_calls: Json[]) =>
+    stream.push({ event: null, data: JSON.stringify({ choices: [{ index: 0, delta: { tool_calls } }] }) })
+  const called = (index: number, text: string) => ({ index, id: `${index}`, function: { name: 'f', arguments: text } })
+  push(called(0, '{"a":"'), called(1, '{"b":"'))
+  const started = process.cpuUsage().user
+  for (let count = 0; count < 2 * MANY; count++) push({ index: 0, function: { arguments: '}' } })
+  expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(2)
+  expect(JSON.stringify(push({ index: 0, function: { arguments: '"}' } }))).toContain('content_block_stop')
+})

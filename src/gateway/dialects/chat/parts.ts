@@ -1,5 +1,6 @@
 import type { NewId } from '../dialect.ts'
-import { parseObject } from '../json/read-json.ts'
+import { makeObjectEnd } from '../json/object-end.ts'
+import type { ObjectEnd } from '../json/object-end.ts'
 import type { Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 
@@ -51,6 +52,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     calls.identify(part, delta)
     // Some engines repeat the name with every fragment, others send the name in fragments.
     if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
+    part.argsEnd.push(delta.args)
     // What comes for a closed call is not sent any more. It still counts for where the next call begins.
     if (part.closed) part.sent += delta.args
     else part.waiting += delta.args
@@ -137,6 +139,8 @@ type Part = {
   index: number | null
   id: string | null
   name: string
+  /** The end of the arguments. */
+  readonly argsEnd: ObjectEnd
 }
 
 function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
@@ -156,6 +160,7 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
     index: null,
     id: null,
     name: '',
+    argsEnd: makeObjectEnd(),
   }
   parts.push(part)
   return part
@@ -208,7 +213,7 @@ function makeCalls(): Calls {
 function startsNewCall(known: Part, delta: ToolDelta): boolean {
   if (delta.name === '') return false
   if (delta.id !== null && known.id !== null) return delta.id !== known.id
-  return delta.args !== '' && isComplete(known)
+  return delta.args !== '' && known.argsEnd.isReached()
 }
 
 function canEmit(part: Part, ended: boolean): boolean {
@@ -226,12 +231,7 @@ function hasSubstantial(parts: readonly Part[], from: number): boolean {
 }
 
 function isCloseable(part: Part): boolean {
-  return part.kind !== 'tool' || isComplete(part)
-}
-
-function isComplete(call: Part): boolean {
-  const args = fullText(call).trimEnd()
-  return args.endsWith('}') && parseObject(args) !== null
+  return part.kind !== 'tool' || part.argsEnd.isReached()
 }
 
 function fullText(part: Part): string {
