@@ -123,20 +123,28 @@ function openStream({ reader, access, clock }: Needs, res: Response, wanted: Wan
     return texts.length === 0 || write(texts.join(''))
   }
 
-  const end = () => void res.end()
+  /** Ends the answer. It is closed when the caller has read what was written. Until then nothing may be written. */
+  function end(): void {
+    stop()
+    res.end()
+  }
+
+  function stop(): void {
+    following.stop()
+    stopWatching()
+  }
+
   const following = reader.follow({ session, after, take })
   const stopWatching = access.watch(wanted.access, end)
   res.on('drain', () => {
     unreadTicks = 0
     following.resume()
   })
-  res.once('close', () => {
-    following.stop()
-    stopWatching()
-  })
+  res.once('close', stop)
   return {
     end,
     tick() {
+      if (res.writableEnded) return
       ticks += 1
       silentTicks += 1
       if (res.writableNeedDrain && ++unreadTicks >= MAX_UNREAD_TICKS) res.destroy()
