@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { constants, getPriority, tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { setImmediate } from 'node:timers/promises'
@@ -188,6 +188,17 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     const database = await openDatabase({ kind: 'embedded', directory })
     expect(await database.prisma.organization.count()).toBe(1)
     await database.close()
+  })
+
+  it('is copied beside itself, where only earlier copies are removed', async () => {
+    const directory = await newDatabaseFolder()
+    const database = await openDatabase({ kind: 'embedded', directory })
+    for (const name of ['backup-2026-11-22', 'data.copy-1']) mkdirSync(join(directory, name))
+    const copy = (await database.copyFiles?.()) ?? ''
+    await database.close()
+    expect(existsSync(join(copy, 'PG_VERSION'))).toBe(true)
+    const folders = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(folders.map(({ name }) => name).toSorted()).toEqual(['backup-2026-11-22', 'data', basename(copy)])
   })
 
   it('names a directory that it cannot use', async () => {

@@ -50,7 +50,8 @@ export type ThreadData = {
   readonly directory: string | null
 }
 
-const COPY_PREFIX = 'backup-'
+/** Like the other names beside `data`, so that it is none that people give to their backups. */
+const COPY_PREFIX = 'data.copy-'
 
 function makeMethods(directory: string | null, send: (message: ThreadMessage) => void): ThreadMethods {
   let pglite: PGlite
