@@ -52,8 +52,15 @@ export const email = z.string(must('text')).transform((given, context) => {
 
 export const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
 
+/** The largest number that the database keeps. */
+const MAX_REVISION = 2_147_483_647
+
 /** Grows with each change of the file; may be left out. */
-export const revision = z.int(must('a whole number')).min(0, 'must be at least 0').nullish()
+export const revision = z
+  .int(must('a whole number'))
+  .min(0, 'must be at least 0')
+  .max(MAX_REVISION, `must be at most ${MAX_REVISION}`)
+  .nullish()
 
 /** A number of tokens. */
 export const tokens = z

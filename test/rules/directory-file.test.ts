@@ -225,6 +225,12 @@ describe('a mistake is named with its line and its field', () => {
     expect(mistakesIn(withLine(from, to))).toContain(mistake)
   })
 
+  it('a revision that the database cannot keep, such as a time', () => {
+    const mistake = 'line 1, revision: must be at most 2147483647'
+    expect(mistakesIn('revision: 202611231200\norganizations: []\n')).toEqual([mistake])
+    expect(mistakesIn('revision: 2147483647\norganizations: []\n')).toEqual([])
+  })
+
   it('an organization listed twice', () => {
     expect(mistakesIn('organizations:\n  - name: acme\n  - name: acme\n')).toEqual([
       'line 3, organizations[1].name: "acme" is listed twice',
