@@ -66,7 +66,8 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
     inBackground,
     async settled() {
-      await Promise.all(pending)
+      // Work that ends may have begun an email.
+      while (pending.size > 0) await Promise.all(pending)
     },
   }
 }
