@@ -159,4 +159,11 @@ describe('known credentials', () => {
     const poll = await service.fetch('/v1/auth/device/poll', json({ deviceCode }, network))
     expect(Number(poll.headers.get('retry-after'))).toBeLessThanOrEqual(5)
   })
+
+  it.each(['accessToken', 'refreshToken'] as const)('do not count: an %s that is revoked', async (kind) => {
+    const { [kind]: token } = await service.signIn(persons.next())
+    const network = newNetwork()
+    for (let count = 0; count < 2 * LIMIT; count++)
+      expect((await service.fetch('/oauth/revoke', form({ token }, network))).status).toBe(200)
+  })
 })
