@@ -61,7 +61,7 @@ export async function listen(
         resources.log.error({ err }, 'prices.rejected')
         throw err
       })
-    const reload = (force = false) => joinSentences([reloadDirectory(force), reloadPrices()])
+    const reload = inOrder((force) => joinSentences([reloadDirectory(force), reloadPrices()]))
     return await start(config, resources, service, timeouts, reload)
   } catch (error) {
     await service.close()
@@ -86,6 +86,16 @@ function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, l
     if (!file || role === 'control-plane') return ''
     const { applyPricesFile } = await import('./files/prices-file.ts')
     return applyPricesFile({ file, service, log })
+  }
+}
+
+/** Begins a reload when the one before has ended, so that no file stays that was read before another one. */
+function inOrder(run: Running['reload']): Running['reload'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (force) => {
+    const next = last.then(() => run(force))
+    last = next.catch(() => undefined)
+    return next
   }
 }
 

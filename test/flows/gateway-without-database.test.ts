@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
@@ -125,6 +126,18 @@ describe('a gateway without a database', () => {
     await expect(gateway.running.reload()).rejects.toThrow(DirectoryFileError)
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
     await expect(startGateway()).rejects.toThrow(DirectoryFileError)
+    await writeFile(files.directory, directoryWith('vendora/large'))
+  })
+
+  it('has the newest directory file when the next reload begins before the first one has ended', async () => {
+    await using gateway = await startGateway()
+    // A thread reads a file of this length, and starting it takes longer than reading a short one.
+    await writeFile(files.directory, `${directoryWith('vendora/large')}# ${'long '.repeat(20_000)}`)
+    const first = gateway.running.reload()
+    await sleep(30)
+    await writeFile(files.directory, directoryWith('vendora/large, vendora/small'))
+    await Promise.all([first, gateway.running.reload()])
+    expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
     await writeFile(files.directory, directoryWith('vendora/large'))
   })
 
