@@ -36,7 +36,7 @@ describe('a caller that leaves', () => {
 
     client.destroy()
     await expect.poll(() => relay.upstream.openCalls()).toBe(0)
-    expect(await relay.outcome()).toMatchObject({ kind: 'left' })
+    expect(await relay.outcome()).toMatchObject({ kind: 'left', isSent: true })
   })
 
   it('has its whole answer when it leaves after the last event, although the upstream has not ended yet', async () => {
@@ -111,7 +111,7 @@ describe('a caller that leaves', () => {
     const client = relay.open()
     await expect.poll(() => sockets.length).toBe(1)
     client.destroy()
-    expect(await relay.outcome()).toMatchObject({ kind: 'left', status: null, bytes: 0 })
+    expect(await relay.outcome()).toMatchObject({ kind: 'left', isSent: false, status: null, bytes: 0 })
   })
 
   it.each<[string, Script]>([
@@ -130,7 +130,7 @@ describe('a caller that leaves', () => {
   it('leaves before the connection is made: its call is never sent', async () => {
     const relay = await startRelay(answersJson({}), { leavesFirst: true })
     relay.open()
-    expect(await relay.outcome()).toMatchObject({ kind: 'left' })
+    expect(await relay.outcome()).toMatchObject({ kind: 'left', isSent: false })
     expect(relay.upstream.calls).toEqual([])
   })
 })

@@ -6,6 +6,7 @@ import { testClock } from '../support/clock.ts'
 const UNREACHABLE: Outcome = {
   kind: 'unreachable',
   answered: false,
+  isSent: false,
   status: null,
   firstByteMs: null,
   bytes: 0,

@@ -12,6 +12,7 @@ import { endedCall } from '../support/call-events.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const UNMEASURED = {
+  isSent: true,
   usage: NO_USAGE,
   isEstimated: false,
   costNanoUsd: null,
@@ -194,13 +195,14 @@ describe('the recorder with a spool', () => {
       { kind: 'started', at, call, result: null },
       { kind: 'finished', at, call, result },
       { kind: 'finished', at, call, result: priced },
+      { kind: 'failed', at, call, result: { ...result, outcome: 'unreachable', status: null } },
     ]
     await mkdir(directory)
     await writeFile(path.join(directory, '1-batch_x.json'), JSON.stringify({ id: 'batch_x', events }))
     const recorder = open()
     await waitForValue('the files', files, [])
     await recorder.close()
-    const [started, unknown, known] = saved.get('batch_x') ?? []
+    const [started, unknown, known, unreachable] = saved.get('batch_x') ?? []
     expect(started).toEqual(events[0])
     expect(unknown?.result).toEqual({
       ...result,
@@ -209,6 +211,7 @@ describe('the recorder with a spool', () => {
       spent: { day: '2026-11-22', nanoUsd: 0 },
     })
     expect(known?.result).toMatchObject({ ...priced, spent: { day: '2026-11-22', nanoUsd: 21 } })
+    expect(unreachable?.result).toMatchObject({ isSent: false })
     // What saves them reads all members.
     expect(sumSpending([...(saved.get('batch_x') ?? [])])).toHaveLength(1)
     expect(lines).toEqual([])

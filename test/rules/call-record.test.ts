@@ -12,6 +12,7 @@ const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 10, 0, second))
 const outcome = {
   kind: 'whole',
   answered: false,
+  isSent: true,
   status: 529,
   firstByteMs: 5,
   bytes: 1,
@@ -113,7 +114,16 @@ it.each<[string, Partial<Attempt>, number]>([
     100_000,
   ],
   ['nothing where its backend refused it', {}, 0],
-  ['nothing where its backend was not reached', { outcome: { ...outcome, kind: 'unreachable', status: null } }, 0],
+  [
+    'nothing where its backend was not reached',
+    { outcome: { ...outcome, kind: 'unreachable', isSent: false, status: null } },
+    0,
+  ],
+  [
+    'nothing where its caller left before it was sent',
+    { outcome: { ...outcome, kind: 'left', isSent: false, status: null } },
+    0,
+  ],
 ])('spending limits count of a call %s, on the day of its team', (_, given, nanoUsd) => {
   // In Berlin, the next day has begun.
   const endedAt = new Date('2026-11-21T23:30:00Z')

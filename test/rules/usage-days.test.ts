@@ -90,8 +90,13 @@ describe('the sums of a day', () => {
       { calls: 1, failed_calls: 1, unknown_calls: 1 },
     ],
     [
+      'a caller that left before the call was sent as no usage',
+      { kind: 'failed', result: { outcome: 'left', isSent: false, status: null } },
+      { calls: 1, failed_calls: 1 },
+    ],
+    [
       'a backend that could not be reached as no usage',
-      { kind: 'failed', result: { outcome: 'unreachable', status: null } },
+      { kind: 'failed', result: { outcome: 'unreachable', isSent: false, status: null } },
       { calls: 1, failed_calls: 1 },
     ],
     ['an error of the backend as no usage', { kind: 'failed', result: { status: 429 } }, { calls: 1, failed_calls: 1 }],

@@ -27,7 +27,7 @@ export function eventOf(
   const usage = { ...NO_USAGE, inputTokens: 60, cacheReadTokens: 40, outputTokens: 20 }
   const attempts = [{ backend: 'local-engine', result: '200' }]
   const status = kind === 'finished' ? 200 : null
-  const result = { attempts, outcome: 'whole', status, firstByteMs: 12, durationMs: 250, usage } as const
+  const result = { attempts, outcome: 'whole', isSent: true, status, firstByteMs: 12, durationMs: 250, usage } as const
   return {
     kind,
     at,

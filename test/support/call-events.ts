@@ -52,6 +52,7 @@ export function endedCall({
     result: {
       attempts: [],
       outcome: 'whole',
+      isSent: true,
       status: 200,
       firstByteMs: 1,
       durationMs: 2,

@@ -57,8 +57,8 @@ function mayBeBilled(attempt: Attempt): boolean {
   return isKnown(attempt.usage) || isUnknownAttempt(attempt)
 }
 
-function isUnknownAttempt({ usage, outcome: { kind, status } }: Attempt): boolean {
-  return isUnknown({ usage, outcome: kind, status })
+function isUnknownAttempt({ usage, outcome: { isSent, status } }: Attempt): boolean {
+  return isUnknown({ usage, isSent, status })
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
@@ -103,6 +103,7 @@ function recordAttempt(
   const result = {
     attempts: tried.map(toTried),
     outcome: outcome.kind,
+    isSent: outcome.isSent,
     status: outcome.status,
     firstByteMs: outcome.firstByteMs,
     durationMs: at.getTime() - from.getTime(),

@@ -189,6 +189,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#settle({
       ...how,
       answered: this.res.headersSent,
+      isSent: this.#controller !== null,
       status: this.#status,
       firstByteMs: this.#firstByteMs,
       bytes: this.#bytes,

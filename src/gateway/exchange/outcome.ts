@@ -13,6 +13,8 @@ export type Outcome = {
   readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
   /** The caller has received the head of an answer, so no other answer can be sent. */
   readonly answered: boolean
+  /** Whether the backend may have received some of the request. */
+  readonly isSent: boolean
   /** The backend's own status; of a stream that begins with an error, its error's; null when it did not answer. */
   readonly status: number | null
   /** The time from sending the request to the first byte of the answer's body; null without one. */

@@ -76,8 +76,8 @@ function add(counts: number[], event: EndedCallEvent): void {
   })
 }
 
-/** Whether a backend may have billed tokens that it has not reported: it was reached and did not refuse. */
-export function isUnknown({ usage, outcome, status }: Pick<CallResult, 'usage' | 'outcome' | 'status'>): boolean {
+/** Whether a backend may have billed tokens that it has not reported: it got the request and did not refuse. */
+export function isUnknown({ usage, isSent, status }: Pick<CallResult, 'usage' | 'isSent' | 'status'>): boolean {
   if (isKnown(usage)) return false
-  return status === null ? outcome !== 'unreachable' : status < 400
+  return status === null ? isSent : status < 400
 }

@@ -54,6 +54,8 @@ export type CallResult = {
   /** The backends that were tried, in order; the answer is from one of them, or from none. */
   readonly attempts: readonly TriedBackend[]
   readonly outcome: Outcome['kind']
+  /** Whether the backend may have received some of the request. */
+  readonly isSent: boolean
   /** The backend's status; null when it did not answer. */
   readonly status: number | null
   readonly firstByteMs: number | null

@@ -150,10 +150,11 @@ function toEvent(written: WrittenEvent): CallEvent {
 
 /** What is missing is unknown. The day of spending limits is then the day in UTC. */
 function toResult(written: WrittenResult, at: Date): CallResult {
-  const { attempts = [], usage, isEstimated = false, costNanoUsd = null, spent } = written
+  const { attempts = [], outcome, usage, isEstimated = false, costNanoUsd = null, spent } = written
   return {
     ...written,
     attempts,
+    isSent: written.isSent ?? outcome !== 'unreachable',
     usage: { ...NO_USAGE, ...usage },
     isEstimated,
     costNanoUsd,

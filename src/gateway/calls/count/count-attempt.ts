@@ -60,7 +60,7 @@ function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome
 
 /** The caller gets no byte of the reply itself. */
 function toOutcome(reply: BackendReply, firstByteMs: number): Outcome {
-  const none = { answered: false, refusal: null, kept: null }
+  const none = { answered: false, isSent: reply.kind !== 'unreachable', refusal: null, kept: null }
   return reply.kind === 'answered'
     ? { ...none, kind: 'whole', status: reply.status, firstByteMs, bytes: reply.body.length, reason: null }
     : { ...none, kind: reply.kind, status: null, firstByteMs: null, bytes: 0, reason: reply.reason }
