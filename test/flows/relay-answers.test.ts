@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CHAT_EVENTS, nextChunk, readAnswer, REQUEST_BODY, settled, startRelay } from '../support/relay.ts'
-import { answersJson, byteByByte, streams } from '../support/upstream.ts'
+import { answersJson, byteByByte, streams, writesRaw } from '../support/upstream.ts'
 
 describe('an answer that is not a stream', () => {
   it('arrives byte for byte and with its length, status and allowed headers', async () => {
@@ -59,6 +59,14 @@ describe('an answer that is not a stream', () => {
       return answersJson({ ok: true })(call)
     })
     expect((await relay.post().then(readAnswer)).text).toBe('{"ok":true}')
+  })
+
+  it('has the first content type when the upstream repeats it', async () => {
+    const relay = await startRelay(
+      writesRaw(`HTTP/1.1 200 OK\r\n${'content-type: application/json\r\n'.repeat(2)}content-length: 2\r\n\r\n{}`),
+    )
+    const { answer, text } = await relay.post().then(readAnswer)
+    expect([text, answer.rawHeaders.filter((value) => value.includes('json'))]).toEqual(['{}', ['application/json']])
   })
 
   it.each([204, 304])('is handed on without a body when its status is %i', async (status) => {

@@ -123,7 +123,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     // A status below 200 is interim: the final head follows (RFC 9110, section 15.2).
     if (this.isOver || status < 200) return
     this.#status = status
-    this.#relay = this.#chooseRelay({ status, headers })
+    this.#relay = this.#chooseRelay({ status, headers: withOneContentType(headers) })
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -222,4 +222,10 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     else this.finish('left', null)
     this.abort()
   }
+}
+
+/** Some proxies repeat the content type. undici then has a list; Node's own client takes the first of its values. */
+function withOneContentType(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const { 'content-type': type }: Record<string, unknown> = headers
+  return Array.isArray(type) ? { ...headers, 'content-type': String(type[0]) } : headers
 }
