@@ -4,6 +4,7 @@ import { mayWriteLater } from '../../src/database/errors.ts'
 import type { Sql } from '../../src/database/sql.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
+import { endedCall } from '../support/call-events.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { json } from '../support/requests.ts'
@@ -266,6 +267,21 @@ describe('call events in the database', () => {
     await prisma.$executeRaw`ALTER TABLE "others" RENAME TO "call_events"`
     await save(batch)
     expect(await prisma.callEvent.count()).toBe(1)
+  })
+
+  it('sum up a session by the times of its calls, also when the earlier ones have waited in the spool', async () => {
+    await using service = await startService()
+    const { save } = makeCallEventStore(service.database)
+    const [first, last] = ['2026-11-21T10:00:10.000Z', '2026-11-21T10:05:00.000Z']
+    const call = { sessionId: 'run-1' }
+    await save({ id: 'batch_2', events: [endedCall({ at: last, call: { ...call, model: 'later' } })] })
+    await save({ id: 'batch_1', events: [endedCall({ at: first, call: { ...call, model: 'earlier' } })] })
+    expect(await service.database.prisma.agentSession.findFirst()).toMatchObject({
+      startedAt: new Date(first),
+      lastActiveAt: new Date(last),
+      model: 'later',
+      calls: 2,
+    })
   })
 
   it('hold every session id unchanged, whatever its characters', async () => {

@@ -129,8 +129,10 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
           INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
           ${rowsOf(SUM_COLUMNS, sums)}
           ON CONFLICT (team, account_id, session_id) DO UPDATE SET
+            started_at = least(session.started_at, excluded.started_at),
             last_active_at = greatest(session.last_active_at, excluded.last_active_at),
-            model = excluded.model,
+            model = CASE WHEN excluded.last_active_at < session.last_active_at
+              THEN session.model ELSE excluded.model END,
             calls = session.calls + excluded.calls,
             failed_calls = session.failed_calls + excluded.failed_calls,
             input_tokens = session.input_tokens + excluded.input_tokens,
