@@ -76,7 +76,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     function settle(caller: Caller | null): Caller | null {
       const current = states.get(id)
       // `end` was called meanwhile, which is newer than this answer.
-      if (current?.recheck !== recheck) return current?.caller ?? null
+      if (current && current.recheck !== recheck) return current.caller
       remember(id, caller)
       if (!caller) notifyWatchers(id)
       return caller

@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
+import type { Caller } from '../../src/kernel/caller.ts'
 
 const CHECK_EVERY_MS = 2000
+
+const CALLER: Caller = {
+  ...{ accountId: 'account-1', invitationId: 'invitation-1', sessionId: 'session-1', sessionKind: 'device' },
+  ...{ organization: 'acme', team: '@acme/core', role: 'member', authenticatedAt: null },
+}
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -34,4 +40,13 @@ describe('the sessions of open streams', () => {
     await vi.advanceTimersByTimeAsync(5 * CHECK_EVERY_MS)
     expect(onEnd).toHaveBeenCalledTimes(1)
   })
+})
+
+it('a caller is found whose state was forgotten during the query, because there were too many others', async () => {
+  const states = openLiveStates({ findAlive: async () => new Set(), answerOrLastKnown: makeAnswerOrLastKnown() })
+  const asked = Promise.withResolvers<typeof CALLER>()
+  const found = states.callerOf('session-1', () => asked.promise)
+  for (let other = 0; other < 20_000; other++) states.remember(`other-${other}`, CALLER)
+  asked.resolve(CALLER)
+  expect(await found).toBe(CALLER)
 })
