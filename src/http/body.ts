@@ -24,9 +24,9 @@ function requireUtf8(_req: unknown, _res: unknown, bytes: Buffer): void {
 const SMALL_BODY_TIMEOUT_MS = 10_000
 
 /**
- * Reads a small JSON or form body into `req.body`. `larger` names the paths whose JSON may have another limit. A body
- * that has not arrived after ten seconds is refused and its connection closed, so that slow senders do not hold
- * connections.
+ * Reads a small JSON or form body into `req.body`. `larger` names the paths of the contract whose JSON may have another
+ * limit. A body that has not arrived after ten seconds is refused and its connection closed, so that slow senders do
+ * not hold connections.
  */
 export function smallBody(
   limitBytes: number,
@@ -42,7 +42,7 @@ export function smallBody(
     express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE, verify: requireUtf8 }),
   )
   return withTimeout(SMALL_BODY_TIMEOUT_MS, (req, res, next) => {
-    const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
+    const read = isForm(req) ? form : larger.paths.includes(req.contractPath ?? '') ? largerJson : json
     return read(req, res, (error?: unknown) => next(error ?? judgeDepth(req.body)))
   })
 }

@@ -44,6 +44,11 @@ describe.each([
     limitBytes: 64 * 1024,
   })
 
+  it('403: reads a large directory where the path has a slash at its end, too', async () => {
+    const directory = `${NOTHING}# ${'x'.repeat(20_000)}`
+    expect(await outcomeOf(await send('POST', `${path}/`, { ...body, directory }, keys.member))).toBe('403 forbidden')
+  })
+
   it('400: names the mistakes of the directory', async () => {
     const refused = await send('POST', path, { ...body, directory: textOf('members: [{ email: nobody }]') })
     expect(refused.status).toBe(400)
