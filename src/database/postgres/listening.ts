@@ -21,20 +21,24 @@ export function listenOnPostgres(options: pg.ClientConfig, channel: string, onNo
 
   async function listenUntilLost(): Promise<void> {
     const client = new pg.Client({ ...options, query_timeout: ANSWER_TIMEOUT_MS })
-    const lost = Promise.withResolvers<null>()
-    client.on('error', () => lost.resolve(null)).on('end', () => lost.resolve(null))
+    const { promise: lost, resolve } = Promise.withResolvers<null>()
+    const end = () => resolve(null)
+    client.on('error', end).on('end', end)
     client.on('notification', ({ payload = '' }) => onNotice(payload))
-    closing.signal.addEventListener('abort', () => lost.resolve(null), { once: true })
+    closing.signal.addEventListener('abort', end)
+    const testing = setInterval(() => void client.query('SELECT 1').catch(end), TEST_INTERVAL_MS).unref()
     try {
       await client.connect()
       await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
       isConnected = true
       onNotice(null)
-      while (await isStillOpen(lost.promise)) await client.query('SELECT 1')
+      await lost
     } catch {
       // The next attempt follows.
     } finally {
       isConnected = false
+      clearInterval(testing)
+      closing.signal.removeEventListener('abort', end)
       client.end().catch(() => undefined)
     }
   }
@@ -48,15 +52,4 @@ export function listenOnPostgres(options: pg.ClientConfig, channel: string, onNo
 
   void listen()
   return { isConnected: () => isConnected, close: () => closing.abort() }
-}
-
-/** Resolves with true when it is time to test the connection, or with false as soon as it is lost. */
-function isStillOpen(lost: Promise<null>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), TEST_INTERVAL_MS).unref()
-    void lost.then(() => {
-      clearTimeout(timer)
-      resolve(false)
-    })
-  })
 }
