@@ -27,15 +27,22 @@ export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let rest = ''
+  let heldBreak = ''
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      const text = decoder.decode(read.value, { stream: true })
+      const text = heldBreak + decoder.decode(read.value, { stream: true })
       // A CR at the end of a chunk may be the first half of a CRLF, so it is kept for the next chunk.
-      const parts = (rest + text).split(/\r\n|\n|\r(?!$)/)
-      rest = parts.pop() ?? ''
-      yield* parts
+      heldBreak = text.endsWith('\r') ? '\r' : ''
+      const parts = text.slice(0, text.length - heldBreak.length).split(/\r\n|\n|\r/)
+      const last = parts.pop() ?? ''
+      for (const part of parts) {
+        yield rest + part
+        rest = ''
+      }
+      // It is not searched again, so that a long line in many chunks takes linear time.
+      rest += last
     }
-    if (rest.endsWith('\r')) yield rest.slice(0, -1)
+    if (heldBreak !== '') yield rest
   } finally {
     await reader.cancel().catch(() => {})
   }

@@ -58,6 +58,17 @@ describe('events', () => {
   it('drop an event that was cut off', async () => {
     expect(await all(events(stream([bytesOf('data: {"n":1}\n\ndata: {"n":')])))).toEqual([{ n: 1 }])
   })
+
+  it('are read in linear time, so that one with a picture does not block the program', async () => {
+    const picture = 'a'.repeat(5_000_000)
+    const bytes = bytesOf(block({ picture }))
+    const chunks = Array.from({ length: Math.ceil(bytes.length / 5000) }, (_, at) =>
+      bytes.subarray(at * 5000, (at + 1) * 5000),
+    )
+    const started = process.cpuUsage().user
+    expect(await all(events(stream(chunks)))).toEqual([{ picture }])
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(0.5)
+  })
 })
 
 describe('the stream functions', () => {
