@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode, rewriteFile, whenFree, writeContent } from "./node-files.js";
 import { toStoredTokens } from "./session.js";
 /** A lock file that its holder has not touched for this long belongs to a process that died. */
 const STALE_MS = 10_000;
@@ -17,7 +18,7 @@ export class TokenFileError extends Error {
 export function fileTokenStore(file) {
     return {
         load: () => load(file),
-        save: (tokens) => (tokens === null ? rm(file, { force: true }) : save(file, tokens)),
+        save: (tokens) => (tokens === null ? whenFree(() => rm(file, { force: true })) : save(file, tokens)),
         async exclusively(task) {
             const unlock = await lock(`${file}.lock`);
             try {
@@ -28,6 +29,9 @@ export function fileTokenStore(file) {
             }
         },
     };
+}
+function save(file, tokens) {
+    return rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`);
 }
 async function load(file) {
     const text = await readFile(file, 'utf8').catch((error) => {
@@ -50,32 +54,6 @@ function parsed(text) {
         return null;
     }
 }
-/** Writes a new file and renames it, so that a reader finds the old or the new tokens, even after a crash. */
-async function save(file, tokens) {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`;
-    try {
-        const handle = await open(fresh, 'wx', 0o600);
-        try {
-            await write(handle, file, `${JSON.stringify(tokens, null, 2)}\n`);
-            await handle.sync();
-        }
-        finally {
-            await handle.close();
-        }
-        await rename(fresh, file);
-    }
-    catch (error) {
-        await rm(fresh, { force: true });
-        throw error;
-    }
-}
-/** Writes a text. As the errors of opening do, an error has the path of the file. */
-async function write(handle, file, text) {
-    await handle.writeFile(text).catch((error) => {
-        throw error instanceof Error ? Object.assign(error, { path: file }) : error;
-    });
-}
 /** Waits until the lock file can be created. Returns the function that removes it. */
 async function lock(file) {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
@@ -90,14 +68,14 @@ async function lock(file) {
         clearInterval(heartbeat);
         // If this process was taken for dead, the lock file belongs to another process now.
         if ((await readFile(file, 'utf8').catch(() => '')) === mine)
-            await rm(file, { force: true });
+            await whenFree(() => rm(file, { force: true }));
     };
 }
 async function take(file, mine) {
     try {
-        const handle = await open(file, 'wx', 0o600);
+        const handle = await whenFree(() => open(file, 'wx', 0o600));
         try {
-            await write(handle, file, mine);
+            await writeContent(handle, file, mine);
         }
         catch (error) {
             // Otherwise the next caller would wait until the file is stale.
@@ -132,7 +110,4 @@ async function removeStale(file) {
 async function isStale(file) {
     const found = await stat(file).catch(() => null);
     return found !== null && Date.now() - found.mtimeMs > STALE_MS;
-}
-function hasCode(error, code) {
-    return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { hasCode, rewriteFile, whenFree, writeContent } from './node-files.ts'
 import { toStoredTokens } from './session.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
 
@@ -22,7 +22,7 @@ export class TokenFileError extends Error {
 export function fileTokenStore(file: string): TokenStore {
   return {
     load: () => load(file),
-    save: (tokens) => (tokens === null ? rm(file, { force: true }) : save(file, tokens)),
+    save: (tokens) => (tokens === null ? whenFree(() => rm(file, { force: true })) : save(file, tokens)),
     async exclusively(task) {
       const unlock = await lock(`${file}.lock`)
       try {
@@ -32,6 +32,10 @@ export function fileTokenStore(file: string): TokenStore {
       }
     },
   }
+}
+
+function save(file: string, tokens: StoredTokens): Promise<void> {
+  return rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`)
 }
 
 async function load(file: string): Promise<StoredTokens | null> {
@@ -54,32 +58,6 @@ function parsed(text: string): StoredTokens | null {
   }
 }
 
-/** Writes a new file and renames it, so that a reader finds the old or the new tokens, even after a crash. */
-async function save(file: string, tokens: StoredTokens): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  try {
-    const handle = await open(fresh, 'wx', 0o600)
-    try {
-      await write(handle, file, `${JSON.stringify(tokens, null, 2)}\n`)
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-    await rename(fresh, file)
-  } catch (error) {
-    await rm(fresh, { force: true })
-    throw error
-  }
-}
-
-/** Writes a text. As the errors of opening do, an error has the path of the file. */
-async function write(handle: FileHandle, file: string, text: string): Promise<void> {
-  await handle.writeFile(text).catch((error: unknown) => {
-    throw error instanceof Error ? Object.assign(error, { path: file }) : error
-  })
-}
-
 /** Waits until the lock file can be created. Returns the function that removes it. */
 async function lock(file: string): Promise<() => Promise<void>> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -93,15 +71,15 @@ async function lock(file: string): Promise<() => Promise<void>> {
   return async () => {
     clearInterval(heartbeat)
     // If this process was taken for dead, the lock file belongs to another process now.
-    if ((await readFile(file, 'utf8').catch(() => '')) === mine) await rm(file, { force: true })
+    if ((await readFile(file, 'utf8').catch(() => '')) === mine) await whenFree(() => rm(file, { force: true }))
   }
 }
 
 async function take(file: string, mine: string): Promise<boolean> {
   try {
-    const handle = await open(file, 'wx', 0o600)
+    const handle = await whenFree(() => open(file, 'wx', 0o600))
     try {
-      await write(handle, file, mine)
+      await writeContent(handle, file, mine)
     } catch (error) {
       // Otherwise the next caller would wait until the file is stale.
       await rm(file, { force: true })
@@ -134,8 +112,4 @@ async function removeStale(file: string): Promise<void> {
 async function isStale(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => null)
   return found !== null && Date.now() - found.mtimeMs > STALE_MS
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

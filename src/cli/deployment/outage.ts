@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { systemClock } from '../../kernel/clock.ts'
 import { unlessMissing } from '../../kernel/error-code.ts'
-import { replaceFile } from '../../private-files.ts'
+import { rewriteFile } from '../../sdk/node-files.ts'
 import type { TokenStore } from '../../sdk/index.ts'
 import { UnreachableError } from '../failures.ts'
 
@@ -26,7 +26,7 @@ export function withOutages(tokens: TokenStore, file: string): TokenStore {
         // Another process may have tried while this one has waited.
         await refuseDuringOutage()
         return task().catch(async (error: unknown) => {
-          if (error instanceof UnreachableError) await replaceFile(file, error.message)
+          if (error instanceof UnreachableError) await rewriteFile(file, error.message)
           throw error
         })
       })

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { unlessMissing } from '../../kernel/error-code.ts'
-import { replaceFile } from '../../private-files.ts'
+import { rewriteFile } from '../../sdk/node-files.ts'
 import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
@@ -46,13 +46,13 @@ export function openProfiles(folder: string) {
       return (await readText(currentFile))?.trim() || null
     },
     async setCurrent(url: string): Promise<void> {
-      await replaceFile(currentFile, `${url}\n`)
+      await rewriteFile(currentFile, `${url}\n`)
     },
     async find(url: string): Promise<Profile | null> {
       return readJson<Profile>(profileFile(url))
     },
     async save(profile: Profile): Promise<void> {
-      await replaceFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
+      await rewriteFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
     },
     /** All profiles, ordered by URL. */
     async list(): Promise<Profile[]> {

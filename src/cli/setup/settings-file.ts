@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
-import { replaceFile } from '../../private-files.ts'
+import { rewriteFile } from '../../sdk/node-files.ts'
 import { CommandError } from '../failures.ts'
 import { JsonTextError } from './json-object.ts'
 import { unsetMembers } from './json-text.ts'
@@ -55,7 +55,7 @@ export async function writeSettings(folder: string, agent: string, edit: Edit): 
   const written: Written = { file: edit.file, ...blank, base: isBlank ? base : '', ...change, hash: hashOf(next) }
   if (earlier) await carryOut(earlier, recordFile(folder, agent))
   // The record is saved first, so that whatever is written can be removed.
-  await replaceFile(recordFile(folder, agent), JSON.stringify(written))
+  await rewriteFile(recordFile(folder, agent), JSON.stringify(written))
   await writeBytes(edit.file, next)
 }
 
@@ -141,7 +141,7 @@ async function writeBytes(file: string, text: string): Promise<void> {
     (found) => found.mode & 0o777,
     () => 0o600,
   )
-  await replaceFile(real, Buffer.from(text, 'latin1'), mode)
+  await rewriteFile(real, Buffer.from(text, 'latin1'), mode)
 }
 
 function hashOf(text: string): string {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { DAY_MS } from '../../kernel/durations.ts'
-import { replaceFile } from '../../private-files.ts'
+import { rewriteFile } from '../../sdk/node-files.ts'
 import { SvcError } from '../../sdk/index.ts'
 import type { ApiKeyInfo } from '../../sdk/index.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -46,8 +46,8 @@ export async function provideToolKey(
   const { key, info } = await owner.create(wanted)
   if (stored) await revokeToolKey(environment, tool)
   // The record is saved first, so that a stored key can always be revoked.
-  await replaceFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
-  await replaceFile(toolKeyFile(environment, tool), key)
+  await rewriteFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
+  await rewriteFile(toolKeyFile(environment, tool), key)
   return { info, isNew: true }
 }
 

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Replaces a file as a whole: a reader finds the old content or the new one, also after the machine has stopped. Makes
+ * its directory where there is none. Only this user can read the file, unless `mode` says otherwise.
+ */
+export async function rewriteFile(file: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const handle = await open(fresh, 'wx', mode)
+    try {
+      await writeContent(handle, file, content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await whenFree(() => rename(fresh, file))
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
+}
+
+/** Writes a text. As the errors of opening do, an error has the path of the file. */
+export async function writeContent(handle: FileHandle, file: string, content: string | Uint8Array): Promise<void> {
+  await handle.writeFile(content).catch((error: unknown) => {
+    throw error instanceof Error ? Object.assign(error, { path: file }) : error
+  })
+}
+
+/** The errors of Windows for a file that another process has open. */
+const BUSY = ['EPERM', 'EACCES', 'EBUSY']
+const MAX_ATTEMPTS = 50
+const RETRY_MS = 20
+
+/**
+ * Does work that needs a file which no other process has open. Windows refuses it while another one reads the file, for
+ * milliseconds. So there it is repeated, for about a second.
+ */
+export async function whenFree<T>(work: () => Promise<T>, platform: string = process.platform): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (platform !== 'win32' || attempt === MAX_ATTEMPTS || !hasCode(error, ...BUSY)) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
