@@ -12,6 +12,8 @@ export type Environment = {
   readonly variables: Readonly<Record<string, string | undefined>>
   /** The absolute path of this script. Agents run it to get a token. */
   readonly script: string
+  /** The operating system. */
+  readonly platform: NodeJS.Platform
 }
 
 /** Reads the environment. The commands of people read `process.env` nowhere else. */
@@ -23,7 +25,7 @@ export function readEnvironment(
   const given = variables['XDG_CONFIG_HOME']
   // A relative path is invalid and must be ignored (XDG Base Directory Specification).
   const configHome = given && path.isAbsolute(given) ? given : path.join(home, '.config')
-  return { home, configHome, folder: path.join(configHome, 'svc'), variables, script }
+  return { home, configHome, folder: path.join(configHome, 'svc'), variables, script, platform: process.platform }
 }
 
 /** The root for a user without an entry in the list of users and without `HOME`, as in a container. */

@@ -9,6 +9,7 @@ import { Readable, Writable } from 'node:stream'
 import { runCommandLine } from '../../src/cli/command-line.ts'
 import { peopleCommands } from '../../src/cli/commands.ts'
 import { readEnvironment } from '../../src/cli/environment.ts'
+import type { Environment } from '../../src/cli/environment.ts'
 import type { TestService } from '../support/service.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
@@ -27,6 +28,8 @@ type Options = {
 }
 
 type RunOptions = Options & {
+  /** Replaces parts of what it takes this machine for, such as the operating system. */
+  readonly environment?: Partial<Environment>
   /** Sees what it prints, each time that it prints. */
   readonly onPrint?: (printed: string) => void | Promise<void>
 }
@@ -115,7 +118,10 @@ export async function closedPort(): Promise<number> {
 
 type Place = { readonly home: string; readonly env: Variables }
 
-async function runHere(args: readonly string[], { home, env, input, onPrint }: RunOptions & Place): Promise<Ran> {
+async function runHere(
+  args: readonly string[],
+  { home, env, input, onPrint, environment }: RunOptions & Place,
+): Promise<Ran> {
   const printed = { stdout: '', stderr: '' }
   const failed = Promise.withResolvers<never>()
   const collect = (name: keyof typeof printed) =>
@@ -129,7 +135,7 @@ async function runHere(args: readonly string[], { home, env, input, onPrint }: R
     })
   const running = runCommandLine(peopleCommands, {
     args,
-    environment: readEnvironment(env, home, COMMAND),
+    environment: { ...readEnvironment(env, home, COMMAND), ...environment },
     stdin: Readable.from(input === undefined ? [] : [input]),
     stdout: collect('stdout'),
     stderr: collect('stderr'),

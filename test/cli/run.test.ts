@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { waitForValue } from '../support/wait.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 
@@ -192,6 +194,44 @@ describe('svc run opencode', () => {
       },
     })
     expect(ran.stdout).toMatch(/^started\n401 You are not signed in to \S+ Run: svc login/)
+  })
+})
+
+describe('svc run on Windows', () => {
+  /** Puts an agent on PATH as npm does: a `.cmd` file that starts a script. */
+  async function installWithNpm(agent: string, code: string): Promise<void> {
+    const bin = path.join(machine.home, 'bin')
+    await mkdir(path.join(bin, 'modules'), { recursive: true })
+    await writeFile(path.join(bin, `modules/${agent}.js`), code)
+    const shim = String.raw`"%_prog%"  "%dp0%\modules\AGENT.js" %*`.replace('AGENT', agent)
+    await writeFile(path.join(bin, `${agent}.cmd`), shim, { mode: 0o755 })
+  }
+
+  const readWritten = async (file: string) =>
+    JSON.parse(await readFile(path.join(machine.home, file), 'utf8')) as unknown
+
+  it('gives an agent that npm has installed each argument as it is, and ends with its status', async () => {
+    await installWithNpm(
+      'codex',
+      `require('node:fs').writeFileSync(process.env.HOME + '/args.json', JSON.stringify(process.argv.slice(2)))
+      process.exit(42)`,
+    )
+    const args = ['a b', 'say "a & b"', '100%PATH%', 'c^d', 'two\nlines', '']
+    const ran = await machine.svc(['run', 'codex', '--', ...args], { environment: { platform: 'win32' } })
+    expect([ran.status, ran.stderr]).toEqual([42, ''])
+    expect((await readWritten('args.json')) as string[]).toEqual(expect.arrayContaining(['model="svc/fast"', ...args]))
+  })
+
+  it('leaves it to the agent what it does when the window is closed', async () => {
+    await installWithNpm(
+      'codex',
+      `require('node:fs').writeFileSync(process.env.HOME + '/started.json', '1')
+      setTimeout(() => process.exit(7), 300)`,
+    )
+    const running = machine.svc(['run', 'codex'], { environment: { platform: 'win32' } })
+    await waitForValue('the agent', () => readWritten('started.json'), 1)
+    process.emit('SIGHUP', 'SIGHUP')
+    expect((await running).status).toBe(7)
   })
 })
 

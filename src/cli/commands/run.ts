@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { Argument, Command } from 'commander'
-import type { Agent } from '../agents/agent.ts'
+import type { Agent, Launch } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { openLocalGateway } from '../agents/local-gateway.ts'
 import type { RunningLocalGateway } from '../agents/local-gateway.ts'
+import { findProgram } from '../agents/program.ts'
 import { findAgentSettings } from '../agents/settings.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
+import type { Environment } from '../environment.ts'
 import { CommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly model?: string }
@@ -34,8 +36,7 @@ async function run(cli: Cli, name: AgentName, args: readonly string[], options: 
       local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken: deployment.accessToken })
       return local
     })
-    const variables = { ...environment.variables, ...launch.variables }
-    cli.setExitStatus(await start(agent, [...launch.args, ...args], variables))
+    cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))
   } finally {
     // Assigned in a function, which the compiler does not follow.
     ;(local as RunningLocalGateway | null)?.close()
@@ -43,19 +44,28 @@ async function run(cli: Cli, name: AgentName, args: readonly string[], options: 
 }
 
 /** Runs an agent on this terminal; the exit status is its own, or 128 and the number of the signal that ended it. */
-function start(
+async function start(
   { program, installCommand }: Agent,
-  args: readonly string[],
-  env: Cli['environment']['variables'],
+  environment: Environment,
+  { args, variables }: Launch,
 ): Promise<number> {
+  const found = findProgram(program, environment)
+  if (!found) throw new CommandError(`${program} is not installed. Run: ${installCommand}`)
+  const env = { ...environment.variables, ...variables }
+  const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
+  const { shared, forwarded } = environment.platform === 'win32' ? SIGNALS_ON_WINDOWS : SIGNALS
+  for (const signal of shared) process.on(signal, () => undefined)
+  for (const signal of forwarded) process.on(signal, () => child.kill(signal))
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: 'inherit', env })
-    child.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'ENOENT' ? new CommandError(`${program} is not installed. Run: ${installCommand}`) : error),
-    )
+    child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
-    // The terminal sends Ctrl-C to both processes. The agent decides what it does.
-    process.on('SIGINT', () => undefined)
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   })
 }
+
+type Signals = { readonly shared: readonly NodeJS.Signals[]; readonly forwarded: readonly NodeJS.Signals[] }
+
+/** Which signals the terminal sends to both processes, so that the agent decides what it does, and which to pass on. */
+const SIGNALS: Signals = { shared: ['SIGINT'], forwarded: ['SIGTERM', 'SIGHUP'] }
+
+/** SIGHUP is the end of the window here. A process cannot send any of these to another one. */
+const SIGNALS_ON_WINDOWS: Signals = { shared: ['SIGINT', 'SIGBREAK', 'SIGHUP'], forwarded: [] }

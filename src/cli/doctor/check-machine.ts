@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import path from 'node:path'
 import { AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
+import { findProgram } from '../agents/program.ts'
 import type { Environment } from '../environment.ts'
 import { findWritten } from '../setup/settings-file.ts'
 import { ok, problem, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
 /** Checks that other users cannot read the credentials. */
-export async function checkFolder({ folder }: Environment): Promise<Finding> {
+export async function checkFolder({ folder, platform }: Environment): Promise<Finding> {
   const found = await stat(folder).catch(() => null)
   if (!found) return ok('credentials', `None yet; they will be kept in ${folder}.`)
-  const isOpen = process.platform !== 'win32' && (found.mode & 0o077) !== 0
+  const isOpen = platform !== 'win32' && (found.mode & 0o077) !== 0
   return isOpen
     ? problem('credentials', `Other users can read ${folder}. Run: chmod 700 ${folder}`)
     : ok('credentials', `Kept in ${folder}.`)
@@ -43,12 +43,11 @@ export function checkVariables({ variables }: Environment): Finding[] {
 }
 
 /** Checks that an agent is installed, and that the settings that svc wrote for it are still there. */
-export async function checkAgent({ folder, variables }: Environment, name: AgentName): Promise<Finding> {
+export async function checkAgent(environment: Environment, name: AgentName): Promise<Finding> {
   const { program, installCommand } = AGENTS[name]
-  const places = (variables['PATH'] ?? '').split(path.delimiter).map((place) => path.join(place, program))
-  const found = places.find((place) => existsSync(place))
+  const found = findProgram(program, environment)?.found
   if (found === undefined) return ok(name, `Not installed. To install it: ${installCommand}`)
-  const written = await findWritten(folder, name)
+  const written = await findWritten(environment.folder, name)
   if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
   return existsSync(written)
     ? ok(name, `Installed: ${found}. Its settings in ${written} use this deployment.`)

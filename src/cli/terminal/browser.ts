@@ -4,8 +4,8 @@ import type { Environment } from '../environment.ts'
 type Variables = Environment['variables']
 
 /** Opens a page in the browser of this machine, if it has one. A failure is ignored: the URL was also printed. */
-export function openBrowser(page: string, { variables }: Environment): void {
-  const opener = chooseOpener(page, variables, process.platform)
+export function openBrowser(page: string, { variables, platform }: Environment): void {
+  const opener = chooseOpener(page, variables, platform)
   if (!opener) return
   const [command, ...args] = opener
   const child = spawn(command, args, { stdio: 'ignore', detached: true })
