@@ -412,6 +412,21 @@ describe('what svc setup writes', () => {
     if (tool === 'continue') expect(parse(stdout)).toHaveProperty('models.0.provider', 'openai')
   })
 
+  it('for Claude Code on Windows: a token command that cmd.exe understands', async () => {
+    const script = String.raw`C:\Program Files\svc\svc.js`
+    const { stdout } = await signedIn.svc(['setup', 'claude'], { environment: { platform: 'win32', script } })
+    const { apiKeyHelper } = JSON.parse(stdout) as { apiKeyHelper: string }
+    expect(apiKeyHelper).toBe(`${process.execPath} "${script}" token --url ${service.config.baseUrl}`)
+  })
+
+  it.each<[string, Record<string, string>, string]>([
+    ['PowerShell', {}, '$env:OPENAI_BASE_URL = '],
+    ['a POSIX shell', { SHELL: '/usr/bin/bash' }, 'export OPENAI_BASE_URL='],
+  ])('for other tools on Windows, in %s', async (_, env, start) => {
+    const { stdout } = await signedIn.svc(['setup', 'openai'], { environment: { platform: 'win32' }, env })
+    expect(stdout).toMatch(start)
+  })
+
   it('for other tools: two variables for the shell', async () => {
     const { stdout } = await setup(signedIn, 'openai')
     const url = service.config.gatewayUrl

@@ -11,6 +11,7 @@ const modelsOf = (given: { isModelChosen?: boolean; prefixes?: readonly string[]
     isModelChosen: given.isModelChosen ?? false,
     hasModel: (name) => given.prefixes?.some((prefix) => name.startsWith(prefix)) ?? false,
     tokenCommand: ['/bin/svc'],
+    tokenCommandLine: '/bin/svc',
   })
   const { env } = JSON.parse(text) as { env: Record<string, string> }
   return Object.keys(env).filter((name) => name.endsWith('_MODEL'))
@@ -61,6 +62,7 @@ const SETTINGS: AgentSettings = {
   isModelChosen: false,
   hasModel: () => false,
   tokenCommand: ['/usr/bin/node', '/opt/svc', 'token'],
+  tokenCommandLine: '/usr/bin/node /opt/svc token',
 }
 
 describe('the context window in the settings of Claude Code', () => {

@@ -16,6 +16,8 @@ export type AgentSettings = {
   readonly hasModel: (name: string) => boolean
   /** The command that prints a fresh access token. The path of the program is absolute. */
   readonly tokenCommand: readonly [program: string, ...args: string[]]
+  /** The same for the shell of this machine: /bin/sh, or cmd.exe of Windows. */
+  readonly tokenCommandLine: string
 }
 
 /** A proxy to the gateway on a loopback port of this process, and the key that it requires. */

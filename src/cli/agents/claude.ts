@@ -2,7 +2,6 @@ import path from 'node:path'
 import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
-import { quoteForShell } from '../terminal/shell.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
@@ -41,9 +40,9 @@ const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
 function toSettings(settings: AgentSettings) {
-  const { gatewayUrl, tokenCommand } = settings
+  const { gatewayUrl, tokenCommandLine } = settings
   return {
-    apiKeyHelper: tokenCommand.map(quoteForShell).join(' '),
+    apiKeyHelper: tokenCommandLine,
     env: {
       ANTHROPIC_BASE_URL: `${gatewayUrl}/vendorb`,
       ...toModels(settings),

@@ -5,6 +5,7 @@ import { refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 import type { AgentSettings } from './agent.ts'
 import { OPENCODE_PROVIDER } from './opencode.ts'
 
@@ -34,8 +35,10 @@ export async function findAgentSettings(
   const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
   if (!model) throw new CommandError(`The team ${team} may use no model. Ask an admin of the team.`)
   const tokenCommand = tokenCommandOf(environment, deployment.url)
+  const tokenCommandLine = tokenCommand.map((part) => quoteForShell(part, environment.platform)).join(' ')
   const opencodeModels = readOpencodeModels(discovery.config)
-  return { gatewayUrl, model, models, opencodeModels, isModelChosen: given !== undefined, hasModel, tokenCommand }
+  const isModelChosen = given !== undefined
+  return { gatewayUrl, model, models, opencodeModels, isModelChosen, hasModel, tokenCommand, tokenCommandLine }
 }
 
 /** The gateway writes this configuration; a team that may call no model has no provider in it. */

@@ -4,10 +4,11 @@ import type { Cli } from '../command-line.ts'
 import { findFileProblem, wrongUsage } from '../failures.ts'
 
 /** Reads a file as text, or standard input for `-`. Throws a wrong usage error when it is empty or cannot be read. */
-export async function readInput({ input, output }: Cli, file: string): Promise<string> {
+export async function readInput({ input, output, environment }: Cli, file: string): Promise<string> {
   const isStandardInput = file === '-'
   if (isStandardInput && input.isTTY) {
-    output.note('Type or paste the text, and end it with Ctrl-D on a line of its own.')
+    const end = environment.platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D'
+    output.note(`Type or paste the text, and end it with ${end} on a line of its own.`)
   }
   const read = isStandardInput ? await text(input) : await readNamed(file)
   if (read.trim() === '') throw wrongUsage(`${isStandardInput ? 'Standard input' : file} is empty.`)

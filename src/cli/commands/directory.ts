@@ -39,7 +39,8 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
   if (json) return cli.output.json(plan)
   printPlan(cli, plan)
   if (plan.changes.length === 0) return
-  const command = file === '-' ? '- --yes, with the same text on standard input' : quoteForShell(file)
+  const command =
+    file === '-' ? '- --yes, with the same text on standard input' : quoteForShell(file, cli.environment.platform)
   cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${command}`)
 }
 

@@ -109,7 +109,7 @@ async function printOnly({ environment, output }: Cli, tool: PrintedName, option
   }
   const deployment = await openDeployment(environment.folder, options.url)
   const settings = await findAgentSettings(deployment, environment, options.model)
-  const { text, note } = printSettings(tool, settings, deployment.url)
+  const { text, note } = printSettings(tool, settings, { deploymentUrl: deployment.url, environment })
   output.print(text)
   output.note(note)
 }

@@ -1,27 +1,30 @@
 import type { AgentSettings } from '../agents/agent.ts'
-import { quoteForShell } from '../terminal/shell.ts'
+import type { Environment } from '../environment.ts'
+import { quoteForPowerShell, quoteForShell } from '../terminal/shell.ts'
 import { toolKeyName } from './tool-key.ts'
 
 /** Settings that are only printed, with a note on where to put them. */
 export type PrintedSettings = { readonly text: string; readonly note: string }
 
-type Print = (settings: AgentSettings, deploymentUrl: string) => PrintedSettings
+type Place = { readonly deploymentUrl: string; readonly environment: Environment }
+
+type Print = (settings: AgentSettings, place: Place) => PrintedSettings
 
 /** The tools whose settings `svc setup` prints and does not write, by name. */
 export const PRINTED = {
-  openai: ({ gatewayUrl }, url) => ({
-    // Quoted, because a shell evaluates this text and the deployment chose the URL.
-    text:
-      `export OPENAI_BASE_URL=${quoteForShell(`${gatewayUrl}/v1`)}\n` +
-      `export OPENAI_API_KEY="$(svc token --new --url ${quoteForShell(url)})"`,
-    note:
-      'Put it into your shell: eval "$(svc setup openai)". The token expires within minutes. For a program that runs ' +
-      `longer, use an API key instead of the token. ${howToCreateKey('openai')}`,
-  }),
-  zed: ({ gatewayUrl, models }) => ({
+  openai: ({ gatewayUrl }, { deploymentUrl, environment }) => {
+    const { toText, evaluate } = isPowerShell(environment) ? POWERSHELL : POSIX_SHELL
+    return {
+      text: toText(`${gatewayUrl}/v1`, deploymentUrl),
+      note:
+        `Put it into your shell: ${evaluate}. The token expires within minutes. For a program that runs ` +
+        `longer, use an API key instead of the token. ${howToCreateKey('openai')}`,
+    }
+  },
+  zed: ({ gatewayUrl, models }, { environment }) => ({
     text: JSON.stringify({ language_models: { openai_compatible: { svc: toZed(gatewayUrl, models) } } }, null, 2),
     note:
-      'These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. When you do not ' +
+      `These are settings for ${zedFile(environment)}. Zed reads its key from SVC_API_KEY. When you do not ` +
       `start it in a shell, give it the key with its command "agent: open settings". ${howToCreateKey('zed')}`,
   }),
   continue: ({ gatewayUrl, models }) => ({
@@ -45,9 +48,39 @@ export type PrintedName = keyof typeof PRINTED
 export const PRINTED_NAMES = Object.keys(PRINTED) as PrintedName[]
 
 /** The settings of a tool, as text for people to copy. */
-export function printSettings(tool: PrintedName, settings: AgentSettings, deploymentUrl: string): PrintedSettings {
+export function printSettings(tool: PrintedName, settings: AgentSettings, place: Place): PrintedSettings {
   const print: Print = PRINTED[tool]
-  return print(settings, deploymentUrl)
+  return print(settings, place)
+}
+
+type Shell = {
+  /** Sets the variables. URLs are quoted, because a shell evaluates the text and the deployment chose one of them. */
+  readonly toText: (baseUrl: string, deploymentUrl: string) => string
+  /** How the shell evaluates what the command prints. */
+  readonly evaluate: string
+}
+
+const POSIX_SHELL: Shell = {
+  toText: (baseUrl, deploymentUrl) =>
+    `export OPENAI_BASE_URL=${quoteForShell(baseUrl, 'linux')}\n` +
+    `export OPENAI_API_KEY="$(svc token --new --url ${quoteForShell(deploymentUrl, 'linux')})"`,
+  evaluate: 'eval "$(svc setup openai)"',
+}
+
+const POWERSHELL: Shell = {
+  toText: (baseUrl, deploymentUrl) =>
+    `$env:OPENAI_BASE_URL = ${quoteForPowerShell(baseUrl)}\n` +
+    `$env:OPENAI_API_KEY = svc token --new --url ${quoteForPowerShell(deploymentUrl)}`,
+  evaluate: 'svc setup openai | Invoke-Expression',
+}
+
+/** On Windows, only shells such as Git Bash set `SHELL`. */
+function isPowerShell({ platform, variables }: Environment): boolean {
+  return platform === 'win32' && !variables['SHELL']
+}
+
+function zedFile({ platform }: Environment): string {
+  return platform === 'win32' ? String.raw`%APPDATA%\Zed\settings.json` : '~/.config/zed/settings.json'
 }
 
 function howToCreateKey(tool: string): string {
