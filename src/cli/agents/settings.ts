@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { unwrap } from '../../sdk/index.ts'
 import { refreshProfile } from '../deployment/deployment.ts'
@@ -58,7 +58,16 @@ function isPrefix(alias: string): boolean {
  * agents use.
  */
 function tokenCommandOf({ script }: Environment, url: string): AgentSettings['tokenCommand'] {
-  return [process.execPath, script, 'token', '--url', url]
+  return [lastingPath(process.execPath), script, 'token', '--url', url]
+}
+
+/**
+ * Homebrew has each version of a program in a folder of its own, which an upgrade deletes. Its link to the newest one
+ * stays.
+ */
+export function lastingPath(file: string): string {
+  const link = file.replace(/\/Cellar\/([^/]+)\/[^/]+\//, '/opt/$1/')
+  return existsSync(link) ? link : file
 }
 
 /** Whether `npx` runs this command from npm's cache, which npm may delete. */
