@@ -89,19 +89,36 @@ function isReady(child: Child): Promise<boolean> {
 }
 
 /** Keeps one process running until the service stops. */
-async function keepRunning(first: Child, start: () => Child, stopping: AbortSignal, log: Logger): Promise<void> {
+export async function keepRunning(
+  first: Child,
+  startNext: () => Child,
+  stopping: AbortSignal,
+  log: Pick<Logger, 'error'>,
+): Promise<void> {
   const hasStopped = () => stopping.aborted
   let waitMs = MIN_WAIT_MS
-  for (let child = first; ; child = start()) {
+  for (let start = () => first; ; start = startNext) {
     const startedAt = performance.now()
-    if (!child.isDead()) await once(child, 'exit')
+    const end = await waitForEnd(start)
     if (hasStopped()) return
-    const { pid, exitCode: code, signalCode: signal } = child.process
     if (performance.now() - startedAt >= STABLE_MS) waitMs = MIN_WAIT_MS
-    log.error({ pid, code, signal, replacedAfterMs: waitMs }, 'process.ended')
+    log.error({ ...end, replacedAfterMs: waitMs }, 'process.ended')
     await sleep(waitMs, undefined, { signal: stopping }).catch(() => undefined)
     if (hasStopped()) return
     waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)
+  }
+}
+
+/** Starts a process, and resolves with how it has ended, for the log. */
+async function waitForEnd(start: () => Child): Promise<object> {
+  try {
+    const child = start()
+    if (!child.isDead()) await once(child, 'exit')
+    const { pid, exitCode: code, signalCode: signal } = child.process
+    return { pid, code, signal }
+  } catch (err) {
+    // The system has refused to start it, for example because there is not enough memory now.
+    return { err }
   }
 }
 

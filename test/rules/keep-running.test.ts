@@ -1,0 +1,37 @@
+import type { Worker as Child } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import { expect, it } from 'vitest'
+import { keepRunning } from '../../src/server/processes/processes.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import type { LogLine } from '../support/recording-log.ts'
+import { waitForValue } from '../support/wait.ts'
+
+/** A process that ends with this event. What else it has is not used. */
+function childThatEnds(event: 'exit' | 'error', ...given: unknown[]): Child {
+  const child = new EventEmitter()
+  process.nextTick(() => child.emit(event, ...given))
+  const system = { pid: 7, exitCode: 1, signalCode: null }
+  return Object.assign(child, { isDead: () => false, process: system }) as unknown as Child
+}
+
+it('a process that the system refuses to start is started again later', async () => {
+  const refused = new Error('spawn EAGAIN')
+  const starts = [
+    () => childThatEnds('error', refused),
+    () => {
+      throw refused
+    },
+  ]
+  const lines: LogLine[] = []
+  const stopping = new AbortController()
+  const start = () => starts.shift()?.() ?? childThatEnds('exit')
+  const keeping = keepRunning(childThatEnds('exit'), start, stopping.signal, recordingLog(lines))
+  const ends = () => lines.map(({ fields }) => fields)
+  await waitForValue('the log', ends, [
+    { pid: 7, code: 1, signal: null, replacedAfterMs: 1000 },
+    { err: refused, replacedAfterMs: 2000 },
+    { err: refused, replacedAfterMs: 4000 },
+  ])
+  stopping.abort()
+  await expect(keeping).resolves.toBeUndefined()
+})
