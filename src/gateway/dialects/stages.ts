@@ -92,8 +92,9 @@ export function addFollowingCall(): Stage {
  */
 export function enforceStops(stops: readonly string[]): Stage {
   const kept = Math.max(0, ...stops.map(({ length }) => length)) - 1
-  let text = ''
-  let sent = 0
+  /** The text of the part: what was sent, and its end that is held back. */
+  let sent = ''
+  let held = ''
   let hasCall = false
   let over = false
 
@@ -102,25 +103,26 @@ export function enforceStops(stops: readonly string[]): Stage {
     if (event.type === 'close' && event.part.kind === 'tool') hasCall = true
     if (!('part' in event) || event.part.kind !== 'text') return [event]
     const { part } = event
-    const show = (upTo: number): AnswerEvent[] => {
-      if (upTo <= sent) return []
-      const delta = text.slice(sent, upTo)
-      sent = upTo
-      return [{ type: 'delta', part, text: delta }]
+    const show = (length: number): AnswerEvent[] => {
+      if (length <= 0) return []
+      const text = held.slice(0, length)
+      sent += text
+      held = held.slice(length)
+      return [{ type: 'delta', part, text }]
     }
     if (event.type === 'open') {
-      text = ''
-      sent = 0
+      sent = ''
+      held = ''
       return [event]
     }
-    if (event.type === 'close') return [...show(text.length), event]
-    text += event.text
-    const match = findFirst(text, stops, Math.max(0, sent - kept))
-    if (!match) return show(Math.max(sent, text.length - kept))
+    if (event.type === 'close') return [...show(held.length), event]
+    held += event.text
+    const match = findFirst(held, stops)
+    if (!match) return show(held.length - kept)
     over = true
     return [
       ...show(match.at),
-      { type: 'close', part, text: text.slice(0, match.at), cut: false, seal: null },
+      { type: 'close', part, text: sent, cut: false, seal: null },
       // The client still has to carry out an earlier call.
       hasCall
         ? { type: 'finish', finish: 'tools', stopSequence: null, usage: null }
@@ -129,10 +131,10 @@ export function enforceStops(stops: readonly string[]): Stage {
   }
 }
 
-function findFirst(text: string, stops: readonly string[], from: number): { at: number; stop: string } | null {
+function findFirst(text: string, stops: readonly string[]): { at: number; stop: string } | null {
   let first: { at: number; stop: string } | null = null
   for (const stop of stops) {
-    const at = text.indexOf(stop, from)
+    const at = text.indexOf(stop)
     if (at !== -1 && (first === null || at < first.at)) first = { at, stop }
   }
   return first

@@ -44,6 +44,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     const last = parts.at(-1)
     const part = last?.kind === kind ? last : addPart(parts, kind)
     part.waiting += fragment
+    part.isBlank &&= fragment.trim() === ''
     if (kind === 'text') text = part
   }
 
@@ -131,6 +132,8 @@ type Part = {
   sent: string
   /** Text that has been received and not sent yet. */
   waiting: string
+  /** Whether the text has only white space. */
+  isBlank: boolean
   // The members below are set for a text only.
   readonly logprobs: unknown[]
   sentLogprobs: number
@@ -154,6 +157,7 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
     closed: false,
     sent: '',
     waiting: '',
+    isBlank: true,
     logprobs: [],
     sentLogprobs: 0,
     citations: [],
@@ -222,7 +226,7 @@ function canEmit(part: Part, ended: boolean): boolean {
 }
 
 function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.sent !== '' || part.waiting.trim() !== ''
+  return part.kind === 'tool' || part.sent !== '' || !part.isBlank
 }
 
 function hasSubstantial(parts: readonly Part[], from: number): boolean {

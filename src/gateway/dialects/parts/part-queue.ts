@@ -24,9 +24,12 @@ export type PartQueue = {
 
 type Entry = {
   readonly part: OpenPart
-  text: string
-  /** The number of characters of the text that were sent. */
-  sent: number
+  /** The text that was sent. */
+  sent: string
+  /** The text that was not sent yet. It is kept by itself, because a slice of a long text takes a copy of all of it. */
+  waiting: string
+  /** Whether the text has only white space. */
+  isBlank: boolean
   wasOpened: boolean
   /** The log probabilities so far, and how many of them were sent. */
   readonly logprobs: unknown[]
@@ -65,8 +68,7 @@ export function makePartQueue(newId: NewId): PartQueue {
   return {
     open(key, opened) {
       if (entries.has(key)) return []
-      const part = identify(opened)
-      const entry: Entry = { part, text: '', sent: 0, wasOpened: false, logprobs: [], sentLogprobs: 0, end: null }
+      const entry = newEntry(identify(opened))
       entries.set(key, entry)
       waiting.push(entry)
       return advance()
@@ -74,7 +76,7 @@ export function makePartQueue(newId: NewId): PartQueue {
     delta(key, text, logprobs = []) {
       const entry = entries.get(key)
       if (!entry || entry.end) return []
-      entry.text += text
+      addText(entry, text)
       entry.logprobs.push(...logprobs)
       return entry === waiting[0] ? advance() : []
     },
@@ -94,30 +96,52 @@ export function makePartQueue(newId: NewId): PartQueue {
   }
 }
 
+function newEntry(part: OpenPart): Entry {
+  return {
+    part,
+    sent: '',
+    waiting: '',
+    isBlank: true,
+    wasOpened: false,
+    logprobs: [],
+    sentLogprobs: 0,
+    end: null,
+  }
+}
+
+function addText(entry: Entry, text: string): void {
+  entry.waiting += text
+  entry.isBlank &&= text.trim() === ''
+}
+
 function emit(entry: Entry, events: PartEvent[]): void {
-  const { part } = entry
+  const { part, waiting } = entry
   if (!entry.wasOpened && hasContent(entry)) {
     entry.wasOpened = true
     events.push({ type: 'open', part })
   }
-  if (!entry.wasOpened || entry.sent === entry.text.length) return
+  if (!entry.wasOpened || waiting === '') return
   const logprobs = entry.logprobs.slice(entry.sentLogprobs)
-  events.push({ type: 'delta', part, text: entry.text.slice(entry.sent), ...(logprobs.length > 0 && { logprobs }) })
-  entry.sent = entry.text.length
+  events.push({ type: 'delta', part, text: waiting, ...(logprobs.length > 0 && { logprobs }) })
+  entry.sent += waiting
+  entry.waiting = ''
   entry.sentLogprobs = entry.logprobs.length
 }
 
 /** A call and a search say something without a text. A call without a name never does. */
-function hasContent({ part, text, end }: Entry): boolean {
+function hasContent({ part, isBlank, end }: Entry): boolean {
   if (part.kind === 'tool') return !isNameless(part)
-  return part.kind === 'search' || text.trim() !== '' || Boolean(end?.seal)
+  return part.kind === 'search' || !isBlank || Boolean(end?.seal)
 }
 
 function isNameless(part: OpenPart): boolean {
   return part.kind === 'tool' && part.tool.name === ''
 }
 
-function toClose({ part, text, logprobs }: Entry, { cut = false, seal = null, citations, found }: GivenEnd): PartEvent {
+function toClose(
+  { part, sent: text, logprobs }: Entry,
+  { cut = false, seal = null, citations, found }: GivenEnd,
+): PartEvent {
   return {
     type: 'close',
     part,
@@ -133,8 +157,10 @@ function toClose({ part, text, logprobs }: Entry, { cut = false, seal = null, ci
 function finish(entry: Entry, end: GivenEnd): void {
   if (entry.end) return
   if (entry.logprobs.length === 0) entry.logprobs.push(...(end.logprobs ?? []))
-  if (end.text?.startsWith(entry.text)) entry.text = end.text
+  const text = entry.sent + entry.waiting
+  if (end.text?.startsWith(text)) addText(entry, end.text.slice(text.length))
   // A call without arguments.
-  if (entry.part.kind === 'tool' && entry.part.tool.kind === 'function' && entry.text === '') entry.text = '{}'
+  const isFunction = entry.part.kind === 'tool' && entry.part.tool.kind === 'function'
+  if (isFunction && entry.sent + entry.waiting === '') entry.waiting = '{}'
   entry.end = end
 }

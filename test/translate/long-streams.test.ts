@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
+
+/** A model that writes a large file sends this many deltas. */
+const DELTAS = Array.from({ length: 40_000 }, (_, at) => `word ${at} `)
+
+const chunk = (delta: Json): SseEvent => ({ event: null, data: JSON.stringify({ choices: [{ index: 0, delta }] }) })
+const event = (type: string, members: Json): SseEvent => ({ event: type, data: JSON.stringify({ type, ...members }) })
+
+/** The deltas of a text, as a backend of each dialect sends them. */
+const TEXTS: Readonly<Record<Dialect, (text: string) => SseEvent>> = {
+  chat: (text) => chunk({ content: text }),
+  responses: (delta) => event('response.output_text.delta', { output_index: 0, content_index: 0, delta }),
+  messages: (text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+}
+
+/** What comes before the deltas. */
+const BEGINNINGS: Readonly<Record<Dialect, readonly SseEvent[]>> = {
+  chat: [],
+  responses: [event('response.created', { response: {} })],
+  messages: [
+    event('message_start', { message: {} }),
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  ],
+}
+
+const STOP: Readonly<Record<Dialect, Json>> = {
+  chat: { stop: ['no such text'] },
+  responses: {},
+  messages: { stop_sequences: ['no such text'] },
+}
+
+/** The CPU time in seconds in which a stream is translated. Copies of long texts cost mostly time of the kernel. */
+function secondsOf(translate: () => void): number {
+  const before = process.cpuUsage()
+  translate()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6
+}
+
+it.each(PAIRS)('a long text is translated in seconds, from $backend to $client', ({ client, backend }) => {
+  const stream = pair(client, backend, { stream: true, ...STOP[client] }).answer.stream()
+  const seconds = secondsOf(() => {
+    for (const one of BEGINNINGS[backend]) stream.push(one)
+    for (const text of DELTAS) stream.push(TEXTS[backend](text))
+  })
+  expect(seconds).toBeLessThan(3)
+})
+
+it.each(ALL_DIALECTS.filter((client) => client !== 'chat'))(
+  'a long text behind a call without an end is translated in seconds, for %s',
+  (client) => {
+    const stream = pair(client, 'chat', { stream: true }).answer.stream()
+    stream.push(chunk({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '{' } }] }))
+    const seconds = secondsOf(() => {
+      for (const text of DELTAS) stream.push(TEXTS.chat(text))
+    })
+    expect(seconds).toBeLessThan(3)
+  },
+)
