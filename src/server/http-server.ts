@@ -47,6 +47,8 @@ export function openHttpServer(
   const { handle, hasAnswer } = oneAtATime((req, res) => {
     const slot = running.add(res)
     res.once('close', () => running.remove(slot, res))
+    // Such as a write after the end. Without a listener, it would end the process with the answers of all callers.
+    res.on('error', (err) => log?.error({ err, requestId: res.getHeader('x-request-id') }, 'http.answer_failed'))
     // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
     res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
     if (isDraining) res.setHeader('Connection', 'close')
