@@ -131,6 +131,16 @@ describe('the request is not sent again', () => {
     expect([response.status, await response.json(), server.calls.length]).toEqual([400, REFUSAL, 1])
   })
 
+  it('when it has none and is translated, so that the failure becomes the answer', async () => {
+    const { error } = REFUSAL
+    const failed = { type: 'response.failed', response: { status: 'failed', error } }
+    server.restart(streams([`event: response.failed\ndata: ${JSON.stringify(failed)}\n\n`]))
+    const ask = { model: 'any/one', stream: true, messages: [{ role: 'user', content: 'Hello' }] }
+    const response = await gateway.post('/v1/chat/completions', ask)
+    expect([response.status, server.calls.length, gateway.events.length]).toEqual([400, 1, 1])
+    expect(await response.text()).toContain(error.message)
+  })
+
   it.each([
     ['another error', answersJson({ error: { message: 'No.', code: 'rate_limit_exceeded' } }, { status: 429 })],
     ['an error in a stream', streams(['event: error\ndata: {"type":"error","message":"overloaded"}\n\n'])],

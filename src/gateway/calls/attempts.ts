@@ -63,7 +63,7 @@ async function attemptStep(
   nameAttempts(call.res, attempts, sending.backend.name)
   const attempt = await sent.ended
   attempts.push(attempt)
-  if (sending.isRepeated || !attempt.outcome.kept?.isReasoningRefused) return attempt
+  if (!sent.mayRepeat || !attempt.outcome.kept?.isReasoningRefused) return attempt
   const again = { ...sending, isFirst: false, isRepeated: true }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }

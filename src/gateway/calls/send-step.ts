@@ -37,16 +37,19 @@ export type Sending = {
   readonly isRepeated: boolean
 }
 
+/** A step that was sent. `ended` never rejects. `mayRepeat`: its request may have reasoning that can be left out. */
+type SentStep = { readonly ended: Promise<Attempt>; readonly mayRepeat: boolean }
+
 /**
  * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
- * that has no reasoning to leave out. `ended` never rejects. This function does not wait, so that no stack keeps the
+ * that has no reasoning to leave out. This function does not wait, so that no stack keeps the
  * body of the request until the answer ends.
  */
 export function sendStep(
   needs: SendNeeds,
   { admission, req, res }: AdmittedCall,
   sending: Sending,
-): { readonly ended: Promise<Attempt> } | ApiError | null {
+): SentStep | ApiError | null {
   const { step, backend, isOnly, isRepeated } = sending
   const { operation, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
@@ -96,7 +99,7 @@ export function sendStep(
     if (span) endAttemptSpan(span, attempt)
     return attempt
   })
-  return { ended }
+  return { ended, mayRepeat }
 }
 
 function noteServed({ affinity }: SendNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {
