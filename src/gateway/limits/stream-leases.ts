@@ -29,11 +29,9 @@ export function openStreamLeases(redis: Redis, leaseMs = LEASE_MS): StreamLeases
   const timer = setInterval(() => void renewAll(), leaseMs / RENEWALS_PER_LEASE).unref()
 
   async function renewAll(): Promise<void> {
-    const idsByKey = new Map<string, string[]>()
-    for (const [id, keys] of held) {
-      for (const key of keys) idsByKey.set(key, [...(idsByKey.get(key) ?? []), id])
-    }
-    const renewed = [...idsByKey].map(([key, ids]) => redis.eval(RENEW, 1, key, leaseMs, ...ids))
+    const leases = [...held].flatMap(([id, keys]) => keys.map((key) => ({ key, id })))
+    const byKey = Map.groupBy(leases, ({ key }) => key)
+    const renewed = [...byKey].map(([key, own]) => redis.eval(RENEW, 1, key, leaseMs, ...own.map(({ id }) => id)))
     // A failed renewal is repeated at the next tick.
     await Promise.allSettled(renewed)
   }
