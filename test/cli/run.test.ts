@@ -252,6 +252,17 @@ describe('every agent', () => {
     ])
   })
 
+  it('that cannot be started is named with how to repair it', async () => {
+    await using other = await newMachine(machine)
+    const file = path.join(other.home, 'bin/codex')
+    await writeFile(file, '#!/nowhere/node', { mode: 0o755 })
+    const ran = await other.svc(['run', 'codex'])
+    expect([ran.status, ran.stderr]).toEqual([
+      1,
+      `${file} cannot be started (ENOENT). To repair it: npm install -g @openai/codex\n`,
+    ])
+  })
+
   it('is not started when not signed in', async () => {
     await using other = await newMachine()
     await other.install('codex', SHOW)

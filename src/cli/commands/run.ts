@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { Argument, Command } from 'commander'
+import { codeOf } from '../../kernel/error-code.ts'
 import type { Agent, Launch } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
@@ -20,7 +21,7 @@ export const makeRun: MakeCommand = (cli) =>
   new Command('run')
     .description('Start a coding agent that uses this deployment. Its settings files are not changed.')
     .addArgument(new Argument('<agent>', 'the agent to start').choices(AGENT_NAMES))
-    .argument('[args...]', 'arguments for the agent, after --')
+    .argument('[args...]', "arguments for the agent, after -- ('--' in PowerShell)")
     .option('--model <id>', 'the model to start with (default: the default model of your team)')
     .action(actionOf(cli, run))
 
@@ -52,13 +53,17 @@ async function start(
   const found = findProgram(program, environment)
   if (!found) throw new CommandError(`${program} is not installed. Run: ${installCommand}`)
   const env = { ...environment.variables, ...variables }
-  const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
-  const { shared, forwarded } = environment.platform === 'win32' ? SIGNALS_ON_WINDOWS : SIGNALS
-  for (const signal of shared) process.on(signal, () => undefined)
-  for (const signal of forwarded) process.on(signal, () => child.kill(signal))
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<number>((resolve, reject) => {
+    const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
+    const { shared, forwarded } = environment.platform === 'win32' ? SIGNALS_ON_WINDOWS : SIGNALS
+    for (const signal of shared) process.on(signal, () => undefined)
+    for (const signal of forwarded) process.on(signal, () => child.kill(signal))
+  })
+  return ended.catch((error: unknown) => {
+    const reason = codeOf(error) ?? String(error)
+    throw new CommandError(`${found.found} cannot be started (${reason}). To repair it: ${installCommand}`)
   })
 }
 
