@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { unwrap } from '../../sdk/index.ts'
 import { refreshProfile } from '../deployment/deployment.ts'
@@ -7,6 +7,7 @@ import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 import type { AgentSettings } from './agent.ts'
+import { lastingPath } from './lasting-path.ts'
 import { OPENCODE_PROVIDER } from './opencode.ts'
 
 /**
@@ -58,16 +59,7 @@ function isPrefix(alias: string): boolean {
  * agents use.
  */
 function tokenCommandOf({ script }: Environment, url: string): AgentSettings['tokenCommand'] {
-  return [lastingPath(process.execPath), script, 'token', '--url', url]
-}
-
-/**
- * Homebrew has each version of a program in a folder of its own, which an upgrade deletes. Its link to the newest one
- * stays.
- */
-export function lastingPath(file: string): string {
-  const link = file.replace(/\/Cellar\/([^/]+)\/[^/]+\//, '/opt/$1/')
-  return existsSync(link) ? link : file
+  return [lastingPath(process.execPath), lastingPath(script), 'token', '--url', url]
 }
 
 /** Whether `npx` runs this command from npm's cache, which npm may delete. */
