@@ -30,6 +30,9 @@ let saved: Map<string, readonly CallEvent[]>
 let isAway: boolean
 /** The id of a request whose event the database refuses. */
 let refused: string | null
+/** The database goes away when it gets a second half with the event of this request. */
+let outageAt: string | null
+let lost: number
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
@@ -38,6 +41,8 @@ beforeEach(async () => {
   saved = new Map()
   isAway = false
   refused = null
+  outageAt = null
+  lost = 0
 })
 afterEach(() => rm(root, { recursive: true }))
 
@@ -47,13 +52,14 @@ const log = { debug: note, info: note, warn: note, error: note }
 function open(maxBytes = 1_000_000) {
   return openRecorder({
     async save({ id, events }) {
+      isAway ||= id.endsWith('.2') && events.some(({ call }) => call.requestId === outageAt)
       if (isAway) throw UNREACHABLE
       if (events.some(({ call }) => call.requestId === refused)) throw new Error('a value out of range')
       if (!saved.has(id)) saved.set(id, events)
     },
     onBatch: () => undefined,
     onRefused: () => undefined,
-    onLost: () => undefined,
+    onLost: (events) => void (lost += events),
     mayWriteLater: (error) => error === UNREACHABLE,
     spool: openSpool({ directory, clock: systemClock, log, maxBytes }),
     log,
@@ -185,6 +191,18 @@ describe('the recorder with a spool', () => {
     await third.close()
     expect(savedIds().toSorted()).toEqual(['req_0', 'req_1', 'req_2'])
     expect(new Set(lines)).toEqual(new Set(['call_events.refused']))
+  })
+
+  it('counts a refused event once, also when the database goes away while its batch is divided', async () => {
+    await spoolAll(['req_0', 'req_1', 'req_2', 'req_3'])
+    ;[refused, outageAt] = ['req_0', 'req_3']
+    const recorder = open()
+    await waitForValue('what was saved', savedIds, ['req_1'])
+    await waitForValue('the outage', () => isAway, true)
+    ;[isAway, outageAt] = [false, null]
+    await waitForValue('the files', files, [])
+    await recorder.close()
+    expect([savedIds(), lost]).toEqual([['req_1', 'req_2', 'req_3'], 1])
   })
 
   it('keeps the events of a version that wrote less, and what it did not write is unknown', async () => {

@@ -85,10 +85,13 @@ export function openRecorder(needs: Needs, maxWaiting = MAX_WAITING): EventRecor
     }
   }
 
-  /** Resolves with false when the batch stays in the spool. */
+  /** Resolves with false when something of the batch stays in the spool. */
   async function saveAndRemove(from: Spool, batch: EventBatch): Promise<boolean> {
     const left = await saveOrDivide(batch)
-    return left.length === 0 && from.remove(batch)
+    if (left.includes(batch)) return false
+    // Parts that wait take the place of their batch: its other parts would be refused, and counted as lost, once more.
+    for (const part of left) if (!(await from.write(part))) return false
+    return (await from.remove(batch)) && left.length === 0
   }
 
   async function saveAll(): Promise<void> {
