@@ -22,13 +22,15 @@ export function findProgram(name: string, { platform, variables }: Environment):
 }
 
 function startAsIs(found: string): Program | null {
-  return isProgram(found) ? { file: found, args: [], found } : null
+  return isExecutable(found) && statSync(found).isFile() ? { file: found, args: [], found } : null
 }
 
 /** Windows starts only `.exe` files without cmd.exe. npm installs most tools as `.cmd` files. */
 function startOnWindows(name: string): Program | null {
-  const shim = `${name}.cmd`
-  return startAsIs(`${name}.exe`) ?? (isProgram(shim) ? startOfShim(shim) : null)
+  const [found, shim] = [`${name}.exe`, `${name}.cmd`]
+  // Not `statSync`: Node.js cannot read the links of programs from the Microsoft Store.
+  if (isExecutable(found)) return { file: found, args: [], found }
+  return isExecutable(shim) ? startOfShim(shim) : null
 }
 
 /** What the last command of a `.cmd` file of npm, pnpm or yarn runs, relative to the folder of that file. */
@@ -45,10 +47,10 @@ function startOfShim(found: string): Program | null {
   return file.endsWith('.exe') ? { file, args: [], found } : { file: process.execPath, args: [file], found }
 }
 
-function isProgram(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
+    return true
   } catch {
     return false
   }
