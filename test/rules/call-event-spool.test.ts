@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
@@ -33,6 +34,9 @@ let refused: string | null
 /** The database goes away when it gets a second half with the event of this request. */
 let outageAt: string | null
 let lost: number
+/** The batches that were sent to the database, and how long each takes it. */
+let sent: string[]
+let takesMs: number
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
@@ -43,6 +47,8 @@ beforeEach(async () => {
   refused = null
   outageAt = null
   lost = 0
+  sent = []
+  takesMs = 0
 })
 afterEach(() => rm(root, { recursive: true }))
 
@@ -54,6 +60,8 @@ function open(maxBytes = 1_000_000) {
     async save({ id, events }) {
       isAway ||= id.endsWith('.2') && events.some(({ call }) => call.requestId === outageAt)
       if (isAway) throw UNREACHABLE
+      sent.push(id)
+      if (takesMs > 0) await delay(takesMs)
       if (events.some(({ call }) => call.requestId === refused)) throw new Error('a value out of range')
       if (!saved.has(id)) saved.set(id, events)
     },
@@ -191,6 +199,18 @@ describe('the recorder with a spool', () => {
     await third.close()
     expect(savedIds().toSorted()).toEqual(['req_0', 'req_1', 'req_2'])
     expect(new Set(lines)).toEqual(new Set(['call_events.refused']))
+  })
+
+  it('sends each batch once, also when that takes longer than the time in which events are collected', async () => {
+    await spoolAll(Array.from({ length: 1200 }, (_, n) => `req_${n}`))
+    takesMs = 700
+    const recorder = open()
+    for (let n = 0; (await files()).length > 0; n++) {
+      recorder.record(eventOf(`later_${n}`))
+      await delay(100)
+    }
+    await recorder.close()
+    expect(sent.length).toBe(new Set(sent).size)
   })
 
   it('counts a refused event once, also when the database goes away while its batch is divided', async () => {

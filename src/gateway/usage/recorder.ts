@@ -39,6 +39,7 @@ export function openRecorder(needs: Needs, maxWaiting = MAX_WAITING): EventRecor
   /** The spool may hold batches. */
   let isSpooled = spool !== null
   let saving: Promise<boolean> | null = null
+  let savingSpooled: Promise<void> | null = null
   let flushing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
   let isClosed = false
@@ -76,7 +77,13 @@ export function openRecorder(needs: Needs, maxWaiting = MAX_WAITING): EventRecor
     }
   }
 
-  async function saveSpooled(): Promise<void> {
+  /** Saves the batches in the spool. That can take longer than the time between two flushes. */
+  function saveSpooled(): Promise<void> {
+    savingSpooled ??= saveEachSpooled().finally(() => (savingSpooled = null))
+    return savingSpooled
+  }
+
+  async function saveEachSpooled(): Promise<void> {
     while (spool && isSpooled && !isClosed) {
       const next = await spool.readOldest()
       if (next === 'none') isSpooled = false
