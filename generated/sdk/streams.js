@@ -31,7 +31,7 @@ async function* typedEvents(open, isLast, signal) {
         throw errorOf(response, error);
     // With `parseAs: 'stream'` the data is the body of the answer, which can be missing behind a proxy.
     const body = data;
-    for await (const text of body ? eventData(body) : []) {
+    for await (const text of body ? dataUntilBreak(body, signal) : []) {
         // Events that have arrived before the signal was aborted are not delivered after it.
         signal?.throwIfAborted();
         if (text === '[DONE]')
@@ -48,6 +48,15 @@ async function* typedEvents(open, isLast, signal) {
         code: 'stream_cut',
         body: null,
     });
+}
+/** Yields the data of the events. A broken connection ends it, like one that is closed; an abort throws its reason. */
+async function* dataUntilBreak(body, signal) {
+    try {
+        yield* eventData(body);
+    }
+    catch {
+        signal?.throwIfAborted();
+    }
 }
 /** Whether an event reports an error: `{"error": ...}`, in some dialects with `"type": "error"`. */
 function isFailure(event) {

@@ -64,11 +64,21 @@ export function toCommandError(error: unknown): CommandError | null {
     const file = 'path' in error ? String(error.path) : 'A file'
     return new CommandError(`${file} cannot be used: ${fileProblem}.`)
   }
+  if (isBrokenAnswer(error)) return new UnreachableError(BROKEN_ANSWER)
   if (!(error instanceof SvcError)) return null
   if (error.code === 'reauthenticate') return new CommandError(SIGN_IN_AGAIN)
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   if (error.status !== 401) return new CommandError(`${error.message}${request}`)
   return new CommandError(`${error.message} Run: svc login`, EXIT.notSignedIn)
+}
+
+const BROKEN_ANSWER =
+  'The connection broke, or stalled, before the whole answer had arrived. Try again. If it stays like this, run: ' +
+  'svc doctor'
+
+/** Whether an answer had begun and its rest did not arrive. `fetch` of Node.js says only in a message that it broke. */
+function isBrokenAnswer(error: unknown): boolean {
+  return error instanceof Error && (error.message === 'terminated' || error.name === 'TimeoutError')
 }
 
 /** Why a file cannot be read or written, in words; null for other errors. */

@@ -152,6 +152,31 @@ describe('the process of a command', () => {
   })
 })
 
+describe('a connection that breaks within an answer', () => {
+  it.each([
+    [
+      'models',
+      'application/json',
+      '{ "data": [',
+      'The connection broke, or stalled, before the whole answer had arrived.',
+    ],
+    ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
+  ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {
+    const server = createServer((_, res) => {
+      res.writeHead(200, { 'content-type': type })
+      res.write(begin, () => res.destroy())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://localhost:${(server.address() as AddressInfo).port}`
+    await using other = await newMachine(machine)
+    await other.moveProfile(service, url)
+    const ran = await other.svc([command, '--url', url], { input: 'hello' })
+    server.close()
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(message)])
+    expect(ran.stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
 describe('svc models', () => {
   it('lists what the team may use, and marks the default', async () => {
     const { stdout } = await machine.svc(['models'])

@@ -105,6 +105,20 @@ describe('the stream functions', () => {
     })
   })
 
+  it('throw a StreamError when the connection breaks', async () => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (to) => to.enqueue(bytesOf(block(chunk))),
+      pull: (to) => to.error(new TypeError('terminated')),
+    })
+    const broken = clientOf(() => new Response(body, SSE))
+    const seen: unknown[] = []
+    const read = async () => {
+      for await (const one of streamChatCompletion(broken, { messages: [] })) seen.push(one)
+    }
+    await expect(read()).rejects.toMatchObject({ name: 'StreamError', code: 'stream_cut', requestId: 'req_7' })
+    expect(seen).toEqual([chunk])
+  })
+
   it.each([
     [{ error: { code: 'upstream_failed', message: 'It broke.' } }, 'upstream_failed'],
     [{ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } }, 'overloaded_error'],
