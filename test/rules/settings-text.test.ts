@@ -107,6 +107,10 @@ describe('unsetMembers', () => {
     ],
     ['with another kind of value on the way', '{"env":[1],"made":{"for":null}}', '{"env":[1],"made":{"for":null}}', []],
     ['with comments', '{\n// a\n"helper": "h", // b\n"own": 1,\n}', '{\n// a\n"own": 1,\n}', []],
+    ['with a comment on the next member', '{\n  "helper": "h",\n  // a\n  "own": 1\n}', '{\n  // a\n  "own": 1\n}', []],
+    ['with a comment in one line', '{"helper": "h", /* a */ "own": 1}', '{"own": 1}', []],
+    ['with a comment on the member before', '{"own": 1, // a\n"helper": "h"}', '{"own": 1 // a\n}', []],
+    ['with nothing else but comments', '{\n// a\n"helper": "h", // b\n// c\n}', '{\n// a\n// c\n}', []],
   ])('takes them out of a document %s', (_, text, expected, kept) => {
     const result = unsetMembers(text, members)
     expect([result.text, [...result.kept].sort()]).toEqual([expected, [...kept].sort()])

@@ -82,7 +82,7 @@ function skipString(text: string, at: number): number {
 }
 
 /** The position after white space and comments. */
-function skipBlanks(text: string, at: number): number {
+export function skipBlanks(text: string, at: number): number {
   const blanks = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
   blanks.lastIndex = at
   blanks.test(text)

@@ -1,4 +1,4 @@
-import { JsonTextError, readDocument, readObject } from './json-object.ts'
+import { JsonTextError, readDocument, readObject, skipBlanks } from './json-object.ts'
 import type { JsonObject, Member } from './json-object.ts'
 import { applySplices, lineEndOf } from './splice.ts'
 import type { Splice } from './splice.ts'
@@ -101,16 +101,29 @@ function findIfThere(text: string, path: readonly string[]): { object: JsonObjec
   return member ? { object, member } : null
 }
 
-/** Removes a member, with the comma between it and its neighbour. */
+/** Removes a member with its comma, and the comments behind it in its line. Other comments stay. */
 function removeMember({ open, members, end }: JsonObject, member: Member, text: string): Splice {
   const at = members.indexOf(member)
   const [previous, next] = [members[at - 1], members[at + 1]]
-  const [from, to] = next
-    ? [member.start, next.start]
-    : previous
-      ? [previous.valueEnd, member.valueEnd]
-      : [open + 1, end - 1]
-  return { at: from, removed: text.slice(from, to), added: '' }
+  const comma = skipBlanks(text, member.valueEnd)
+  const after = skipLine(text, text[comma] === ',' ? comma + 1 : member.valueEnd)
+  if (next) return cut(text, member.start, after)
+  if (!previous) return cut(text, open + 1, end - 1, text.slice(open + 1, member.start) + text.slice(after, end - 1))
+  const commaBefore = skipBlanks(text, previous.valueEnd)
+  return cut(text, commaBefore, member.valueEnd, text.slice(commaBefore + 1, member.start))
+}
+
+/** Replaces a part of a text by what it has of others, unless that is white space. */
+function cut(text: string, from: number, to: number, others = ''): Splice {
+  return { at: from, removed: text.slice(from, to), added: others.trim() === '' ? '' : others }
+}
+
+/** The position after the comments in this line, its end, and the white space of the next line. */
+function skipLine(text: string, at: number): number {
+  const line = /(?:[ \t]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*\s*/y
+  line.lastIndex = at
+  line.test(text)
+  return line.lastIndex
 }
 
 function restoreValue(text: string, { valueStart, valueEnd }: Member, json: string): Splice {
