@@ -386,6 +386,24 @@ describe('what svc setup writes', () => {
     await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
   })
 
+  it('gives opencode a key that works, and says that one of another deployment could not be revoked', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    const record = `${keyFileOf(machine)}.json`
+    const { id } = JSON.parse(await readFile(record, 'utf8')) as { id: string }
+    const left = 'https://left.example'
+    await writeFile(record, JSON.stringify({ url: left, id }))
+    const { stderr } = await setup(machine, 'opencode', '--write')
+    expect(stderr).toMatch(
+      new RegExp(`^The earlier API key of opencode could not be revoked: .* keys revoke ${id} --url ${left}$`, 'm'),
+    )
+    const key = await readFile(keyFileOf(machine), 'utf8')
+    const res = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    expect(res.status).toBe(200)
+    await setup(machine, 'opencode', '--remove')
+    await machine.svc(['keys', 'revoke', id])
+  })
+
   it('goes into opencode.jsonc where that is the file that exists', async () => {
     await using machine = await newMachine(signedIn)
     const jsonc = `${fileOf(machine, 'opencode')}c`

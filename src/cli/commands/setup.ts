@@ -84,7 +84,7 @@ type KeyedWrite = {
  * earlier ones use it.
  */
 async function writeWithKey({ environment, output }: Cli, { deployment, tool, days, write }: KeyedWrite) {
-  const { info, isNew } = await provideToolKey(deployment, environment, tool, days)
+  const { info, isNew, warning } = await provideToolKey(deployment, environment, tool, days)
   try {
     await write()
   } catch (error) {
@@ -93,6 +93,7 @@ async function writeWithKey({ environment, output }: Cli, { deployment, tool, da
     throw error
   }
   output.note(`Its API key is "${info.name}", which works until ${toLocalTime(info.expiresAt)}. See: svc keys`)
+  if (warning !== null) output.note(warning)
 }
 
 /** Undoes `--write`: takes the settings out, and then revokes the API key. */

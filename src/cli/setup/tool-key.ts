@@ -25,8 +25,11 @@ export function toolKeyName(tool: string): string {
   return `${tool} on ${hostname()}`
 }
 
-/** The API key of a tool, without its secret. */
-export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean }
+/**
+ * The API key of a tool, without its secret. `warning`: an earlier key could not be revoked, and what to do about it;
+ * else null.
+ */
+export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean; readonly warning: string | null }
 
 /**
  * Provides a valid API key for a tool. Keeps an earlier one, unless it belongs to another deployment, expires within a
@@ -41,14 +44,16 @@ export async function provideToolKey(
   const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
   const stored = await findStored(environment, tool)
   const current = stored?.url === deployment.url ? findUsable(await owner.list(), stored.id) : undefined
-  if (current && days === undefined) return { info: current, isNew: false }
+  if (current && days === undefined) return { info: current, isNew: false, warning: null }
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
-  if (stored) await revokeToolKey(environment, tool)
   // The record is saved first, so that a stored key can always be revoked.
   await rewriteFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
   await rewriteFile(toolKeyFile(environment, tool), key)
-  return { info, isNew: true }
+  // The earlier key is revoked last: when that fails, the new one is in place.
+  const failure = stored && (await revoke(environment, stored))
+  const warning = failure && explainLeft(`The earlier API key of ${tool}`, stored, failure)
+  return { info, isNew: true, warning }
 }
 
 /**
@@ -62,10 +67,13 @@ export async function revokeToolKey(environment: Environment, tool: string): Pro
   await rm(toolKeyFile(environment, tool), { force: true })
   await rm(recordFile(environment, tool), { force: true })
   if (failure === null) return
-  throw new CommandError(
-    `The API key of ${tool} could not be revoked: ${failure.message} It was removed from this machine. ` +
-      `To revoke it, run: svc keys revoke ${stored.id} --url ${stored.url}`,
-    failure.exitStatus,
+  throw new CommandError(explainLeft(`The API key of ${tool}`, stored, failure), failure.exitStatus)
+}
+
+function explainLeft(which: string, { url, id }: StoredKey, { message }: CommandError): string {
+  return (
+    `${which} could not be revoked: ${message} It was removed from this machine. ` +
+    `To revoke it, run: svc keys revoke ${id} --url ${url}`
   )
 }
 
