@@ -111,5 +111,6 @@ async function removeStale(file: string): Promise<void> {
 
 async function isStale(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => null)
-  return found !== null && Date.now() - found.mtimeMs > STALE_MS
+  // A time in the future is from before the clock was set back.
+  return found !== null && Math.abs(Date.now() - found.mtimeMs) > STALE_MS
 }

@@ -78,12 +78,15 @@ describe('fileTokenStore', () => {
     expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 'failed'])
   })
 
-  it('lets one process at a time take over the lock of a process that has ended', async () => {
+  it.each([
+    ['has ended', -60_000],
+    ['had ended before the clock was set back', 3_600_000],
+  ])('lets one process at a time take over the lock of a process that %s', async (_, offsetMs) => {
     const store = fileTokenStore(file)
     await store.save(TOKENS)
     await writeFile(`${file}.lock`, 'a process that died')
-    const longAgo = new Date(Date.now() - 60_000)
-    await utimes(`${file}.lock`, longAgo, longAgo)
+    const touched = new Date(Date.now() + offsetMs)
+    await utimes(`${file}.lock`, touched, touched)
     let running = 0
     let most = 0
     await atOnce(4, () =>
