@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -530,6 +530,13 @@ describe('svc status', () => {
       team: '@acme/core',
       gateway: { ok: true },
     })
+  })
+
+  it('passes over the file that macOS puts into a folder', async () => {
+    await using other = await newMachine(machine)
+    await writeFile(path.join(other.home, '.config/svc/deployments/.DS_Store'), '')
+    const ran = await other.svc(['status'])
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
   })
 })
 

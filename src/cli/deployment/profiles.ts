@@ -56,9 +56,12 @@ export function openProfiles(folder: string) {
     },
     /** All profiles, ordered by URL. */
     async list(): Promise<Profile[]> {
-      const names = await readdir(path.join(folder, 'deployments')).catch(() => [])
+      const all = path.join(folder, 'deployments')
+      const entries = await readdir(all, { withFileTypes: true }).catch(() => [])
+      // macOS puts a file into each folder that somebody has looked at.
+      const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
       const found = await Promise.all(
-        names.sort().map((name) => readJson<Profile>(profileFile(decodeURIComponent(name)))),
+        names.sort().map((name) => readJson<Profile>(path.join(all, name, 'profile.json'))),
       )
       return found.filter((profile) => profile !== null)
     },
