@@ -50,6 +50,6 @@ export async function checkAgent(environment: Environment, name: AgentName): Pro
   const written = await findWritten(environment.folder, name)
   if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
   return existsSync(written)
-    ? ok(name, `Installed: ${found}. Its settings in ${written} use this deployment.`)
+    ? ok(name, `Installed: ${found}. svc setup has written settings into ${written}.`)
     : warning(name, `${written}, which svc setup wrote, does not exist any more. Run: svc setup ${name} --write`)
 }
