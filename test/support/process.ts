@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { DATA_HOME } from './data-folder.ts'
 import { withDeadline } from './wait.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
@@ -80,7 +80,7 @@ export async function refusedStart(env: Environment): Promise<Ended> {
 
 /** Makes a new empty folder; disposal removes it. */
 export async function newFolder(): Promise<AsyncDisposable & { readonly path: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'))
+  const folder = await mkdtemp(path.join(DATA_HOME, 'svc-test-'))
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
