@@ -24,14 +24,16 @@ const others = operations.filter(({ operation }) => !operation.requestBody || !c
 /** These operations end the session of their caller, so each gets a session of its own. */
 const ENDS_SESSIONS = ['logout', 'revokeDevice']
 const team = people(4)
-let shared: string
+const ADMIN = 'admin@example.com'
+let member: string
+let admin: string
 let service: TestService
 let engine: TestEngine
 
 beforeAll(async () => {
   engine = await startEngine()
   service = await startService({
-    directory: team.directory,
+    directory: team.directory.replace('members: [', `members: [{ email: ${ADMIN}, role: admin }, `),
     // Without limits, because a 429 would hide the answers that are tested here.
     env: {
       SVC_LOCAL_ENGINE_URL: engine.url.href,
@@ -42,15 +44,16 @@ beforeAll(async () => {
       SVC_LIMIT_USER_CODES: '0',
     },
   })
-  shared = await signIn()
+  member = await signIn()
+  admin = await signIn(ADMIN)
 })
 afterAll(async () => {
   await service[Symbol.asyncDispose]()
   await engine[Symbol.asyncDispose]()
 })
 
-async function signIn(): Promise<string> {
-  return (await service.signIn(team.next())).accessToken
+async function signIn(email = team.next()): Promise<string> {
+  return (await service.signIn(email)).accessToken
 }
 
 /** A request, in the form in which a failure prints it. */
@@ -65,8 +68,8 @@ type Sent = {
 
 describe.each(others)('$operation.operationId', ({ path, method, operation }) => {
   it('answers valid and invalid requests as the contract says', async () => {
-    const accessToken = ENDS_SESSIONS.includes(operation.operationId) ? await signIn() : shared
-    const credentials = [`Bearer ${accessToken}`, 'Bearer x', 'Basic YTpi', undefined]
+    const valid = ENDS_SESSIONS.includes(operation.operationId) ? [await signIn()] : [member, admin]
+    const credentials = [...valid.map((token) => `Bearer ${token}`), 'Bearer x', 'Basic YTpi', undefined]
     await fc.assert(
       fc.asyncProperty(requests(path, operation), fc.constantFrom(...credentials), (sent, authorization) =>
         send(method, sent, authorization),

@@ -317,8 +317,14 @@ function say(text) {
 
 function sleep(ms, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+    const end = () => {
+      clearTimeout(timer)
+      // A page that stays open sleeps thousands of times with one signal.
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
   })
 }
 
