@@ -7,6 +7,11 @@ export type Clock = {
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => new Date() }
 
+/** The milliseconds from one time of a clock to another; 0 where the clock was set back between them. */
+export function msBetween(from: Date, to: Date): number {
+  return Math.max(0, to.getTime() - from.getTime())
+}
+
 /** A time plus milliseconds, which may be negative. */
 export function addMs(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms)

@@ -61,6 +61,13 @@ describe('an answer that is not a stream', () => {
     expect((await relay.post().then(readAnswer)).text).toBe('{"ok":true}')
   })
 
+  it('has no negative time to its first byte where the clock is set back', async () => {
+    let seconds = 60
+    const relay = await startRelay(answersJson({}), { clock: { now: () => new Date(seconds-- * 1000) } })
+    await relay.post().then(readAnswer)
+    expect(await relay.outcome()).toMatchObject({ firstByteMs: 0 })
+  })
+
   it('has the first content type when the upstream repeats it', async () => {
     const relay = await startRelay(
       writesRaw(`HTTP/1.1 200 OK\r\n${'content-type: application/json\r\n'.repeat(2)}content-length: 2\r\n\r\n{}`),

@@ -85,6 +85,12 @@ it('an earlier attempt has an event of its own when its backend counted tokens',
   ])
 })
 
+it('a call takes no negative time where the clock was set back while it ran', () => {
+  expect(eventsOf([attempt('vendorb', { sentAt: at(9) })], 'createMessage', { endedAt: at(0) })).toMatchObject([
+    { at: at(0), result: { durationMs: 0 } },
+  ])
+})
+
 it('an earlier attempt without tokens has no event', () => {
   expect(eventsOf([attempt('vendorb'), SERVED]).map(({ kind }) => kind)).toEqual(['finished'])
   const free = attempt('vendorb', { usage: FREE_USAGE })

@@ -1,3 +1,4 @@
+import { msBetween } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeDayAt } from '../../spending/periods.ts'
@@ -106,7 +107,7 @@ function recordAttempt(
     isSent: outcome.isSent,
     status: outcome.status,
     firstByteMs: outcome.firstByteMs,
-    durationMs: at.getTime() - from.getTime(),
+    durationMs: msBetween(from, at),
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
     costNanoUsd,

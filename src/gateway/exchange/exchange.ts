@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
 import type { ApiError } from '../../http/errors.ts'
+import { msBetween } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
@@ -87,7 +88,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   isOver = false
 
   readonly #options: ExchangeOptions
-  readonly #sentAt: number
+  readonly #sentAt: Date
   #settle: (outcome: Outcome) => void = () => {}
   #controller: Dispatcher.DispatchController | null = null
   /** Null until the backend has answered. */
@@ -100,7 +101,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.res = res
     this.idleTimeoutMs = idleTimeoutMs
     this.#options = options
-    this.#sentAt = options.clock.now().getTime()
+    this.#sentAt = options.clock.now()
     this.outcome = new Promise((resolve) => (this.#settle = resolve))
     res.on('close', this.#onCallerLeft)
     if (res.destroyed || res.closed) this.#onCallerLeft()
@@ -128,7 +129,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return
-    this.#firstByteMs ??= this.#options.clock.now().getTime() - this.#sentAt
+    this.#firstByteMs ??= msBetween(this.#sentAt, this.#options.clock.now())
     this.#bytes += chunk.length
     this.#options.observer.push(chunk)
     this.#relay?.take(chunk)

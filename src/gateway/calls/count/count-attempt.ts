@@ -1,4 +1,5 @@
 import { ApiError } from '../../../http/errors.ts'
+import { msBetween } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
@@ -42,7 +43,7 @@ export async function attemptCount(
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
-  const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, clock.now().getTime() - sentAt.getTime()))
+  const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, msBetween(sentAt, clock.now())))
   if (span) endAttemptSpan(span, attempt)
   return { attempt, tokens: readCount(reply, dialect) }
 }
