@@ -90,6 +90,41 @@ describe('passkeys in a browser', () => {
     )
   })
 
+  it('sign in by the button that was pressed before the autofill offer was ready, which then does not begin', async () => {
+    const page = await fixture.signedInPage()
+    const authenticator = await addAuthenticator(page)
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByLabel('Name of a new passkey').fill('Early')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row-name').filter({ hasText: 'Early' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+
+    const ceremonies = await recordCeremonies(page)
+    await authenticator.setPresence(false)
+    const start = '**/v1/auth/passkeys/login/start'
+    const [held, offered] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    await page.route(
+      start,
+      async (route) => {
+        offered.resolve(undefined)
+        await held.promise
+        await route.continue()
+      },
+      { times: 1 },
+    )
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await offered.promise
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await waitForValue('the ceremony of the button', () => ceremonies, ['button asked'])
+    const answered = page.waitForResponse(start)
+    held.resolve(undefined)
+    await (await answered).finished()
+    // Time for an offer, which should not come.
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)))
+    expect(ceremonies).toEqual(['button asked'])
+  })
+
   it('sign in on the waiting page, which then offers Approve', async () => {
     const page = await fixture.signedInPage()
     await addAuthenticator(page)

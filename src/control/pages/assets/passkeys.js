@@ -118,6 +118,10 @@ function isBusy(element) {
   return element.getAttribute('aria-busy') === 'true'
 }
 
+function isAnyBusy() {
+  return document.querySelector('[aria-busy="true"]') !== null
+}
+
 function sayFor(element) {
   const status = (element.matches('form') ? element : element.parentElement).querySelector('[data-passkey-status]')
   return (text, tone = '') => {
@@ -143,11 +147,13 @@ function startSignInButton(button) {
  * expires.
  */
 async function offerInField(form) {
-  if (!(await browserSupportsWebAuthnAutofill()) || document.querySelector('[aria-busy="true"]')) return
+  if (!(await browserSupportsWebAuthnAutofill()) || isAnyBusy()) return
   let renewal
   let picked = false
   try {
     const optionsJSON = await post('/v1/auth/passkeys/login/start', {})
+    // The button may have been pressed in the meantime, and an offer would end its ceremony.
+    if (isAnyBusy()) return
     renewal = setTimeout(() => void offerInField(form), (optionsJSON.timeout ?? 300_000) * 0.8)
     const onPicked = () => {
       picked = true
