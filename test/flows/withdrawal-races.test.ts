@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeDeviceSessionStore } from '../../src/control/tokens/store.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { addSeconds } from '../../src/kernel/clock.ts'
-import { newRowId } from '../../src/kernel/identifier.ts'
-import { newSalt } from '../../src/kernel/secret.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
+import { addPasskey, bearer, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
@@ -103,23 +101,35 @@ it('a link that is clicked while its person signs out everywhere else signs no b
   expect(await status(cookiesOf(clicked))).toBe(401)
 })
 
-it('a passkey that signs a device in while its person is withdrawn opens no session', async () => {
+/** Finishes a sign-in by passkey whose session waits for the account until `change` is done; returns the answer. */
+async function signInDuring(change: (tx: Prisma.TransactionClient, accountId: string) => Promise<unknown>) {
   const email = persons.next()
+  const authenticator = newAuthenticator()
+  await addPasskey(service, bearer((await service.signIn(email)).accessToken), authenticator)
+  const credential = authenticator.get(await startSignIn(service))
   const { prisma } = service.database
-  const { id: invitationId } = await prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
-  const now = service.clock.now()
-  const session = {
-    ...{ id: newRowId(now), salt: newSalt(), invitationId, loginId: null, deviceId: 'd', deviceName: 'D' },
-    ...{ clientId: null, isBrowser: false, createdAt: now, lastSeenAt: now, lastIp: '127.0.0.1' },
-    ...{ idleExpiresAt: addSeconds(now, 60), absoluteExpiresAt: addSeconds(now, 60) },
-  }
-  const { opening } = await prisma.$transaction(async (tx) => {
-    await tx.invitation.updateMany({ where: { id: invitationId }, data: { revokedAt: now } })
-    const opening = makeDeviceSessionStore(service.database).open(session, 'passkey', null)
-    await waitForValue('the session to wait for the withdrawal', waitingStatements, 1, WAIT)
-    return { opening }
+  const { id } = await prisma.account.findUniqueOrThrow({ where: { email } })
+  const { finishing } = await prisma.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${id}::uuid FOR UPDATE`
+    const finishing = finishSignIn(service, credential)
+    await waitForValue('the session to wait for the account', waitingStatements, 1, WAIT)
+    await change(tx, id)
+    return { finishing }
   })
-  expect(await opening).toBe('not_invited')
+  return outcomeOf(await finishing)
+}
+
+it('a passkey that signs a device in while its person is withdrawn opens no session', async () => {
+  const revokedAt = service.clock.now()
+  const outcome = await signInDuring((tx, accountId) =>
+    tx.invitation.updateMany({ where: { accountId }, data: { revokedAt } }),
+  )
+  expect(outcome).toBe('403 not_invited')
+})
+
+it('a passkey that signs a device in while its owner disowns the device that added it opens no session', async () => {
+  const outcome = await signInDuring((tx, accountId) => tx.passkey.deleteMany({ where: { accountId } }))
+  expect(outcome).toBe('401 unauthorized')
 })
 
 it('a login without an address that is approved while its person is withdrawn opens no session when they are listed again', async () => {

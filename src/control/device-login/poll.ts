@@ -51,7 +51,7 @@ export function makePollLogin(needs: Needs): PollLogin {
 
     const { id: loginId, invitationId, approvedVia } = login
     const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId, isBrowser }
-    const session = await openSession({ loginId, invitationId, approvedVia, ...device }, ip, now)
+    const session = await openSession({ loginId, passkeyId: null, invitationId, approvedVia, ...device }, ip, now)
     // The device may have refreshed or been signed out since the login was read.
     if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')
     return session

@@ -28,7 +28,10 @@ export type PasskeySignIn = { readonly session: DeviceSession; readonly cookie: 
 export type PasskeyLogin = {
   /** Options for the browser, the same for every address, known or not. */
   start(email: string | null): Promise<PasskeyRequestOptions>
-  /** Throws `unauthorized` when the passkey is not known or its signature is not valid, and `not_invited`. */
+  /**
+   * Throws `unauthorized` when the passkey is not known, was just removed or its signature is not valid, and
+   * `not_invited`.
+   */
   finish(req: Request, body: FinishPasskeyLogin, usesCookies: boolean): Promise<PasskeySignIn>
 }
 
@@ -67,7 +70,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
     async finish(req, body, usesCookies) {
       const now = clock.now()
       const ip = ipOf(req)
-      const { accountId, email } = await verifyPasskey(body, ip)
+      const { id: passkeyId, accountId, email } = await verifyPasskey(body, ip)
       const invitation = await findInvitation(email, body.team ? parseTeamName(body.team) : null)
       if (!invitation) throw new ApiError('not_invited')
 
@@ -76,6 +79,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
       const begun = usesCookies ? beginBrowserSession(req, invitation.id, now) : null
       const signIn = {
         loginId: null,
+        passkeyId,
         invitationId: invitation.id,
         deviceId,
         deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),

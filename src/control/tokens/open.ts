@@ -20,8 +20,8 @@ export type SignIn = SignedInDevice & {
  * Signs a device in and returns its session. Before that, a session of the same account and device id ends, and where
  * there are more than `MAX_DEVICES` the one that was seen longest ago. A login has one session, however often it is
  * opened. The account is told by email, once per session and in the background. When the process that made the session
- * stopped before the rest was done, the next poll does it. Throws `not_invited` when the invitation was withdrawn, and
- * `expired` when the login was cancelled.
+ * stopped before the rest was done, the next poll does it. Throws `not_invited` when the invitation was withdrawn,
+ * `expired` when the login was cancelled, and `unauthorized` when the passkey was removed.
  */
 export type OpenSession = (signIn: SignIn, ip: string, now: Date) => Promise<DeviceSession>
 

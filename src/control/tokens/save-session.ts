@@ -22,8 +22,9 @@ export type NewDeviceSession = SignedInDevice & {
 
 /**
  * Saves the session of a login or passkey with its audit row and its browser session, and returns it; or returns the
- * session that the login has already. Null when the invitation was withdrawn or the login is not approved any more, and
- * when a concurrent call has just saved the session. The user code of the login becomes free for other logins.
+ * session that the login has already. Null when the invitation was withdrawn, the login is not approved any more or the
+ * passkey was removed, and when a concurrent call has just saved the session. The user code of the login becomes free
+ * for other logins.
  */
 export async function saveSession(
   database: Statements,
@@ -31,7 +32,7 @@ export async function saveSession(
   approvedVia: ApprovedVia,
   browser: SignedInBrowser | null,
 ): Promise<SessionRow | null> {
-  const { id, loginId, deviceId, createdAt, lastIp: ip } = session
+  const { id, loginId, passkeyId, deviceId, createdAt, lastIp: ip } = session
   const event = {
     kind: 'device_session.opened',
     at: createdAt,
@@ -40,10 +41,11 @@ export async function saveSession(
     subjects: sql`SELECT id, account_id, team_id FROM opened`,
   }
   const ofDevice = browser && { ...browser, session: { ...browser.session, deviceSessionId: id } }
-  // The locks wait for a withdrawal and for signing out everywhere. Then the invitation is not found or the login is
-  // not approved any more, so that no session outlives them. They come before the login's, as everywhere. FOR UPDATE
-  // would also wait for an approval, because its new browser session references the invitation; the approval may wait
-  // for this login's row, which would be a deadlock.
+  // The locks wait for a withdrawal and for signing out everywhere. Then the invitation or the passkey is not found or
+  // the login is not approved any more, so that no session outlives them. They come before the login's, as everywhere.
+  // FOR UPDATE would also wait for an approval, because its new browser session references the invitation; the approval
+  // may wait for this login's row, which would be a deadlock. The passkey is locked too, because this statement would
+  // otherwise still see one that was removed while it waited.
   const [row] = await database.query<SessionRow>(sql`
     WITH invited AS (
       SELECT invitation.id, account_id, team_id
@@ -52,9 +54,12 @@ export async function saveSession(
     ), redeemed AS (
       UPDATE device_logins login SET user_code = NULL FROM invited
       WHERE login.id = ${loginId}::uuid AND login.status = 'approved' RETURNING login.id
+    ), verified AS (
+      SELECT passkey.id FROM passkeys passkey CROSS JOIN invited
+      WHERE passkey.id = ${passkeyId}::uuid FOR KEY SHARE OF passkey
     ), made AS (
       ${insertSession(session)}
-      FROM invited WHERE ${loginId}::uuid IS NULL OR EXISTS (SELECT FROM redeemed)
+      FROM invited WHERE EXISTS (SELECT FROM redeemed UNION ALL SELECT FROM verified)
       ON CONFLICT (login_id) DO NOTHING RETURNING *
     ), opened AS (
       SELECT made.id, account_id, team_id FROM made CROSS JOIN invited

@@ -2,6 +2,8 @@
 export type SignedInDevice = {
   /** Null for a passkey. */
   readonly loginId: string | null
+  /** Null for a login. */
+  readonly passkeyId: string | null
   readonly invitationId: string
   readonly deviceId: string
   readonly deviceName: string

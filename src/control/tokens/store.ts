@@ -41,17 +41,19 @@ export function makeDeviceSessionStore(database: Database) {
   return {
     /**
      * Opens the session of a device. A login has one session: the first poll makes it, every later poll finds it.
-     * `not_invited` and `expired` say that the invitation was withdrawn or the login cancelled in the meantime.
+     * `not_invited`, `expired` and `unauthorized` say that the invitation was withdrawn, the login cancelled or the
+     * passkey removed in the meantime.
      */
     async open(
       session: NewDeviceSession,
       approvedVia: ApprovedVia,
       browser: SignedInBrowser | null,
-    ): Promise<OpenedSession | 'not_invited' | 'expired'> {
+    ): Promise<OpenedSession | 'not_invited' | 'expired' | 'unauthorized'> {
       const save = () => withRetry(() => saveSession(database, session, approvedVia, browser))
       // A session that a concurrent poll has saved is seen by the next statement.
       const row = (await save()) ?? (await save())
-      if (!row) return (await isInvited(database, session.invitationId)) ? 'expired' : 'not_invited'
+      if (!row && !(await isInvited(database, session.invitationId))) return 'not_invited'
+      if (!row) return session.loginId === null ? 'unauthorized' : 'expired'
       return { ...toSession(row), isComplete: row.noticeTakenAt !== null }
     },
 
