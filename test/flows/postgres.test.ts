@@ -9,7 +9,9 @@ import { withRetry } from '../../src/database/errors.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
+import { MAX_CONNECTION_SECONDS } from '../../src/database/postgres/connections.ts'
 import { lookUpAs } from '../support/loopback.ts'
+import { holdTimeouts } from '../support/network/held-timeouts.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -256,6 +258,24 @@ describe('a Postgres server', () => {
     await expectUnavailable(database)
     await allow(true)
     await expectAvailable(database)
+    await Promise.all([database.close(), other.close()])
+  })
+
+  it('gets writes again over new connections after those that were made during a failover refused them', async () => {
+    const url = await server.newDatabase()
+    using lifetimes = holdTimeouts(MAX_CONNECTION_SECONDS * 1000)
+    const [database, other] = [await openDatabase({ kind: 'postgres', url }), await open()]
+    const name = new URL(url.reveal()).pathname.slice(1)
+    const write = () => database.prisma.$transaction((tx) => tx.organization.create({ data: { name: 'acme' } }))
+    // A session keeps the value that it began with, as a replica stays one.
+    await other.prisma.$executeRawUnsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    expect(await database.prisma.organization.count()).toBe(0)
+    await other.prisma.$executeRawUnsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+    const refused: unknown = await write().catch((thrown: unknown) => thrown)
+    expect(isDatabaseUnavailable(refused)).toBe(true)
+    lifetimes.fire()
+    await write()
+    expect(await database.prisma.organization.count()).toBe(1)
     await Promise.all([database.close(), other.close()])
   })
 

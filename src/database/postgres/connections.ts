@@ -18,6 +18,12 @@ const STATEMENT_TIMEOUT_MS = 1300
 /** The pause between two attempts to reach a server that has stopped answering. */
 const PROBE_PAUSE_MS = 500
 
+/**
+ * After this time a connection that is not in use is replaced. One that was made during a failover can lead to a
+ * replica: it answers each read, and refuses each write.
+ */
+export const MAX_CONNECTION_SECONDS = 60
+
 const CLOSE_TIMEOUT_MS = 1000
 
 export type Connections = SilenceWatch & {
@@ -85,6 +91,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
     stream: makePoolSocket,
     max: 10,
     idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: MAX_CONNECTION_SECONDS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: 10_000,
   })
