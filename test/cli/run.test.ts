@@ -228,9 +228,13 @@ describe('svc run on Windows', () => {
       `require('node:fs').writeFileSync(process.env.HOME + '/started.json', '1')
       setTimeout(() => process.exit(7), 300)`,
     )
+    // A library of the tests listens too, and ends the process.
+    const others = process.listeners('SIGHUP')
     const running = machine.svc(['run', 'codex'], { environment: { platform: 'win32' } })
     await waitForValue('the agent', () => readWritten('started.json'), 1)
-    process.emit('SIGHUP', 'SIGHUP')
+    const own = process.listeners('SIGHUP').filter((listener) => !others.includes(listener))
+    expect(own).toHaveLength(1)
+    for (const listener of own) listener('SIGHUP')
     expect((await running).status).toBe(7)
   })
 })
