@@ -7,21 +7,38 @@ import type { Logger } from '../log.ts'
 /** How long one command may take. Limits are counted before calls, which must not wait longer than 100 ms in all. */
 const COMMAND_TIMEOUT_MS = 75
 
+/** The pause between two attempts to find the server that took the place of one that refuses writes. */
+const RECONNECT_PAUSE_MS = 5000
+
 /** Why the connection was closed, where no error says it. */
 const NO_ANSWER = 'no answer'
 
 /**
  * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A
  * server that stops answering without closing the connection is away after the first command that it does not answer,
- * until its ready check succeeds again.
+ * until its ready check succeeds again. A server that has become a replica keeps its connections and refuses writes, so
+ * the connection is then made anew: the address may lead to another server by now.
  */
 export function openRedis(url: Secret, log: Logger): Redis {
   const redis = new DisconnectingRedis(url.reveal(), {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     connectTimeout: 2000,
+    reconnectOnError: ({ message }) => !message.startsWith('NOSCRIPT') && reportRefusal(message),
   })
-  const state = { isAway: false, reason: NO_ANSWER }
+  const state = { isAway: false, isRefusing: false, reason: NO_ANSWER, nextReconnectAt: 0 }
+
+  /** Returns whether to make the connection anew. */
+  function reportRefusal(reason: string): boolean {
+    // Logged once for a connection, not for each command.
+    if (!state.isRefusing) log.warn({ reason }, 'redis.refused')
+    state.isRefusing = true
+    // Before version 7, the error of a script contains that of its command.
+    if (!/\bREADONLY\b/.test(reason) || performance.now() < state.nextReconnectAt) return false
+    Object.assign(state, { reason, nextReconnectAt: performance.now() + RECONNECT_PAUSE_MS })
+    return true
+  }
+
   // Without a listener, the event would end the process.
   redis.on('error', (error) => (state.reason = messageOrCode(error) ?? NO_ANSWER))
   redis.on('reconnecting', () => {
@@ -31,7 +48,7 @@ export function openRedis(url: Secret, log: Logger): Redis {
   })
   redis.on('ready', () => {
     log.info({}, 'redis.connected')
-    Object.assign(state, { isAway: false, reason: NO_ANSWER })
+    Object.assign(state, { isAway: false, isRefusing: false, reason: NO_ANSWER })
   })
   return redis
 }

@@ -1,11 +1,16 @@
+import { Redis } from 'ioredis'
 import { describe, expect, it, vi } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { networkKey, openRateLimits } from '../../src/http/rate-limit.ts'
+import { openRedis } from '../../src/server/redis.ts'
 import { freePort, lookUpAs } from '../support/loopback.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { recordingLog } from '../support/recording-log.ts'
+import type { LogLine } from '../support/recording-log.ts'
 import { hasRedis, startRedis } from '../support/redis.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -172,6 +177,64 @@ describe.skipIf(!hasRedis)('limits with a Redis that freezes', () => {
     await waitForValue('Redis to be connected again', isAway, false)
   })
 })
+
+describe.skipIf(!hasRedis)('limits with a Redis that refuses writes', () => {
+  /** Counts in the server of an address that first leads to one of two servers. */
+  async function connectTo(port: number) {
+    const ports = [port]
+    const proxy = await startTcpProxy(ports)
+    const lines: LogLine[] = []
+    const redis = openRedis(new Secret(`redis://127.0.0.1:${proxy.port}`), recordingLog(lines))
+    await waitForValue('Redis to be connected', () => redis.status, 'ready')
+    const limit = openRateLimits(redis)('events', { points: 1000, seconds: 60 })
+    return {
+      limit,
+      lines,
+      leadTo: (next: number) => void (ports[0] = next),
+      async [Symbol.asyncDispose]() {
+        redis.disconnect()
+        await proxy[Symbol.asyncDispose]()
+      },
+    }
+  }
+
+  it('count in the server that took its place after a failover', async () => {
+    await using before = await startRedis()
+    await using after = await startRedis()
+    await using connected = await connectTo(before.port)
+    using admin = disposable(new Redis(before.port))
+    using successor = disposable(new Redis(after.port))
+    await connected.limit.take('a')
+    // No server is there, because a replica writes what it copies to the working directory.
+    await admin.replicaof('127.0.0.1', 1)
+    connected.leadTo(after.port)
+    const countOnce = async () => {
+      await connected.limit.take('b')
+      return successor.exists('svc:limit:events:b')
+    }
+    await waitForValue('the successor to count', countOnce, 1)
+    expect(connected.lines).toContainEqual(expect.objectContaining({ level: 'warn', event: 'redis.refused' }))
+  })
+
+  // A process that gets no answer within 75 ms, which happens on a busy machine, connects again.
+  it('count in this process while its memory is full, and the log says so once', { retry: 2 }, async () => {
+    await using server = await startRedis()
+    await using connected = await connectTo(server.port)
+    using admin = disposable(new Redis(server.port))
+    await admin.config('SET', 'maxmemory', '1')
+    await connected.limit.take('a')
+    await connected.limit.take('a')
+    const reason = expect.stringContaining('OOM') as string
+    expect(connected.lines.slice(1)).toEqual([{ level: 'warn', event: 'redis.refused', fields: { reason } }])
+    await admin.config('SET', 'maxmemory', '0')
+    await connected.limit.take('a')
+    expect(await admin.get('svc:limit:events:a')).toBe('1')
+  })
+})
+
+function disposable(redis: Redis): Redis & Disposable {
+  return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })
+}
 
 describe('limits with Redis', () => {
   it('count in this process while Redis cannot be reached', async () => {
