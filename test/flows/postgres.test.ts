@@ -101,6 +101,25 @@ describe('a Postgres server', () => {
     await Promise.all([one, ...opened].map(({ close }) => close()))
   })
 
+  it('is migrated without the timeout that it has for statements', async () => {
+    const url = await server.newDatabase()
+    const name = new URL(url.reveal()).pathname.slice(1)
+    const before = await openDatabase({ kind: 'postgres', url })
+    await before.prisma.$executeRawUnsafe(`ALTER DATABASE ${name} SET statement_timeout = '100ms'`)
+    const locked = Promise.withResolvers<null>()
+    const migrating = before.prisma.$transaction(async (tx) => {
+      // The lock of migrations.
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(72707369)`
+      locked.resolve(null)
+      await tx.$executeRaw`SELECT pg_sleep(0.5)`
+    })
+    await locked.promise
+    const database = await openDatabase({ kind: 'postgres', url })
+    await migrating
+    await expectAvailable(database)
+    await Promise.all([database.close(), before.close()])
+  })
+
   it('gets the directory once from ten concurrent starts', async () => {
     const url = await server.newDatabase()
     const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))

@@ -121,6 +121,8 @@ async function migratePostgres(url: Secret): Promise<void> {
     script: async (sql) => void (await client.query(sql)),
   }
   try {
+    // The server may have a timeout for all statements of this user or database.
+    await connection.script('SET statement_timeout = 0')
     await migrate(connection, await readMigrations())
   } finally {
     await client.end()
