@@ -54,8 +54,8 @@ export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request,
 
 /** The author of what a request changes. Throws `unauthorized` when there is no caller. */
 export function actorOf(req: Pick<Request, 'caller' | 'ip' | 'socket'>): Actor {
-  const { accountId, authenticatedAt } = callerOf(req)
-  return { accountId, authenticatedAt, ip: ipOf(req) }
+  const { accountId, sessionId, sessionKind, authenticatedAt } = callerOf(req)
+  return { accountId, sessionId, sessionKind, authenticatedAt, ip: ipOf(req) }
 }
 
 /** The first 512 characters of the `User-Agent` header. */

@@ -33,8 +33,10 @@ export type Caller = {
   readonly isOffline?: true
 }
 
-/** The author of a change: an account with its last sign-in, and the IP address that it used. */
-export type Actor = Pick<Caller, 'accountId' | 'authenticatedAt'> & { readonly ip: string }
+/** The author of a change: an account with its session and its last sign-in, and the IP address that it used. */
+export type Actor = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind' | 'authenticatedAt'> & {
+  readonly ip: string
+}
 
 /**
  * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { NewApiKey } from '../../generated/sdk/index.js'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { addPasskey, bearer, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { form, json, outcomeOf } from '../support/requests.ts'
+import { expectJson, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockNewestRow } from '../support/table-lock.ts'
@@ -101,22 +102,31 @@ it('a link that is clicked while its person signs out everywhere else signs no b
   expect(await status(cookiesOf(clicked))).toBe(401)
 })
 
-/** Finishes a sign-in by passkey whose session waits for the account until `change` is done; returns the answer. */
-async function signInDuring(change: (tx: Prisma.TransactionClient, accountId: string) => Promise<unknown>) {
+/** Makes a request that waits for the account until `change` is done; returns its outcome. */
+async function whileLocked(
+  email: string,
+  request: () => Promise<Response>,
+  change: (tx: Prisma.TransactionClient, accountId: string) => Promise<unknown>,
+): Promise<string> {
+  const { prisma } = service.database
+  const { id } = await prisma.account.findUniqueOrThrow({ where: { email } })
+  const { answering } = await prisma.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${id}::uuid FOR UPDATE`
+    const answering = request()
+    await waitForValue('the request to wait for the account', waitingStatements, 1, WAIT)
+    await change(tx, id)
+    return { answering }
+  })
+  return outcomeOf(await answering)
+}
+
+/** Finishes a sign-in by passkey while something changes; returns the outcome. */
+async function signInDuring(change: Parameters<typeof whileLocked>[2]): Promise<string> {
   const email = persons.next()
   const authenticator = newAuthenticator()
   await addPasskey(service, bearer((await service.signIn(email)).accessToken), authenticator)
   const credential = authenticator.get(await startSignIn(service))
-  const { prisma } = service.database
-  const { id } = await prisma.account.findUniqueOrThrow({ where: { email } })
-  const { finishing } = await prisma.$transaction(async (tx) => {
-    await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${id}::uuid FOR UPDATE`
-    const finishing = finishSignIn(service, credential)
-    await waitForValue('the session to wait for the account', waitingStatements, 1, WAIT)
-    await change(tx, id)
-    return { finishing }
-  })
-  return outcomeOf(await finishing)
+  return whileLocked(email, () => finishSignIn(service, credential), change)
 }
 
 it('a passkey that signs a device in while its person is withdrawn opens no session', async () => {
@@ -130,6 +140,19 @@ it('a passkey that signs a device in while its person is withdrawn opens no sess
 it('a passkey that signs a device in while its owner disowns the device that added it opens no session', async () => {
   const outcome = await signInDuring((tx, accountId) => tx.passkey.deleteMany({ where: { accountId } }))
   expect(outcome).toBe('401 unauthorized')
+})
+
+it.each(['created', 'rotated'])('no key is %s while its owner signs the device out that does it', async (change) => {
+  const email = persons.next()
+  const by = bearer((await service.signIn(email)).accessToken)
+  const create = () => service.fetch('/v1/keys', json({ name: 'Script' }, by))
+  const { info } = await expectJson<NewApiKey>('The first key', create())
+  const rotate = () => service.fetch(`/v1/keys/${info.id}/rotate`, json({}, by))
+  const outcome = await whileLocked(email, change === 'created' ? create : rotate, (tx, accountId) =>
+    tx.deviceSession.updateMany({ where: { invitation: { accountId } }, data: { revokedAt: service.clock.now() } }),
+  )
+  expect(outcome).toBe('401 unauthorized')
+  expect(await service.database.prisma.apiKey.count({ where: { invitation: { account: { email } } } })).toBe(1)
 })
 
 it('a login without an address that is approved while its person is withdrawn opens no session when they are listed again', async () => {

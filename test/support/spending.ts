@@ -15,7 +15,9 @@ export async function spend({ database, clock }: TestService, nanoUsd: number, g
 export async function useUpLimit(service: TestService): Promise<void> {
   const { prisma } = service.database
   const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
-  const actor = { accountId: (await prisma.account.findFirstOrThrow()).id, authenticatedAt: null, ip: '127.0.0.1' }
+  const { id: accountId } = await prisma.account.findFirstOrThrow()
+  const session = { sessionId: '', sessionKind: 'device', authenticatedAt: null } as const
+  const actor = { accountId, ...session, ip: '127.0.0.1' }
   const limit = { period: 'month', amountNanoUsd: 1e9 } as const
   await makeLimitStore({ prisma }).create(teamId, { subject: 'team' }, limit, actor, service.clock.now())
   await spend(service, 1.5e9)

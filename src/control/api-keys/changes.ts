@@ -1,3 +1,4 @@
+import { ApiError } from '../../http/errors.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'
@@ -31,7 +32,8 @@ export type UnknownModels = { readonly unknown: readonly string[]; readonly mode
 
 /**
  * Changes API keys. Making one needs a fresh sign-in, because a stolen token must not become a permanent credential.
- * Refusals are values, because the API and the page answer them differently.
+ * Refusals are values, because the API and the page answer them differently. Throws `unauthorized` when the session has
+ * just ended.
  */
 export type KeyChanges = {
   /** Where a person's new key belongs: to the named team, else to the team of the sign-in. Null: not a member of it. */
@@ -78,6 +80,7 @@ export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs):
       if (unknown.length > 0) return { unknown, models: ofTeam }
       const { key, parts } = makeParts(now, days)
       const info = await keys.create(scope, holder, { ...parts, name: clean, models: [...new Set(models)] }, actor)
+      if (info === 'signed_out') throw new ApiError('unauthorized')
       if (typeof info === 'string') return info
       log.info({ keyId: info.id, accountId: actor.accountId, ...scope }, 'api_key.created')
       announce('created', info, scope, actor)
@@ -89,6 +92,7 @@ export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs):
       if (!isFresh(actor, now)) return 'reauthenticate'
       const { key, parts } = makeParts(now, days)
       const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
+      if (rotated === 'signed_out') throw new ApiError('unauthorized')
       if (typeof rotated === 'string') return rotated
       if (rotated.hasEnded) onKeyEnd(id)
       log.info({ keyId: rotated.key.id, replaces: id, accountId: actor.accountId }, 'api_key.rotated')

@@ -5,6 +5,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
+import { isSignedIn } from '../signed-in.ts'
 import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
 
@@ -114,16 +115,20 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       return [...rows.map(({ modelId }) => modelId), ...added.map(({ id }) => id)].sort()
     },
 
-    /** Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. */
+    /**
+     * Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the
+     * session that creates it has ended in the meantime.
+     */
     async create(
       scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
       actor: Actor,
-    ): Promise<ListedKey | 'not_found' | 'too_many'> {
+    ): Promise<ListedKey | 'not_found' | 'too_many' | 'signed_out'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
           if (!(await lockHolder(tx, holder))) return 'not_found'
+          if (!(await isSignedIn(tx, actor))) return 'signed_out'
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
           const row = await save(tx, holder, given)
           await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
@@ -134,7 +139,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Replaces a key by a new one with the same name, team and models. Resolves with the new key, and with whether the
-     * old one has ended already.
+     * old one has ended already. `signed_out`: as for `create`.
      */
     async rotate(
       id: string,
@@ -142,13 +147,14 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       parts: KeyParts,
       overlapSeconds: number | undefined,
       actor: Actor,
-    ): Promise<{ key: ListedKey; hasEnded: boolean } | Exclude<RotationVerdict, 'rotate'>> {
+    ): Promise<{ key: ListedKey; hasEnded: boolean } | Exclude<RotationVerdict, 'rotate'> | 'signed_out'> {
       const now = parts.createdAt
       return withRetry(() =>
         db.$transaction(async (tx) => {
           const where = { id, ...within(scope) }
           const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
           if (!found || !(await lockHolder(tx, holderOf(found)))) return 'not_found'
+          if (!(await isSignedIn(tx, actor))) return 'signed_out'
           await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
           const old = await tx.apiKey.findUniqueOrThrow({ where: { id } })
           const endsAt = endOfOverlap(old, now, overlapSeconds)

@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
+import { isSignedIn } from '../signed-in.ts'
 import { MAX_PASSKEYS } from './rules.ts'
 import type { MadePasskey } from './webauthn.ts'
 
@@ -54,7 +55,6 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         .$transaction(async (tx) => {
           // This lock serialises additions of one account; without it two could pass the limit together.
           await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-          // Signing out everywhere holds the same lock and removes passkeys; a late registration must not outlive it.
           if (!(await isSignedIn(tx, caller))) return 'signed_out'
           if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
           const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
@@ -124,12 +124,6 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       })
     },
   }
-}
-
-async function isSignedIn(tx: Prisma.TransactionClient, { sessionId, sessionKind }: Caller): Promise<boolean> {
-  const where = { id: sessionId, revokedAt: null }
-  const count = sessionKind === 'device' ? tx.deviceSession.count({ where }) : tx.browserSession.count({ where })
-  return (await count) === 1
 }
 
 /** Deletes the passkeys of an account that were added since a time, with their audit rows. Returns their names. */

@@ -1,0 +1,16 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Actor } from '../kernel/caller.ts'
+
+/**
+ * Whether the session of an actor has not ended since the request was authenticated. To be asked in a transaction that
+ * has locked the account: signing out everywhere holds the same lock and ends what was added to the account, and what
+ * is added later must not outlive it.
+ */
+export async function isSignedIn(
+  tx: Prisma.TransactionClient,
+  { sessionId, sessionKind }: Pick<Actor, 'sessionId' | 'sessionKind'>,
+): Promise<boolean> {
+  const where = { id: sessionId, revokedAt: null }
+  const count = sessionKind === 'device' ? tx.deviceSession.count({ where }) : tx.browserSession.count({ where })
+  return (await count) === 1
+}
