@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NewApiKey } from '../../generated/sdk/index.js'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
@@ -288,6 +289,17 @@ describe('svc limits', () => {
     expect(await list()).toEqual([])
   })
 
+  it('takes the ID of a key and not its name, which another key can have too', async () => {
+    // Keys need a sign-in of the last 15 minutes.
+    await machine.signIn(service)
+    const { info } = await jsonOf<NewApiKey>(['keys', 'create', 'limited'])
+    const set = (key: string, amount: string) => machine.svc(['limits', 'set', amount, '--per', 'day', '--key', key])
+    expect((await set(info.id, '1')).stdout).toBe('Now limited may spend $1.00 a day.\n')
+    expect((await set(info.id, '2')).stdout).toBe('Now limited may spend $2.00 a day.\n')
+    expect((await set('limited', '3')).stderr).toContain('no API key with the ID limited')
+    expect((await machine.svc(['keys', 'revoke', info.id])).status).toBe(0)
+  })
+
   it.each([
     [['limits', 'set', '0', '--per', 'day'], 2, "'0' is not a valid amount. Give an amount in USD above 0"],
     [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
@@ -414,7 +426,9 @@ describe('svc invite, members, audit and uninvite', () => {
     ])
     expect(changes).toMatchObject([{ action: 'invitation.changed', subject: 'grace@example.com' }])
     expect((await machine.svc(['audit', '--count', '1'])).stdout).toContain('invitation.changed')
-    expect((await machine.svc(['uninvite', 'Grace@example.com'])).status).toBe(0)
+    expect((await machine.svc(['uninvite', 'Grace@example.com'])).stdout).toBe(
+      'grace@example.com is no longer invited to @acme/core. Their devices and API keys of the team have ended.\n',
+    )
     expect((await hers.svc(['models'])).status).toBe(3)
   })
 })

@@ -136,7 +136,9 @@ function explainSubject(team: string, { member, key, service }: SetOptions): str
 
 function isMeant({ subjectId, subjectName, ...limit }: Limit, { subject, of, period }: Wanted & { period: string }) {
   const isSame = limit.subject === subject && limit.period === period
-  return isSame && (of === undefined || [subjectId, subjectName].includes(of.trim().toLowerCase()))
+  // Several keys can have one name.
+  const names = subject === 'key' ? [subjectId] : [subjectId, subjectName]
+  return isSame && (of === undefined || names.includes(of.trim().toLowerCase()))
 }
 
 async function removeLimit({ environment, output }: Cli, start: string, options: Options): Promise<void> {

@@ -25,7 +25,7 @@ export const makeMembers: MakeCommand = (cli) =>
     )
     .addCommand(
       new Command('remove')
-        .description('Remove a member, which signs the person out everywhere.')
+        .description('Remove a member. Their devices and API keys of the team end.')
         .argument('<email>', 'the email address of the member')
         .action(actionOf(cli, removeMember)),
     )
@@ -80,5 +80,7 @@ async function removeMember(cli: Cli, email: string, options: TeamOptions): Prom
   const params = { path: { team, id: member.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/members/{id}', { params }))
   if (options.json) return cli.output.json(done)
-  cli.output.print(`${member.email} is no longer a member of ${team}, and is signed out everywhere.`)
+  cli.output.print(
+    `${member.email} is no longer a member of ${team}. Their devices and API keys of the team have ended.`,
+  )
 }

@@ -11,7 +11,7 @@ import { CommandError } from '../failures.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
-    .description('Withdraw an invitation, which signs the person out everywhere.')
+    .description('Withdraw an invitation. The devices and API keys of the person in the team end.')
     .argument('<email>', 'the invited email address')
     .action(actionOf(cli, uninvite))
 
@@ -22,7 +22,9 @@ async function uninvite(cli: Cli, email: string, options: TeamOptions): Promise<
   const params = { path: { team, id: invitation.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/invitations/{id}', { params }))
   if (options.json) return cli.output.json(done)
-  cli.output.print(`${invitation.email} is no longer invited to ${team}, and is signed out everywhere.`)
+  cli.output.print(
+    `${invitation.email} is no longer invited to ${team}. Their devices and API keys of the team have ended.`,
+  )
 }
 
 /** Reads the list page by page until the address is found. */
