@@ -57,6 +57,9 @@ describe('showTeamMembers and changeTeamMembers', () => {
   it('400: says what is wrong with an address, and refuses a form without its field', async () => {
     expect(await noticeOf(post(path, { action: 'invite', email: 'a b' }))).toMatch(/^400 That is not one email address/)
     expect((await post(path, { action: 'remove' })).status).toBe(400)
+    // Without the field, nobody is made a member.
+    const fields = { action: 'set-role', memberId: await accountOf('ada@example.com') }
+    expect((await post(path, fields)).status).toBe(400)
     expect((await open(`${path}?after=${'x'.repeat(255)}`)).status).toBe(400)
   })
 

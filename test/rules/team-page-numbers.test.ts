@@ -45,4 +45,11 @@ describe('the chart of days', () => {
     expect(markup.match(/<rect/g)).toHaveLength(3)
     expect(markup).toContain('Calls per day from 27 Feb 2026 to 1 Mar 2026. Most: 5 on 1 Mar 2026.')
   })
+
+  it('names no day with the most when all values are 0, as of models that cost nothing', () => {
+    const days = fillDays(new Map([['2026-03-01', 0]]), '2026-03-01', '2026-03-02')
+    expect(String(dayChart(days, 'Spend per day', writeDollars))).toContain(
+      'aria-label="Spend per day from 1 Mar 2026 to 2 Mar 2026. Each day: $0.00."',
+    )
+  })
 })

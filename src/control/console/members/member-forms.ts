@@ -38,16 +38,15 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
       return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.actor, now), notice })
     },
 
-    async change({ actor, teamId, team }, { action, email, role = 'member', memberId }) {
+    async change({ actor, teamId, team }, { action, email, role, memberId }) {
       if (action === 'invite') {
-        const made = await invite(actor, { teamId, team, email: required('email', email), role })
+        const made = await invite(actor, { teamId, team, email: required('email', email), role: role ?? 'member' })
         if (typeof made === 'string') return made
         return made.emailed ? 'invited' : 'invited_without_email'
       }
       const member = { teamId, accountId: required('memberId', memberId) }
-      const changed =
-        action === 'remove' ? await changes.remove(actor, member) : await changes.setRole(actor, member, role)
-      return toNotice(changed)
+      if (action === 'remove') return toNotice(await changes.remove(actor, member))
+      return toNotice(await changes.setRole(actor, member, required('role', role)))
     },
   }
 }

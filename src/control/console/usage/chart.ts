@@ -26,12 +26,11 @@ export function fillDays(values: ReadonlyMap<string, number>, from: string, to: 
  * numbers as a table, because the picture has only a summary for screen readers.
  */
 export function dayChart(days: readonly DayValue[], what: string, write: (value: number) => string): Html {
-  const highest = days.reduce((most, day) => (day.value > most.value ? day : most), { day: '', value: 0 })
+  const highest = days.reduce((best, day) => (day.value > best.value ? day : best), { day: '', value: 0 })
+  const most = highest.day ? `Most: ${write(highest.value)} on ${toDayText(highest.day)}.` : `Each day: ${write(0)}.`
   const first = days[0]?.day ?? ''
   const last = days.at(-1)?.day ?? ''
-  const summary = `${what} from ${toDayText(first)} to ${toDayText(last)}. Most: ${write(highest.value)} on ${
-    highest.day && toDayText(highest.day)
-  }.`
+  const summary = `${what} from ${toDayText(first)} to ${toDayText(last)}. ${most}`
   const bars = days.map(({ day, value }, index) =>
     bar(index, value / (highest.value || 1), `${toDayText(day)}: ${write(value)}`),
   )
