@@ -125,6 +125,24 @@ describe('passkeys in a browser', () => {
     expect(ceremonies).toEqual(['button asked'])
   })
 
+  it('are offered in the email field again after a sign-in that failed', async () => {
+    const page = await fixture.signedInPage()
+    await addAuthenticator(page)
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByLabel('Name of a new passkey').fill('Again')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row-name').filter({ hasText: 'Again' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+
+    const ceremonies = await recordCeremonies(page)
+    await page.route('**/v1/auth/passkeys/login/finish', (route) => route.abort(), { times: 1 })
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    const once = ['conditional asked', 'conditional answered']
+    await waitForValue('the second offer', () => ceremonies, [...once, ...once])
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+  })
+
   it('sign in on the waiting page, which then offers Approve', async () => {
     const page = await fixture.signedInPage()
     await addAuthenticator(page)

@@ -164,7 +164,9 @@ async function offerInField(form) {
     go(form.dataset.then)
   } catch (error) {
     // The person did not request this offer, so errors before a passkey was picked are not shown.
-    if (picked) sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
+    if (!picked) return
+    sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
+    void offerInField(form)
   } finally {
     clearTimeout(renewal)
   }
