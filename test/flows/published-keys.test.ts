@@ -4,6 +4,7 @@ import path from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ControlPlaneUnreachable, openPublishedKeys } from '../../src/access/published-keys.ts'
+import type { PublishedKeys } from '../../src/access/published-keys.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 
@@ -42,9 +43,17 @@ describe('published keys', () => {
   })
   afterEach(async () => {
     vi.useRealTimers()
+    // Otherwise their first request, which comes a moment after the start, could fail in the next test.
+    await Promise.all(opened.splice(0).map((keys) => keys.close()))
     await folder[Symbol.asyncDispose]()
   })
-  const open = (controlPlaneUrl: string) => openPublishedKeys({ controlPlaneUrl, file, log })
+  const opened: PublishedKeys[] = []
+
+  async function open(controlPlaneUrl: string): Promise<PublishedKeys> {
+    const keys = await openPublishedKeys({ controlPlaneUrl, file, log })
+    opened.push(keys)
+    return keys
+  }
 
   it('are fetched once for many calls that wait for them', async () => {
     await using control = await startControlPlane([await newKey('a')])
