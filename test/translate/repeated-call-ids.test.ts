@@ -122,10 +122,10 @@ describe('an answer that calls a tool', () => {
   })
 })
 
-const MANY = 10_000
+const MANY = 30_000
 const repeat = <T>(make: (at: number) => T): T[] => Array.from({ length: MANY }, (_, at) => make(at))
 
-/** Bodies with so many calls that a translation in quadratic time would take seconds. */
+/** Bodies with as many calls as a body can have. */
 const CONVERSATIONS: Readonly<Record<Dialect, (id: (at: number) => string) => Json>> = {
   chat: (id) => ({
     messages: [
@@ -158,7 +158,7 @@ it.each(PAIRS)('thousands of calls are translated in seconds, from $client to $b
     const body = CONVERSATIONS[client](id)
     const started = process.cpuUsage().user
     pair(client, backend, body)
-    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(0.5)
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(1.5)
   }
 })
 
@@ -173,7 +173,7 @@ it.each(['messages', 'responses'] as const)(
       stream.push({ event: null, data: JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices }) })
     }
     stream.end()
-    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(0.7)
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(2)
   },
 )
 
@@ -184,7 +184,7 @@ it('thousands of fragments of parallel calls are translated in seconds, wherever
   const called = (index: number, text: string) => ({ index, id: `${index}`, function: { name: 'f', arguments: text } })
   push(called(0, '{"a":"'), called(1, '{"b":"'))
   const started = process.cpuUsage().user
-  for (let count = 0; count < 6 * MANY; count++) push({ index: 0, function: { arguments: '}' } })
+  for (let count = 0; count < 2 * MANY; count++) push({ index: 0, function: { arguments: '}' } })
   expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(2)
   expect(JSON.stringify(push({ index: 0, function: { arguments: '"}' } }))).toContain('content_block_stop')
 })
