@@ -4,11 +4,12 @@ import type { FileHandle } from 'node:fs/promises';
  * its directory where there is none. Only this user can read the file, unless `mode` says otherwise.
  */
 export declare function rewriteFile(file: string, content: string | Uint8Array, mode?: number): Promise<void>;
-/** Writes a text. As the errors of opening do, an error has the path of the file. */
+/** Writes the content of an open file. An error has the path of the file, as the errors of `open` have. */
 export declare function writeContent(handle: FileHandle, file: string, content: string | Uint8Array): Promise<void>;
 /**
  * Does work that needs a file which no other process has open. Windows refuses it while another one reads the file, for
  * milliseconds. So there it is repeated, for about a second.
  */
 export declare function whenFree<T>(work: () => Promise<T>, platform?: string): Promise<T>;
+/** Whether an error of Node.js has one of these codes. */
 export declare function hasCode(error: unknown, ...codes: readonly string[]): boolean;

@@ -24,7 +24,7 @@ export async function rewriteFile(file, content, mode = 0o600) {
         throw error;
     }
 }
-/** Writes a text. As the errors of opening do, an error has the path of the file. */
+/** Writes the content of an open file. An error has the path of the file, as the errors of `open` have. */
 export async function writeContent(handle, file, content) {
     await handle.writeFile(content).catch((error) => {
         throw error instanceof Error ? Object.assign(error, { path: file }) : error;
@@ -50,6 +50,7 @@ export async function whenFree(work, platform = process.platform) {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
 }
+/** Whether an error of Node.js has one of these codes. */
 export function hasCode(error, ...codes) {
     return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

@@ -74,7 +74,7 @@ export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): Reques
   return (req, res, next) => {
     if (req.headers['content-type'] !== JSON_TYPE) return next()
     const size = largestSizeOf(req, limitBytes)
-    // `close` was emitted before where the caller left while it was identified.
+    // A caller that left during authentication has closed the response: nothing would give its room back.
     const held = size < MIN_COUNTED_BYTES || res.closed ? undefined : budget.take(size)
     if (held === null) return next(new ApiError('service_unavailable', NO_ROOM))
     if (held) {

@@ -25,7 +25,7 @@ export async function rewriteFile(file: string, content: string | Uint8Array, mo
   }
 }
 
-/** Writes a text. As the errors of opening do, an error has the path of the file. */
+/** Writes the content of an open file. An error has the path of the file, as the errors of `open` have. */
 export async function writeContent(handle: FileHandle, file: string, content: string | Uint8Array): Promise<void> {
   await handle.writeFile(content).catch((error: unknown) => {
     throw error instanceof Error ? Object.assign(error, { path: file }) : error
@@ -52,6 +52,7 @@ export async function whenFree<T>(work: () => Promise<T>, platform: string = pro
   }
 }
 
+/** Whether an error of Node.js has one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }

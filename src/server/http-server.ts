@@ -47,7 +47,7 @@ export function openHttpServer(
   const { handle, hasAnswer } = oneAtATime((req, res) => {
     const slot = running.add(res)
     res.once('close', () => running.remove(slot, res))
-    // Such as a write after the end. Without a listener, it would end the process with the answers of all callers.
+    // A write after the end emits an error. Without a listener it would end the process and the calls of all others.
     res.on('error', (err) => log?.error({ err, requestId: res.getHeader('x-request-id') }, 'http.answer_failed'))
     // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
     res.once('prefinish', () => req.socket.setTimeout(writeTimeout))

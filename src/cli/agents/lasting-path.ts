@@ -4,9 +4,9 @@ import { existsSync, realpathSync } from 'node:fs'
 const LINK_OF_SHELL = /^(.*[\\/]fnm_multishells[\\/][^\\/]+)(.*)$/
 
 /**
- * The path by which a file of Node.js or of npm can still be found after its version manager has done something else.
- * fnm reaches it through a link that goes with the shell or the reboot. Homebrew has each version in a folder of its
- * own, which an upgrade deletes; its link to the newest one stays.
+ * The path of a file of Node.js or of npm that stays valid, for settings that agents keep. The path that fnm gives has
+ * a link that exists only as long as the shell. The one that Homebrew gives has the folder of a version, which an
+ * upgrade deletes; its link to the newest version stays.
  */
 export function lastingPath(file: string): string {
   const [, link = '', rest = ''] = LINK_OF_SHELL.exec(file) ?? []

@@ -72,5 +72,5 @@ type Signals = { readonly shared: readonly NodeJS.Signals[]; readonly forwarded:
 /** Which signals the terminal sends to both processes, so that the agent decides what it does, and which to pass on. */
 const SIGNALS: Signals = { shared: ['SIGINT'], forwarded: ['SIGTERM', 'SIGHUP'] }
 
-/** The agent gets SIGHUP too, when its window is closed. A signal from another process would end it at once. */
+/** Closing the window sends SIGHUP to the agent too. A signal that this process sends would end the agent at once. */
 const SIGNALS_ON_WINDOWS: Signals = { shared: ['SIGINT', 'SIGBREAK', 'SIGHUP'], forwarded: [] }

@@ -70,7 +70,7 @@ export function makeSignOut(needs: Needs): SignOut {
       if (browser) await browserSessions.revoke(browser, 'logout', now, ipOf(req))
     },
     async byToken(token, ip, now) {
-      // The refresh token last: it reports every other text as an unknown credential.
+      // Tried as a refresh token last, because that reports every other text as an unknown credential.
       const sessionId = (await findByAccess(token)) ?? (await findByRefresh(token, ip))
       if (sessionId !== undefined) await endDevice(sessionId, ip, now)
     },

@@ -50,7 +50,7 @@ export type ThreadData = {
   readonly directory: string | null
 }
 
-/** Like the other names beside `data`, so that it is none that people give to their backups. */
+/** Begins like the other names beside `data`, because folders that people have made there must not match it. */
 const COPY_PREFIX = 'data.copy-'
 
 function makeMethods(directory: string | null, send: (message: ThreadMessage) => void): ThreadMethods {

@@ -42,8 +42,8 @@ type SentStep = { readonly ended: Promise<Attempt>; readonly mayRepeat: boolean 
 
 /**
  * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
- * that has no reasoning to leave out. This function does not wait, so that no stack keeps the
- * body of the request until the answer ends.
+ * that has no reasoning to leave out. This function does not wait, so that no stack keeps the body of the request until
+ * the answer ends.
  */
 export function sendStep(
   needs: SendNeeds,
