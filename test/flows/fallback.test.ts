@@ -211,6 +211,21 @@ describe('when all backends fail', () => {
     },
   )
 
+  it.each([
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'Full.' } }, 503],
+    [['no answer'], 502],
+  ])(
+    'an answer of 200 that cannot be translated is recorded with the status that the caller gets: %j',
+    async (given, status) => {
+      serve([{ to: 'a' }], 'messages')
+      a.restart(answersJson(given))
+      expect((await post()).status).toBe(status)
+      await expect
+        .poll(() => gateway.events.at(-1))
+        .toMatchObject({ kind: 'failed', result: { outcome: 'whole', status } })
+    },
+  )
+
   it('an answer of 200 that refuses the credential of the service is 502, and its text stays here', async () => {
     serve([{ to: 'a' }])
     a.restart(answersJson({ error: { message: 'Incorrect API key sk-123', code: 'invalid_api_key' } }))

@@ -28,6 +28,7 @@ type Needs = {
 }
 
 const OK = 200
+const FIRST_ERROR = 400
 
 /** How the body of an error begins in every dialect. */
 const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
@@ -110,10 +111,11 @@ export class WholeRelay implements Relay {
     const answer = rewrite ? rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
-    // A rewrite may find a failure in an answer of 200.
+    // A rewrite may find a failure in an answer of 200, whose status counts then.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
     const shown = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
-    if (answer.status !== OK && isKept(keepsErrors, isReasoningRefused)) return this.#exchange.keep(shown)
+    const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
+    if (isFound || (answer.status !== OK && isKept(keepsErrors, isReasoningRefused))) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
