@@ -104,6 +104,15 @@ describe('the next backend is asked', () => {
     expect([response.status, attemptsOf(response)]).toEqual([200, 'dead=unreachable,b=200'])
   })
 
+  it('when a count of tokens has found that no connection can be made to the first', async () => {
+    serve([{ to: 'dead' }, { to: 'b' }], 'responses')
+    b.restart(answersJson({ object: 'response.input_tokens', input_tokens: 12 }))
+    expect(servedBy(await gateway.post('/v1/messages/count_tokens', body))).toBe('b')
+    b.restart(saysHello('responses'))
+    const response = await post()
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([200, 'b', null])
+  })
+
   it('and the header has the status of a backend with another dialect as the backend sent it', async () => {
     serve([{ to: 'a' }, { to: 'b' }], 'messages')
     for (const one of [a, b]) one.restart(fails(529))

@@ -44,6 +44,8 @@ export async function attemptCount(
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
   const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, msBetween(sentAt, clock.now())))
+  // Every other failure may be one of counting alone, such as a server without that route.
+  if (reply.kind === 'unreachable') backend.condition.noteEnd(attempt.outcome)
   if (span) endAttemptSpan(span, attempt)
   return { attempt, tokens: readCount(reply, dialect) }
 }
