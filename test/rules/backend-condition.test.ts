@@ -47,7 +47,7 @@ describe('a backend that cannot be reached', () => {
     const { condition, canConnect } = opened(10_000)
     condition.noteEnd(UNREACHABLE)
     await vi.advanceTimersByTimeAsync(PROBE_EVERY_MS)
-    condition.noteAnswer()
+    condition.noteAnswer(condition.noteStart())
     condition.noteEnd(UNREACHABLE)
     await vi.advanceTimersByTimeAsync(3 * (PROBE_EVERY_MS + 10_000))
     expect(canConnect).toHaveBeenCalledTimes(1 + 3)

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from '../../src/gateway/backends/breaker.ts'
 import type { Breaker } from '../../src/gateway/backends/breaker.ts'
 
-type Event = readonly [second: number, what: 'fails' | 'works' | 'starts']
+/** `started`: when a call that works has begun; its own second unless given. */
+type Event = readonly [second: number, what: 'fails' | 'works' | 'starts', started?: number]
 
 /** The breaker after these events, without jitter: a probe is due 30 seconds after the breaker has opened. */
 function after(events: readonly Event[]): Breaker {
-  return events.reduce((breaker: Breaker, [second, what]) => {
+  return events.reduce((breaker: Breaker, [second, what, started = second]) => {
     if (what === 'fails') return afterFailure(breaker, second * 1000, 0.5)
-    return what === 'works' ? afterSuccess(breaker) : afterStart(breaker, second * 1000)
+    return what === 'works' ? afterSuccess(breaker, started * 1000) : afterStart(breaker, second * 1000)
   }, CLOSED)
 }
 
@@ -26,9 +27,23 @@ describe('the circuit breaker', () => {
     ['lets a probe through when it is due', OPEN_AT_4, 34, 'open', false],
     ['lets one probe through at a time', [...OPEN_AT_4, [34, 'starts']], 35, 'half_open', true],
     ['lets the next probe through when one has no result', [...OPEN_AT_4, [34, 'starts']], 44, 'half_open', false],
-    ['closes when the probe works', [...OPEN_AT_4, [34, 'starts'], [35, 'works']], 35, 'closed', false],
+    ['closes when the probe works', [...OPEN_AT_4, [34, 'starts'], [35, 'works', 34]], 35, 'closed', false],
+    [
+      'closes when a call works that began after the probe',
+      [...OPEN_AT_4, [34, 'starts'], [36, 'works', 35]],
+      36,
+      'closed',
+      false,
+    ],
+    [
+      'is not closed by a call that began before the probe',
+      [...OPEN_AT_4, [34, 'starts'], [35, 'works', 33]],
+      35,
+      'half_open',
+      true,
+    ],
     ['opens again when the probe fails', [...OPEN_AT_4, [34, 'starts'], [35, 'fails']], 64, 'open', true],
-    ['is not closed by a call that began before', [...OPEN_AT_4, [10, 'works']], 10, 'open', true],
+    ['is not closed by a call that began before', [...OPEN_AT_4, [10, 'works', 3]], 10, 'open', true],
     ['does not wait longer because of calls that began before', [...OPEN_AT_4, [30, 'fails']], 34, 'open', false],
     ['is not changed by calls that start while it is open', [...OPEN_AT_4, [10, 'starts']], 10, 'open', true],
   ])('%s', (_name, events, second, kind, tripped) => {

@@ -27,9 +27,9 @@ export function afterStart(breaker: Breaker, now: number): Breaker {
   return breaker.kind !== 'closed' && isProbeDue(breaker, now) ? { kind: 'half_open', until: now + PROBE_MS } : breaker
 }
 
-/** The breaker after a call that worked. One that began before the failures says nothing about the time after them. */
-export function afterSuccess(breaker: Breaker): Breaker {
-  return breaker.kind === 'half_open' ? CLOSED : breaker
+/** The breaker after a call that worked. One that began before the probe says nothing about the time after it. */
+export function afterSuccess(breaker: Breaker, startedAt: number): Breaker {
+  return breaker.kind === 'half_open' && startedAt >= breaker.until - PROBE_MS ? CLOSED : breaker
 }
 
 /** The breaker after a call that failed. `jitter`, from 0 to 1, keeps processes from probing at the same time. */

@@ -10,10 +10,10 @@ export type Condition = {
   isReachable(): boolean
   /** Its circuit breaker is open, so the other backends of a plan are asked first. */
   isTripped(): boolean
-  /** A call is about to be sent. */
-  noteStart(): void
+  /** A call is about to be sent. Returns the time for `noteAnswer`. */
+  noteStart(): number
   /** The answer that the caller gets has begun. */
-  noteAnswer(): void
+  noteAnswer(startedAt: number): void
   /** A call has ended. */
   noteEnd(outcome: Outcome): void
   show(): ShownCondition
@@ -75,9 +75,13 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
   return {
     isReachable: () => isReachable,
     isTripped: () => isTripped(breaker, performance.now()),
-    noteStart: () => void (breaker = afterStart(breaker, performance.now())),
-    noteAnswer() {
-      breaker = afterSuccess(breaker)
+    noteStart() {
+      const now = performance.now()
+      breaker = afterStart(breaker, now)
+      return now
+    },
+    noteAnswer(startedAt) {
+      breaker = afterSuccess(breaker, startedAt)
       if (!isReachable) noteReached()
     },
     noteEnd(outcome) {

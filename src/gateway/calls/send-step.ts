@@ -69,7 +69,7 @@ export function sendStep(
   const observer = observeAnswer(step.dialect, { isCount: operation.isCount ?? false, isTraced: span !== null })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
-  backend.condition.noteStart()
+  const startedAt = backend.condition.noteStart()
   const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
     backendDialect: DIALECTS[step.dialect],
@@ -80,7 +80,7 @@ export function sendStep(
     onAnswer(status) {
       releaseBody(req)
       req.heldBody?.release()
-      if (status < 400) noteServed(needs, admission, sending)
+      if (status < 400) noteServed(needs, admission, sending, startedAt)
     },
     filter: prepared.filter,
     keepAlive,
@@ -102,7 +102,8 @@ export function sendStep(
   return { ended, mayRepeat }
 }
 
-function noteServed({ affinity }: SendNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {
-  backend.condition.noteAnswer()
+function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Sending, startedAt: number): void {
+  const { step, backend, isOnly } = sending
+  backend.condition.noteAnswer(startedAt)
   if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
 }
