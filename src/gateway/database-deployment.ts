@@ -57,7 +57,10 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
   })
   const { save } = makeCallEventStore(database)
   const recorder = openRecorder({
-    save,
+    async save(batch) {
+      await save(batch)
+      spending.noteSaved(batch)
+    },
     onBatch: spending.noteBatch,
     onRefused: spending.noteRefused,
     onLost: metrics ? makeLossMetrics(metrics) : () => undefined,

@@ -57,6 +57,34 @@ it('counts each call once, before its batch is saved, meanwhile and after', asyn
   expect(asked.slice(1)).toEqual([['batch_1'], ['batch_1'], []])
 })
 
+it('counts a saved call once, also when the database has forgotten its batch', async () => {
+  const { ledger, saved, spentUsd } = setUp()
+  await spentUsd()
+  const batch = { id: 'batch_1', events: [costs(3)] }
+  batch.events.forEach(ledger.record)
+  ledger.noteBatch(batch)
+  ledger.noteSaved(batch)
+  saved.usd = 3
+  ledger.expire()
+  expect(await spentUsd()).toBe(3)
+})
+
+it('counts a call that is saved while the sums are read', async () => {
+  const { ledger, saved, spentUsd } = setUp()
+  await spentUsd()
+  const batch = { id: 'batch_1', events: [costs(3)] }
+  batch.events.forEach(ledger.record)
+  ledger.noteBatch(batch)
+  ledger.expire()
+  // The question is asked before the batch is saved.
+  const asking = spentUsd()
+  ledger.noteSaved(batch)
+  expect(await asking).toBe(3)
+  saved.usd = 3
+  ledger.expire()
+  expect(await spentUsd()).toBe(3)
+})
+
 it('counts a call whose event is lost, and does not ask for its batch again', async () => {
   const { ledger, saved, asked, spentUsd } = setUp()
   const [kept, lost] = [costs(1), costs(2)]
@@ -137,6 +165,23 @@ it('loads the limits of teams with calls in the last minute only, and those of a
   await spentUsd()
   const [core, both] = [['@acme/core'], ['@acme/core', '@acme/other']]
   expect(askedTeams.map((teams) => teams.toSorted())).toEqual([core, both, both, ['@acme/other'], both])
+})
+
+it('counts the last call of a team that was idle when its batch was saved, while the database is away', async () => {
+  vi.useFakeTimers()
+  const { ledger, saved, askedTeams, spentUsd } = setUp()
+  await spentUsd()
+  vi.advanceTimersByTime(70_000)
+  const batch = { id: 'batch_1', events: [costs(10)] }
+  batch.events.forEach(ledger.record)
+  ledger.noteBatch(batch)
+  ledger.noteSaved(batch)
+  saved.usd = 10
+  await ledger.findStates({ ...caller, team: '@acme/other' })
+  expect(askedTeams[1]).toEqual(['@acme/other', '@acme/core'])
+  saved.fails = true
+  ledger.expire()
+  expect(await ledger.reserve(caller, () => USD)).toMatchObject({ refused: 'used_up' })
 })
 
 it('knows a limit at the next call that was made while the sums were read', async () => {

@@ -41,6 +41,8 @@ export type OpenLedger = SpendingLedger & {
   record(event: CallEvent): void
   /** Notes which events are saved together. */
   noteBatch(batch: EventBatch): void
+  /** Notes that a batch is saved, so that the next sums include it. */
+  noteSaved(batch: Pick<EventBatch, 'id'>): void
   /**
    * Notes that a batch is not saved. Its events are counted as before, also when they are lost: their calls were paid
    * for, and a limit must hold when the events of a caller cannot be saved.
@@ -71,13 +73,25 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
   const batches = new Map<string, readonly SpendingSum[]>()
+  /**
+   * Those of them that are known to be saved. Of the others the database says whether it has them, which it forgets
+   * after some days.
+   */
+  const saved = new Set<string>()
   const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
   let unsaved = new Map<string, number>()
   let reserved = new Map<string, number>()
 
   const refresher = makeTeamRefresher({
-    load: async (used) => replace(used, await load([...used], [...batches.keys()])),
+    async load(used) {
+      // Without the new sums of its team, a batch could not be forgotten while the database is away afterwards.
+      const names = new Set([...used, ...[...batches.values()].flat().map(({ team }) => team)])
+      const [included, others] = [[...saved], [...batches.keys()].filter((id) => !saved.has(id))]
+      const { limits, savedBatches } = await load([...names], others)
+      for (const id of [...included, ...savedBatches]) forget(id)
+      replace(names, limits)
+    },
     onFailure(error, isFirst) {
       if (isFirst) onFailure(error)
       beginPeriods()
@@ -85,11 +99,15 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     answerOrLastKnown,
   })
 
-  function replace(used: ReadonlySet<string>, { limits, savedBatches }: FoundSpending): void {
-    // The next sums of a team that was idle include these batches too.
-    for (const id of savedBatches) batches.delete(id)
+  /** Counts a batch no more, because the sums include it. */
+  function forget(batch: string): void {
+    batches.delete(batch)
+    saved.delete(batch)
+  }
+
+  function replace(names: ReadonlySet<string>, limits: readonly CountedLimit[]): void {
     const byTeam = Map.groupBy(limits, ({ team }) => team)
-    for (const team of used) setLimits(team, byTeam.get(team) ?? [])
+    for (const team of names) setLimits(team, byTeam.get(team) ?? [])
     countOwn()
   }
 
@@ -201,6 +219,9 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       batches.set(id, sums)
       for (const sum of sums) addSpending(open, sum, -1)
       open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
+    },
+    noteSaved({ id }) {
+      if (batches.has(id)) saved.add(id)
     },
     noteRefused({ id, events }) {
       batches.delete(id)
