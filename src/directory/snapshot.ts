@@ -112,6 +112,8 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure, an
   let loading: Promise<DirectorySnapshot> | null = null
 
   const reload = () => {
+    // A change that is made while the rows are read may be missing.
+    const startedAt = clock.now().getTime()
     loading ??= load()
       .then((snapshot) => {
         isFailing = false
@@ -124,7 +126,7 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure, an
         throw error
       })
       .finally(() => {
-        checkedAt = clock.now().getTime()
+        checkedAt = startedAt
         loading = null
       })
     return loading

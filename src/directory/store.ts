@@ -71,25 +71,19 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Loads every team with the models that it may use, and the backends. When nothing has changed since the last call,
-     * this costs one short query, and resolves with the same object.
+     * this costs one short query, and resolves with the same object. The rows are read outside of a transaction, and
+     * again when the directory has changed meanwhile, so that no snapshot has a part of a change.
      */
     async loadSnapshot(): Promise<DirectorySnapshot> {
-      const { version } = await findState(db)
-      if (loaded?.version === version) return loaded.snapshot
-      const models = await db.model.findMany()
-      const byModelId = new Map(models.map((row) => [row.id, toModel(row)]))
-      const adminModels = Map.groupBy(await db.adminModel.findMany({ orderBy: { id: 'asc' } }), ({ teamId }) => teamId)
-      const teams = (await readTeams(db)).map(({ id: teamId, organization, name, models: ids, ...row }) => {
-        const own = byId(ids.map((id) => byModelId.get(id)).filter((model) => model !== undefined))
-        const added = adminModels.get(teamId)?.map(toAdminModel) ?? []
-        const defaultModel = row.defaultModel ?? row.adminDefaultModel
-        const { timeZone } = row
-        return { organization, name, defaultModel, timeZone, models: own, adminModels: added }
-      })
-      const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
-      const adminBackends = (await db.adminBackend.findMany({ orderBy: { name: 'asc' } })).map(toAdminBackend)
-      loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend), adminBackends) }
-      return loaded.snapshot
+      for (let tries = 1; ; tries++) {
+        const { version } = await findState(db)
+        if (loaded?.version === version) return loaded.snapshot
+        const snapshot = await readSnapshot(db)
+        const isWhole = (await findState(db)).version === version
+        if (!isWhole && tries < MAX_READS) continue
+        loaded = { version, snapshot }
+        return snapshot
+      }
     },
   }
 }
@@ -98,8 +92,27 @@ type Transaction = Prisma.TransactionClient
 
 const TRANSACTION = { maxWait: 10_000, timeout: 60_000 }
 
-/** How often the rows are read again because another process has changed them meanwhile. */
+/** How often a plan is made because another process has changed the rows meanwhile. */
 const MAX_PLANS = 5
+
+/** How often a snapshot is read at most. The last one is used as it is, until the next load finds the newer version. */
+const MAX_READS = 5
+
+async function readSnapshot(db: Transaction): Promise<DirectorySnapshot> {
+  const models = await db.model.findMany()
+  const byModelId = new Map(models.map((row) => [row.id, toModel(row)]))
+  const adminModels = Map.groupBy(await db.adminModel.findMany({ orderBy: { id: 'asc' } }), ({ teamId }) => teamId)
+  const teams = (await readTeams(db)).map(({ id: teamId, organization, name, models: ids, ...row }) => {
+    const own = byId(ids.map((id) => byModelId.get(id)).filter((model) => model !== undefined))
+    const added = adminModels.get(teamId)?.map(toAdminModel) ?? []
+    const defaultModel = row.defaultModel ?? row.adminDefaultModel
+    const { timeZone } = row
+    return { organization, name, defaultModel, timeZone, models: own, adminModels: added }
+  })
+  const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
+  const adminBackends = (await db.adminBackend.findMany({ orderBy: { name: 'asc' } })).map(toAdminBackend)
+  return withTeams(teams, models, backends.map(toBackend), adminBackends)
+}
 
 async function findPlan(db: Transaction, directory: Directory): Promise<DirectoryPlan> {
   const teams = await findTeamChanges(db, directory)

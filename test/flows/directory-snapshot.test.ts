@@ -71,6 +71,15 @@ describe('the snapshot cache of the directory', () => {
     expect(await ask()).toMatchObject({ defaultModel: 'second' })
   })
 
+  it('takes a snapshot to be as old as the beginning of its load, because a later change may be missing', async () => {
+    const { state, ask, pass } = cached()
+    const first = ask()
+    pass(MAX_AGE_MS)
+    await first
+    state.name = 'second'
+    expect(await ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
   it('reloads when the clock was set back', async () => {
     const { state, ask, pass } = cached()
     await ask()

@@ -98,7 +98,7 @@ export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberRowC
 
 /**
  * Invites new members and changes invitations, with an audit event for each. Sessions that have ended stay ended.
- * Rejects with a `DirectoryChangedError` when an admin has invited one of them since `findMemberChanges`.
+ * Rejects with a `DirectoryChangedError` when an admin has invited or removed one of them since `findMemberChanges`.
  */
 export async function saveMemberChanges(
   tx: Transaction,
@@ -156,13 +156,15 @@ async function invite(
     FROM invitations WHERE id = ANY(${ids}::uuid[]) ORDER BY id`
 }
 
-/** Makes invitations active, with this role and owned by the file. */
+/** Makes invitations active, with this role and owned by the file. Each must still be as withdrawn as it was read. */
 async function changeInvitations(tx: Transaction, rows: InvitationRow[], role: Role, now: Date): Promise<void> {
   const ids = rows.map(({ id }) => id)
-  await tx.invitation.updateMany({
-    where: { id: { in: ids } },
-    data: { role, source: 'directory', revokedAt: null },
-  })
+  const wereRevoked = rows.map(({ revokedAt }) => revokedAt !== null)
+  const count = await tx.$executeRaw`
+    UPDATE invitations SET role = ${role}::"Role", source = 'directory', revoked_at = NULL
+    FROM unnest(${ids}::uuid[], ${wereRevoked}::boolean[]) AS read (id, was_revoked)
+    WHERE invitations.id = read.id AND (revoked_at IS NOT NULL) = was_revoked`
+  if (count < rows.length) throw new DirectoryChangedError()
   await tx.auditEvent.createMany({
     data: rows.map(({ revokedAt, ...row }) => {
       const kind = revokedAt ? 'invitation.restored' : 'invitation.changed'
