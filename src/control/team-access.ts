@@ -1,3 +1,4 @@
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { FindMembership, Membership } from '../directory/members.ts'
 import { ApiError } from '../http/errors.ts'
 import type { Caller, Role } from '../kernel/caller.ts'
@@ -15,8 +16,22 @@ export async function findMemberTeam(
 ): Promise<{ readonly team: TeamName; readonly membership: Membership }> {
   const team = parseTeamName(name)
   const membership = team && (await findMembership(team, accountId))
-  if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+  if (!membership) throw unknownTeam()
   return { team, membership }
+}
+
+/** The refusal for a team that does not exist, or does not exist any more. */
+export function unknownTeam(): ApiError {
+  return new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+}
+
+/**
+ * Locks a team until the transaction ends, so that its admins change it one after the other. Throws `not_found` when
+ * the directory file has removed the team since the caller was found to be an admin of it.
+ */
+export async function lockTeam(tx: Prisma.TransactionClient, teamId: string): Promise<void> {
+  const rows = await tx.$queryRaw<object[]>`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
+  if (rows.length === 0) throw unknownTeam()
 }
 
 /** Throws `forbidden` for members who are not admins. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
-import type { TeamWithModels } from '../support/team-with-models.ts'
+import type { NewKey, TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
 import { spend } from '../support/spending.ts'
@@ -125,6 +125,15 @@ describe('a spending limit', () => {
     expect(await ownLimits(bearerOf(next.key))).toContainEqual(
       expect.objectContaining({ ...expected, remainingNanoUsd: 2 }),
     )
+  })
+
+  it('of a key that was replaced before is one of the key that replaces it', async () => {
+    const old = await keys.createKey()
+    const rotated = send('POST', `/v1/keys/${old.info.id}/rotate`, keys.ada, {})
+    const next = await expectJson<NewKey>('The rotation', rotated)
+    const { id } = await create({ subject: 'key', of: old.info.id, period: 'day' })
+    for (const { key } of [old, next])
+      expect(await ownLimits(bearerOf(key))).toContainEqual(expect.objectContaining({ id }))
   })
 
   it('of a service account ends with it', async () => {

@@ -7,17 +7,21 @@ import type { Directory } from '../../src/directory/rules.ts'
 import { toSnapshot } from '../../src/directory/snapshot.ts'
 import { makeDirectoryStore } from '../../src/directory/store.ts'
 import type { Actor } from '../../src/kernel/caller.ts'
+import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { freshDatabase } from '../support/database.ts'
 import type { TestDatabase } from '../support/database.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
 
 const NOW = new Date('2026-01-05T09:00:00Z')
 
 /** A team with one model and these members. */
 function directory({ model = 'svc/first', members = ['ada@example.com'] } = {}): Directory {
+  const listed = members.map((email) => `{ email: ${email} }`).join(', ')
   const read = readDirectoryFile(`
 organizations:
   - name: acme
-    teams: [{ name: core, defaultModel: ${model}, models: [${model}], members: [${members.map((email) => `{ email: ${email} }`).join(', ')}] }]
+    teams: [{ name: core, defaultModel: ${model}, models: [${model}], members: [${listed}] }]
 models: [{ id: ${model}, displayName: Model, owner: svc, aliases: ['claude-*'] }]`)
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
   return read.directory
@@ -89,5 +93,33 @@ describe('a file that lists a member whom an admin changes meanwhile', () => {
       'invitation.restored by admin',
       'invitation.changed by directory',
     ])
+  })
+})
+
+describe('a team that the file removes', () => {
+  const TEAM = '/v1/teams/%40acme%2Fcore'
+  const listed = `
+organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@example.com, role: admin }] }] }]`
+  const plan = listed.replace(', role: admin', '')
+
+  it.each([
+    ['invites', 'POST', `${TEAM}/invitations`, { email: 'bob@example.com' }],
+    ['makes a service account', 'POST', `${TEAM}/service-accounts`, { name: 'builds' }],
+    ['makes a limit', 'POST', `${TEAM}/limits`, { subject: 'team', period: 'day', amountNanoUsd: 1 }],
+    ['chooses the default model', 'PATCH', TEAM, { defaultModel: null }],
+    [
+      'adds a backend',
+      'PUT',
+      `${TEAM}/backends/acme%2Fcore%2Fown`,
+      { dialects: ['chat'], url: 'https://vendor.example' },
+    ],
+    ['applies a plan', 'POST', '/v1/directory/apply', { directory: plan, fingerprint: 'a'.repeat(43) }],
+  ])('does not exist for an admin who %s at that moment', async (_, method, path, body) => {
+    const env = { SVC_ADMIN_BACKEND_HOSTS: 'vendor.example', SVC_SECRET_KEY: newEncryptionKey().reveal() }
+    await using service = await startService({ directory: listed, env })
+    const { accessToken } = await service.signIn('ada@example.com')
+    interrupt(service.database, '$transaction', () => service.applyDirectory('organizations: []'))
+    const answer = await service.fetch(path, { ...json(body, bearerOf(accessToken)), method })
+    expect(await outcomeOf(answer)).toBe('404 not_found')
   })
 })

@@ -18,7 +18,7 @@ export async function useUpLimit(service: TestService): Promise<void> {
   const { id: accountId } = await prisma.account.findFirstOrThrow()
   const session = { sessionId: '', sessionKind: 'device', authenticatedAt: null } as const
   const actor = { accountId, ...session, ip: '127.0.0.1' }
-  const limit = { period: 'month', amountNanoUsd: 1e9 } as const
-  await makeLimitStore({ prisma }).create(teamId, { subject: 'team' }, limit, actor, service.clock.now())
+  const limit = { subject: 'team', of: undefined, period: 'month', amountNanoUsd: 1e9 } as const
+  await makeLimitStore({ prisma }).create(teamId, limit, actor, service.clock.now())
   await spend(service, 1.5e9)
 }

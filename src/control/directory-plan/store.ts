@@ -11,6 +11,7 @@ import { isFresh } from '../fresh.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
+import { lockTeam } from '../team-access.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
@@ -71,8 +72,7 @@ async function applyOnce(
   now: Date,
 ): Promise<AppliedPlan | ApplyRefusal> {
   // In the order of their ids, so that two transactions do not wait for each other.
-  for (const id of teams.map(({ teamId }) => teamId).toSorted())
-    await tx.$queryRaw`SELECT id FROM teams WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+  for (const id of teams.map(({ teamId }) => teamId).toSorted()) await lockTeam(tx, id)
   const plans = await planTeams(tx, teams)
   if ('message' in plans) return plans
   if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'

@@ -5,6 +5,7 @@ import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { TimeCursor } from '../paging.ts'
+import { lockTeam } from '../team-access.ts'
 
 /** An invitation in force. */
 export type ListedInvitation = {
@@ -40,7 +41,12 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
       inviter: Inviter,
       now: Date,
     ): Promise<ListedInvitation | null> {
-      const saved = await withRetry(() => db.$transaction((tx) => saveInvitations(tx, teamId, [wanted], inviter, now)))
+      const saved = await withRetry(() =>
+        db.$transaction(async (tx) => {
+          await lockTeam(tx, teamId)
+          return saveInvitations(tx, teamId, [wanted], inviter, now)
+        }),
+      )
       return saved[0] ?? null
     },
   }

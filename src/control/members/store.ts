@@ -6,6 +6,7 @@ import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
+import { lockTeam } from '../team-access.ts'
 import { judgeMemberChange } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
 
@@ -107,7 +108,7 @@ async function findForChange(
   role: Role | null,
 ): Promise<Prisma.InvitationGetPayload<object> | MemberRefusal> {
   // Two admins who remove each other at the same time wait here, so that one of them stays.
-  await tx.$queryRaw`SELECT id FROM teams WHERE id = ${member.teamId}::uuid FOR NO KEY UPDATE`
+  await lockTeam(tx, member.teamId)
   const named = await tx.invitation.findFirst({ where: member, select: { id: true } })
   if (!named) return 'not_found'
   await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${named.id}::uuid FOR UPDATE`

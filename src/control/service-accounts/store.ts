@@ -3,6 +3,7 @@ import type { Database } from '../../database/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
+import { lockTeam } from '../team-access.ts'
 
 /** A service account of a team. */
 export type ListedServiceAccount = {
@@ -53,8 +54,7 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
       now: Date,
     ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
       return db.$transaction(async (tx) => {
-        // Service accounts of a team are created one after the other.
-        await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
+        await lockTeam(tx, teamId)
         if ((await tx.serviceAccount.count({ where: { teamId } })) >= MAX_SERVICE_ACCOUNTS) return 'too_many'
         const [made] = await tx.serviceAccount.createManyAndReturn({
           data: [{ teamId, name, createdAt: now, createdById: actor.accountId }],

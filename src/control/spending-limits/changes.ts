@@ -5,24 +5,9 @@ import type { FindMembership } from '../../directory/members.ts'
 import type { Logger } from '../../log.ts'
 import { toLimitAnswer, mostSpent } from '../../spending/answers.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
-import type { Period } from '../../spending/periods.ts'
 import { counterOf, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
-import type { Subject } from '../../spending/rules.ts'
 import type { SpendingStore } from '../../spending/store.ts'
-import type { LimitStore } from './store.ts'
-
-/** What an admin asks a new limit to be. */
-export type WantedLimit = {
-  readonly subject: Subject
-  /** A member by address, a key by id, a service account by name or id; undefined for `team` and `members`. */
-  readonly of: string | undefined
-  readonly period: Period
-  /** In 10^-9 USD. */
-  readonly amountNanoUsd: number
-}
-
-/** Why a limit was not created. `unknown_subject`: the team has none such, or `of` does not fit the subject. */
-export type LimitRefusal = 'unknown_subject' | 'exists' | 'too_many'
+import type { LimitRefusal, LimitStore, WantedLimit } from './store.ts'
 
 /**
  * Reads and changes the spending limits of a team, whose admin the caller must have been found to be. Refusals are
@@ -67,12 +52,10 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
     list,
     find,
 
-    async create(teamId, { subject, of, period, amountNanoUsd }, actor) {
-      const isWhole = subject === 'team' || subject === 'members'
-      if (isWhole !== (of === undefined)) return 'unknown_subject'
-      const owner = await limits.findOwner(teamId, subject, of ?? '')
-      if (!owner) return 'unknown_subject'
-      const made = await limits.create(teamId, owner, { period, amountNanoUsd }, actor, clock.now())
+    async create(teamId, wanted, actor) {
+      const isWhole = wanted.subject === 'team' || wanted.subject === 'members'
+      if (isWhole !== (wanted.of === undefined)) return 'unknown_subject'
+      const made = await limits.create(teamId, wanted, actor, clock.now())
       if (typeof made === 'string') return made
       onLimitsChanged()
       log.info({ limitId: made.id, teamId, by: actor.accountId }, 'spending_limit.created')

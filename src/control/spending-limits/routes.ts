@@ -2,8 +2,9 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../team-access.ts'
-import type { LimitRefusal, TeamLimits } from './changes.ts'
+import type { TeamLimits } from './changes.ts'
 import { MAX_LIMITS } from './store.ts'
+import type { LimitRefusal } from './store.ts'
 
 type Needs = { readonly limits: TeamLimits; readonly findAdminTeam: FindAdminTeam }
 

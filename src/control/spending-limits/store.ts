@@ -7,11 +7,12 @@ import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
+import { lockTeam } from '../team-access.ts'
 import { NOTICE_PERCENTAGES } from './rules.ts'
 import type { ReachedLimit } from './rules.ts'
 
 /** Whose limit it is, by the columns of its row. */
-export type LimitOwner =
+type LimitOwner =
   | { readonly subject: 'team' | 'members' }
   | { readonly subject: 'member'; readonly accountId: string }
   | { readonly subject: 'key'; readonly keyId: string }
@@ -22,46 +23,33 @@ export const MAX_LIMITS = 1000
 
 export type LimitStore = ReturnType<typeof makeLimitStore>
 
+/** What an admin asks a new limit to be. */
+export type WantedLimit = {
+  readonly subject: Subject
+  /** A member by address, a key by id, a service account by name or id; undefined for `team` and `members`. */
+  readonly of: string | undefined
+  readonly period: Period
+  /** In 10^-9 USD. */
+  readonly amountNanoUsd: number
+}
+
+/** Why a limit was not created. `unknown_subject`: the team has none such, or `of` does not fit the subject. */
+export type LimitRefusal = 'unknown_subject' | 'exists' | 'too_many'
+
 /** Changes spending limits, each with an audit event in the same transaction. */
 export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
-  const finders: Readonly<Record<Subject, (teamId: string, of: string) => Promise<LimitOwner | null>>> = {
-    team: async () => ({ subject: 'team' }),
-    members: async () => ({ subject: 'members' }),
-    async member(teamId, of) {
-      const where = { teamId, revokedAt: null, account: { email: toEmail(of) ?? '' } }
-      const found = await db.invitation.findFirst({ where, select: { accountId: true } })
-      return found && { subject: 'member', accountId: found.accountId }
-    },
-    async key(teamId, of) {
-      if (!isUuid(of)) return null
-      const ofTeam = [{ invitation: { teamId } }, { serviceAccount: { teamId } }]
-      const found = await db.apiKey.findFirst({ where: { id: of, revokedAt: null, OR: ofTeam }, select: { id: true } })
-      return found && { subject: 'key', keyId: found.id }
-    },
-    async service_account(teamId, of) {
-      // Postgres cannot read a text with NUL.
-      if (of.includes('\0')) return null
-      const names = [{ name: of }, ...(isUuid(of) ? [{ id: of }] : [])]
-      const found = await db.serviceAccount.findFirst({ where: { teamId, OR: names }, select: { id: true } })
-      return found && { subject: 'service_account', serviceAccountId: found.id }
-    },
-  }
-
   return {
-    /** Finds whose limit is meant: a member by address, a key by id, a service account by name or id. */
-    findOwner: (teamId: string, subject: Subject, of: string) => finders[subject](teamId, of),
-
-    /** Creates a limit; resolves with its id, or says that the team has one for this owner and period, or too many. */
+    /** Creates a limit; resolves with its id, or says why it was not created. */
     async create(
       teamId: string,
-      owner: LimitOwner,
-      { period, amountNanoUsd }: { readonly period: Period; readonly amountNanoUsd: number },
+      { subject, of, period, amountNanoUsd }: WantedLimit,
       actor: Actor,
       now: Date,
-    ): Promise<{ readonly id: string } | 'exists' | 'too_many'> {
+    ): Promise<{ readonly id: string } | LimitRefusal> {
       return db.$transaction(async (tx) => {
-        // Limits of a team are created one after the other.
-        await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
+        await lockTeam(tx, teamId)
+        const owner = await OWNER_FINDERS[subject](tx, teamId, of ?? '')
+        if (!owner) return 'unknown_subject'
         if ((await tx.spendingLimit.count({ where: { teamId, ...owner, period } })) > 0) return 'exists'
         if ((await tx.spendingLimit.count({ where: { teamId } })) >= MAX_LIMITS) return 'too_many'
         const data = { teamId, ...owner, period, amountNanoUsd: BigInt(amountNanoUsd), createdAt: now }
@@ -96,10 +84,51 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
   }
 }
 
+type Transaction = Prisma.TransactionClient
+
+type FindOwner = (tx: Transaction, teamId: string, of: string) => Promise<LimitOwner | null>
+
+/** Finds whose limit is meant. A key and a service account are locked, so that they stay until the limit is saved. */
+const OWNER_FINDERS: Readonly<Record<Subject, FindOwner>> = {
+  team: async () => ({ subject: 'team' }),
+  members: async () => ({ subject: 'members' }),
+  async member(tx, teamId, of) {
+    const where = { teamId, revokedAt: null, account: { email: toEmail(of) ?? '' } }
+    const found = await tx.invitation.findFirst({ where, select: { accountId: true } })
+    return found && { subject: 'member', accountId: found.accountId }
+  },
+  async key(tx, teamId, of) {
+    if (!isUuid(of)) return null
+    const ofTeam = [{ invitation: { teamId } }, { serviceAccount: { teamId } }]
+    const found = await tx.apiKey.findFirst({ where: { id: of, revokedAt: null, OR: ofTeam }, select: { id: true } })
+    const keyId = found && (await lockNewestKey(tx, found.id))
+    return keyId === null ? null : { subject: 'key', keyId }
+  },
+  async service_account(tx, teamId, of) {
+    // Postgres cannot read a text with NUL.
+    if (of.includes('\0')) return null
+    const [found] = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id::text FROM service_accounts
+      WHERE team_id = ${teamId}::uuid AND (name = ${of} OR id::text = lower(${of})) FOR KEY SHARE`
+    return found ? { subject: 'service_account', serviceAccountId: found.id } : null
+  },
+}
+
+/**
+ * The key that has replaced a key at last, or the key itself. A limit is one of the newest key, and counts the calls of
+ * those before too. Null when it was deleted with its service account. Waits for a rotation that is running.
+ */
+async function lockNewestKey(tx: Transaction, id: string): Promise<string | null> {
+  const [row] = await tx.$queryRaw<{ next: string | null }[]>`
+    SELECT replaced_by_id::text AS next FROM api_keys WHERE id = ${id}::uuid FOR KEY SHARE`
+  if (!row) return null
+  return row.next === null ? id : lockNewestKey(tx, row.next)
+}
+
 type Row = Prisma.SpendingLimitGetPayload<object>
 
 async function saveEvent(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   kind: string,
   { id, teamId, subject, accountId, keyId, serviceAccountId, period, amountNanoUsd }: Row,
   actor: Actor,

@@ -11,6 +11,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import { isName } from '../../kernel/team-name.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
+import { lockTeam } from '../team-access.ts'
 import { loadTeamModels } from '../team-models/store.ts'
 
 type Transaction = Prisma.TransactionClient
@@ -48,6 +49,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
+        await lockTeam(tx, team.id)
         const existing = await findAdminBackends(tx, team.id)
         const mistake = judgeAdminBackend(name, wanted, { prefix: team.prefix, hosts: trust.hosts, existing })
         if (mistake) return mistake

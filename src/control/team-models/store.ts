@@ -11,6 +11,7 @@ import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
+import { unknownTeam } from '../team-access.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -141,9 +142,12 @@ export async function saveDefaultModel(
   await tx.auditEvent.create({ data: { ...event, details: { name: id, previous: team.adminDefaultModel } } })
 }
 
-/** A team with its models, its admins' backends, and the names of all models of the file. */
+/**
+ * A team with its models, its admins' backends, and the names of all models of the file. Throws `not_found` when the
+ * directory file has removed the team.
+ */
 export async function loadTeamModels(db: Transaction, teamId: string) {
-  const team = await db.team.findUniqueOrThrow({
+  const team = await db.team.findUnique({
     where: { id: teamId },
     include: {
       models: { select: { modelId: true } },
@@ -151,6 +155,7 @@ export async function loadTeamModels(db: Transaction, teamId: string) {
       adminBackends: { select: { name: true } },
     },
   })
+  if (!team) throw unknownTeam()
   const models = (await db.model.findMany()).map(toModel)
   const ids = new Set(team.models.map(({ modelId }) => modelId))
   const names: NameTable = makeNameTable(models)
