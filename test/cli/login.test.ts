@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -63,6 +63,16 @@ describe('svc login', () => {
     expect(devices.filter(({ deviceId }) => deviceId === before.trim())).toEqual([
       expect.objectContaining({ deviceName: hostname(), current: true }),
     ])
+  })
+
+  it('works where the id of the device was not stored because the disk was full', async () => {
+    await using machine = await newMachine()
+    await mkdir(path.join(machine.home, '.config/svc'), { recursive: true })
+    await writeFile(path.join(machine.home, '.config/svc/device-id'), '')
+    await machine.signIn(service)
+    const id = (await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')).trim()
+    const devices = JSON.parse((await machine.svc(['devices', '--json'])).stdout) as { deviceId: string }[]
+    expect(devices).toContainEqual(expect.objectContaining({ deviceId: id, current: true }))
   })
 
   it('takes localhost and 127.0.0.1 for one deployment', async () => {

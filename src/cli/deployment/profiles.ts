@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { unlessMissing } from '../../kernel/error-code.ts'
@@ -71,9 +71,11 @@ export function openProfiles(folder: string) {
     /** The id of this machine, created at the first use. */
     async deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
-      await mkdir(folder, { recursive: true, mode: 0o700 })
-      // With `wx`, the first of several processes wins.
-      await writeFile(file, `cli-${randomUUID()}\n`, { flag: 'wx', mode: 0o600 }).catch(() => undefined)
+      const stored = (await readText(file))?.trim()
+      // The file is empty where the disk was full when an earlier version made it.
+      if (stored) return stored
+      await rewriteFile(file, `cli-${randomUUID()}\n`)
+      // Read again, because another process may have made one at the same time.
       return (await readFile(file, 'utf8')).trim()
     },
   }
