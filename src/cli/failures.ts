@@ -51,6 +51,10 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is no directory',
   EEXIST: 'a part of its path is no directory',
   EISDIR: 'it is a directory',
+  ELOOP: 'its links lead in a circle',
+  EIO: 'its disk has a fault',
+  EBUSY: 'another program uses it',
+  EMFILE: 'too many files are open',
 }
 
 /** The error as a message for people, with its exit status; null for a bug. */
