@@ -12,6 +12,8 @@ export async function rewriteFile(file, content, mode = 0o600) {
         const handle = await open(fresh, 'wx', mode);
         try {
             await writeContent(handle, file, content);
+            // The umask of this process may have taken permissions away that the file had.
+            await handle.chmod(mode);
             await handle.sync();
         }
         finally {

@@ -14,6 +14,8 @@ export async function rewriteFile(file: string, content: string | Uint8Array, mo
     const handle = await open(fresh, 'wx', mode)
     try {
       await writeContent(handle, file, content)
+      // The umask of this process may have taken permissions away that the file had.
+      await handle.chmod(mode)
       await handle.sync()
     } finally {
       await handle.close()

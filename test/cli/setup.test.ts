@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { parse } from 'yaml'
@@ -138,6 +138,27 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected(OWN[tool]))
   })
 
+  it('keep the comments and white space around them when something else was changed in between', async () => {
+    await using machine = await newMachine(signedIn)
+    const own = '{ // mine\n\n  "theme": "x", "provider": {   "mine": {} }\n}\n'
+    await put(fileOf(machine, 'opencode'), own)
+    await setup(machine, 'opencode', '--write')
+    const change = (text: string) => text.replace('"theme": "x"', '"theme": "y"')
+    await writeFile(fileOf(machine, 'opencode'), change(await readFile(fileOf(machine, 'opencode'), 'utf8')))
+    await setup(machine, 'opencode', '--remove')
+    expect(await readFile(fileOf(machine, 'opencode'), 'utf8')).toBe(change(own))
+  })
+
+  it('go beside providers of Codex that have dotted names', async () => {
+    await using machine = await newMachine(signedIn)
+    const own = 'model_providers.mine.name = "x"\n'
+    await put(fileOf(machine, 'codex'), own)
+    await setup(machine, 'codex', '--write')
+    expect(await readFile(fileOf(machine, 'codex'), 'utf8')).toContain(`${own}\n# Written`)
+    await setup(machine, 'codex', '--remove')
+    expect(await readFile(fileOf(machine, 'codex'), 'utf8')).toBe(own)
+  })
+
   it('are replaced and removed after somebody has chosen a model in Codex, which writes it into them', async () => {
     await using machine = await newMachine(signedIn)
     const file = fileOf(machine, 'codex')
@@ -193,14 +214,15 @@ describe('svc setup --write and --remove', () => {
     const real = path.join(machine.home, 'dotfiles/config.toml')
     const before = Buffer.concat([Buffer.from('a = 1\r\n# '), Buffer.from([0xff, 0xfe, 0x0d, 0x0a])])
     await mkdir(path.dirname(real))
-    await writeFile(real, before, { mode: 0o640 })
+    await writeFile(real, before)
+    await chmod(real, 0o666)
     await mkdir(path.dirname(fileOf(machine, 'codex')))
     await symlink(real, fileOf(machine, 'codex'))
     await setup(machine, 'codex', '--write')
     expect((await readFile(real, 'latin1')).replaceAll('\r\n', '')).not.toContain('\n')
     expect((await lstat(fileOf(machine, 'codex'))).isSymbolicLink()).toBe(true)
     await setup(machine, 'codex', '--remove')
-    expect([await readFile(real), (await stat(real)).mode & 0o777]).toEqual([before, 0o640])
+    expect([await readFile(real), (await stat(real)).mode & 0o777]).toEqual([before, 0o666])
   })
 
   it.each([
@@ -208,7 +230,9 @@ describe('svc setup --write and --remove', () => {
     ['claude', '{ "env": [] }', 'cannot be read: there is no object'],
     ['codex', 'model = \n= 3', 'cannot be read'],
     ['codex', '[model_providers.svc]\nname = "x"\n', 'have a [model_providers.svc] already'],
-    ['codex', 'model_providers = { svc = { name = "x" } }\n', 'have a [model_providers.svc] already'],
+    ['codex', 'model_providers.svc.name = "x"\n', 'have a [model_providers.svc] already'],
+    ['codex', '[model_providers]\nsvc = { name = "x" }\n', 'have a [model_providers.svc] already'],
+    ['codex', 'model_providers = { mine = { name = "x" } }\n', 'Make each a table first'],
   ] as const)('change nothing in the settings of %s that are %j', async (tool, text, message) => {
     await using machine = await newMachine(signedIn)
     await put(fileOf(machine, tool), text)

@@ -151,9 +151,9 @@ describe('readToml', () => {
     expect(namesIn(text)).toEqual(names)
   })
 
-  it('finds tables, and not what looks like one in a value', () => {
-    const text = 'a = [\n[1],\n]\n[x.y]\nb = """\n[no]\n"""\n[[ "z" ]]\n[ p . q ]\n'
-    expect(readToml(text).tables).toEqual(['x.y', 'z', 'p.q'])
+  it('finds the names of tables and keys, and not what looks like one in a value', () => {
+    const text = 'a = [\n[1],\n]\n[x.y]\nb = """\n[no]\n"""\n[[ "z" ]]\n"c" . d = 1\n[ p . q ]\n'
+    expect(readToml(text).names).toEqual(['a', 'x.y', 'x.y.b', 'z', 'z.c.d', 'p.q'])
   })
 
   it('says where a value begins and ends', () => {

@@ -94,12 +94,16 @@ function makeSplices(text: string, settings: AgentSettings): readonly Splice[] {
   return [...commented, start, end]
 }
 
-function checkProvider({ keys, tables }: TomlOutline): void {
-  const name = `model_providers.${PROVIDER}`
-  const isTaken =
-    tables.some((table) => table === name || table.startsWith(`${name}.`)) ||
-    keys.some((key) => key.name === 'model_providers' || key.name.startsWith('model_providers.'))
-  if (isTaken) throw new CommandError(`Your Codex settings have a [${name}] already. Remove it first, then try again.`)
+function checkProvider({ keys, names }: TomlOutline): void {
+  const taken = `model_providers.${PROVIDER}`
+  if (names.some((name) => name === taken || name.startsWith(`${taken}.`)))
+    throw new CommandError(`Your Codex settings have a [${taken}] already. Remove it first, then try again.`)
+  // TOML allows no table to be added to one that is a value.
+  if (keys.some(({ name }) => name === 'model_providers'))
+    throw new CommandError(
+      'The providers in your Codex settings are the value of model_providers. Make each a table first: ' +
+        '[model_providers.NAME]',
+    )
 }
 
 /** Turns the user's own key into a comment, because TOML allows each key once. */

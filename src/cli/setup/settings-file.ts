@@ -109,8 +109,10 @@ function revert({ file, splices, members, rewritten, hash }: Written, text: stri
   if (hashOf(text) === hash) return { before: revertSplices(text, splices), kept: [] }
   if (members) {
     if (text.trim() === '') return { before: text, kept: [] }
-    const { text: before, kept } = unsetMembers(text, members)
-    return { before, kept }
+    const { text: unset, kept } = unsetMembers(text, members)
+    // Where each change is still as it was written, undoing them restores the white space and comments around them too.
+    const undone = kept.length === 0 ? revertInChanged(text, splices) : null
+    return { before: undone ?? unset, kept }
   }
   const before = revertInChanged(text, splices, rewritten)
   if (before !== null) return { before, kept: [] }

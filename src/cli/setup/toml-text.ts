@@ -1,10 +1,10 @@
 import { startOf } from './splice.ts'
 
-/** The keys of a TOML document before its first table, and the names of its tables. */
+/** The keys of a TOML document before its first table, and all names. */
 export type TomlOutline = {
   readonly keys: readonly TomlKey[]
-  /** The names of the tables without white space and quotes: `model_providers.svc`. */
-  readonly tables: readonly string[]
+  /** The names of all tables and keys, from the top, without white space and quotes: `model_providers.svc`. */
+  readonly names: readonly string[]
 }
 
 /** A key with the positions of its line or lines: from the key to the end of the value, without the line end. */
@@ -18,17 +18,20 @@ export class TomlTextError extends Error {
 /** Reads the outline of a TOML document; values are skipped, however many lines they have. */
 export function readToml(text: string): TomlOutline {
   const keys: TomlKey[] = []
-  const tables: string[] = []
+  const names: string[] = []
+  let inside = ''
   for (let at = skip(BLANKS, text, startOf(text)); at < text.length; at = skip(BLANKS, text, at)) {
     const table = match(TABLE, text, at)
     const key = table ? null : match(KEY, text, at)
     if (!table && !key) throw new TomlTextError(`Line ${lineOf(text, at)} is not valid TOML`)
-    if (table) tables.push(bareName(table.replaceAll(/^\[+|\]+$/g, '')))
+    const name = bareName((table ?? key ?? '').replaceAll(/^\[+|\]+$|=\s*$/g, ''))
     const end = table ? at + table.length : skipValue(text, at + (key?.length ?? 0))
-    if (key && tables.length === 0) keys.push({ name: bareName(key.replace(/=\s*$/, '')), start: at, end })
+    names.push(table ? name : inside + name)
+    if (table) inside = `${name}.`
+    else if (inside === '') keys.push({ name, start: at, end })
     at = end
   }
-  return { keys, tables }
+  return { keys, names }
 }
 
 const NAME = String.raw`(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')`
