@@ -230,6 +230,13 @@ describe('the source of a text', () => {
     const { content } = answerOf('messages', 'chat', COMPLETION)
     expect(content).toMatchObject([{ citations: [{ type: 'web_search_result_location', ...PAGE, cited_text: 'One' }] }])
   })
+
+  it('has no half of a character in these words', () => {
+    const annotations = [{ type: 'url_citation', ...PAGE, start_index: 1, end_index: 4 }]
+    const item = { type: 'message', content: [{ type: 'output_text', text: '😀 b', annotations }] }
+    const { content } = answerOf('messages', 'responses', { ...RESPONSE, output: [item] })
+    expect(content).toMatchObject([{ citations: [{ cited_text: '\ufffd b' }] }])
+  })
 })
 
 describe('log probabilities', () => {

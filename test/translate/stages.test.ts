@@ -9,11 +9,12 @@ import { enforceStops } from '../../src/gateway/dialects/stages.ts'
 
 describe('stop sequences for a backend that knows none', () => {
   const part = { kind: 'text' } as const
+  const toDelta = (text: string): AnswerEvent => ({ type: 'delta', part, text })
   const shown = (stops: readonly string[], ...pieces: string[]) => {
     const stage = enforceStops(stops)
     const events: AnswerEvent[] = [
       { type: 'open', part },
-      ...pieces.map((text): AnswerEvent => ({ type: 'delta', part, text })),
+      ...pieces.map(toDelta),
       { type: 'close', part, text: pieces.join(''), cut: false, seal: null },
       { type: 'finish', finish: 'stop', stopSequence: null, usage: null },
     ]
@@ -44,6 +45,13 @@ describe('stop sequences for a backend that knows none', () => {
       { type: 'delta', part, text: 'END' },
     ]
     expect(events.flatMap(stage).at(-1)).toMatchObject({ finish: 'tools', stopSequence: null })
+  })
+
+  it('never send half of a character, which not every client can put together again', () => {
+    const stage = enforceStops(['END'])
+    const events: AnswerEvent[] = [{ type: 'open', part }, ...['a😀b', '😀', '😀 c'].map(toDelta)]
+    const texts = events.flatMap(stage).flatMap((event) => (event.type === 'delta' ? [event.text] : []))
+    expect(texts).toEqual(['a', '😀b', '😀😀'])
   })
 
   it('hold nothing back in the end where none of them comes', () => {

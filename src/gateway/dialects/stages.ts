@@ -118,7 +118,7 @@ export function enforceStops(stops: readonly string[]): Stage {
     if (event.type === 'close') return [...show(held.length), event]
     held += event.text
     const match = findFirst(held, stops)
-    if (!match) return show(held.length - kept)
+    if (!match) return show(withoutHalfCharacter(held, held.length - kept))
     over = true
     return [
       ...show(match.at),
@@ -129,6 +129,11 @@ export function enforceStops(stops: readonly string[]): Stage {
         : { type: 'finish', finish: 'stopSequence', stopSequence: match.stop, usage: null },
     ]
   }
+}
+
+/** `end`, or one less where half of a character would be before it. Alone it is not valid UTF-8. */
+function withoutHalfCharacter(text: string, end: number): number {
+  return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end
 }
 
 function findFirst(text: string, stops: readonly string[]): { at: number; stop: string } | null {

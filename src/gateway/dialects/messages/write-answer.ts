@@ -190,7 +190,8 @@ function writeCitations({ citations = [], text }: CloseEvent, context: Translati
     type: 'web_search_result_location',
     url,
     title,
-    cited_text: range ? text.slice(range.start, range.end) : text,
+    // Vendors do not say what they count, so a range may begin or end in the middle of a character.
+    cited_text: range ? text.slice(range.start, range.end).toWellFormed() : text,
     encrypted_index: markOf(context),
   }))
 }
