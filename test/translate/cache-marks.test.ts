@@ -84,3 +84,18 @@ describe('several marks within one result', () => {
     expect(marked).toEqual(['b', 'c', 'd', 'e'])
   })
 })
+
+describe('marks for a messages backend', () => {
+  it('are short behind a short one, because the vendor refuses a long one there', () => {
+    const marked = (text: string, ttl: string) => {
+      return { role: 'user', content: [{ type: 'text', text, prompt_cache_breakpoint: { mode: 'explicit', ttl } }] }
+    }
+    const said = { role: 'assistant', content: 'Yes.' }
+    const messages = [marked('a', '12h'), said, marked('b', '30m'), said, marked('c', '12h')]
+    const { request } = pair('chat', 'messages', { messages })
+    const marks = readList(request.messages).flatMap((message) =>
+      readList(readObject(message).content).flatMap((block) => readObject(block).cache_control ?? []),
+    )
+    expect(marks).toEqual([{ type: 'ephemeral', ttl: '1h' }, { type: 'ephemeral' }, { type: 'ephemeral' }])
+  })
+})

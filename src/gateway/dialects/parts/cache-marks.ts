@@ -8,7 +8,8 @@ const MAX_MARKS = 4
  * Returns the request with the cache marks that its backend supports. Marks of the client stay where they are, because
  * a mark at another place would miss the cache. When there are too many, the earliest ones of the messages are removed
  * first. `generate`: sets marks when the client set none. `onTools`: the dialect has marks on tools and on their
- * results; without it, the mark of a tool moves to the last system part, and that of a result to its last part.
+ * results; without it, the mark of a tool moves to the last system part, and that of a result to its last part. Such a
+ * dialect also refuses a long mark behind a short one.
  */
 export function planCacheMarks(
   request: NeutralRequest,
@@ -18,8 +19,25 @@ export function planCacheMarks(
   if (caps.cacheMarks === 'none') return withoutMarks(request)
   const marked = countMarks(request)
   if (marked === 0) return generate && caps.cacheMarks === 'explicit' ? setMarks(request) : request
-  const placed = onTools ? request : moveResultMarks(moveToolMarks(request))
+  const placed = onTools ? shortenLaterMarks(request) : moveResultMarks(moveToolMarks(request))
   return dropOverflow(placed)
+}
+
+/** Makes each long mark behind a short one short. Its place stays cached. */
+function shortenLaterMarks(request: NeutralRequest): NeutralRequest {
+  let isShort = false
+  const shorten = <Marked extends { readonly mark?: CacheMark }>(one: Marked): Marked => {
+    if (!one.mark) return one
+    isShort ||= one.mark.ttl === 'short'
+    return isShort ? { ...one, mark: { ttl: 'short' } } : one
+  }
+  const shortenPart = (part: Part): Part =>
+    shorten(part.type === 'result' ? { ...part, parts: part.parts.map(shorten) } : part)
+  return {
+    ...request,
+    tools: request.tools.map(shorten),
+    turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(shortenPart) })),
+  }
 }
 
 /** Whether the client set a mark anywhere. */
