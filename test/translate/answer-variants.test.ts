@@ -6,7 +6,8 @@ import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { pair } from './pairs.ts'
-import { fixture, foldMessage, parsed, translate } from './streams.ts'
+import { chunks, delta, finalResponse, fixture, foldMessage, parsed, run, translate } from './streams.ts'
+import { VENDOR_CAPS } from './vendor-caps.ts'
 
 const named = (...bodies: Json[]) => bodies.map((body) => ({ event: String(body.type), data: JSON.stringify(body) }))
 
@@ -25,8 +26,8 @@ const wholeOf = (client: Dialect, backend: Dialect, body: unknown): Json => {
 describe('llama.cpp’s server as a responses backend, whose events have no index', () => {
   const answered = (name: string): Json => {
     const stream = pair('chat', 'responses', { stream: true }).answer.stream()
-    const chunks = parsed(translate(stream, fixture(`llama-server/responses-${name}-stream.http`)))
-    const deltas = chunks.map((chunk) => readObject(readObject(readList(chunk.choices)[0]).delta))
+    const bodies = parsed(translate(stream, fixture(`llama-server/responses-${name}-stream.http`)))
+    const deltas = bodies.map((chunk) => readObject(readObject(readList(chunk.choices)[0]).delta))
     const textOf = (member: string) => deltas.map((delta) => readText(delta[member])).join('')
     const calls = deltas.flatMap((delta) => readList(delta.tool_calls).map(readObject))
     const called = calls.map(({ function: piece }) => String(readObject(piece).arguments)).join('')
@@ -183,6 +184,17 @@ describe('a chat backend', () => {
     ]
     const { content } = wholeOf('messages', 'chat', { choices })
     expect(content).toMatchObject([{ input: { path: 'a' } }, { input: { path: 'b' } }])
+  })
+
+  it('may go on with the text for a custom tool behind a JSON object, after the next call has begun', () => {
+    const called = (index: number, input: string, name?: string) => {
+      return { tool_calls: [{ index, ...(name && { id: name, type: 'custom' }), custom: { name, input } }] }
+    }
+    const deltas = [called(0, '{"a":1}', 'one'), called(1, 'b', 'two'), called(0, ' and more'), called(2, '', 'three')]
+    const tools = ['one', 'two', 'three'].map((name) => ({ type: 'custom', name }))
+    const stream = pair('responses', 'chat', { stream: true, tools }, { caps: VENDOR_CAPS.chat }).answer.stream()
+    const { output } = finalResponse(run(stream, ...chunks(...deltas.map((one) => delta(one)), delta({}, 'stop'))))
+    expect(readList(output)).toMatchObject([{ input: '{"a":1} and more' }, { input: 'b' }, { input: '' }])
   })
 
   it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(

@@ -71,7 +71,7 @@ class ChatGrammar {
     const check = this.#check
     const { index } = call
     if (typeof index !== 'number') return check(false, 'a tool call has no index')
-    const name = readText(readObject(call.function).name)
+    const name = readText(readObject(call.function ?? call.custom).name)
     if (this.#calls.has(index))
       return check(name === '' || name === this.#calls.get(index), 'a tool call changes its name')
     check(readText(call.id) !== '' && name !== '', 'a tool call begins without id or name')

@@ -18,6 +18,7 @@ export type ToolDelta = {
   readonly id: string | null
   readonly name: string
   readonly args: string
+  readonly isFreeText: boolean
 }
 
 /** What one chunk adds to the answer. */
@@ -134,6 +135,7 @@ function readToolDelta(call: Json, position: number): ToolDelta {
     id: readName(call.id),
     name: readText(called.name),
     args: isObject(args) ? JSON.stringify(args) : readText(args),
+    isFreeText: isObject(call.custom),
   }
 }
 

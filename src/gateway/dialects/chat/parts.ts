@@ -53,7 +53,9 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     calls.identify(part, delta)
     // Some engines repeat the name with every fragment, others send the name in fragments.
     if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
-    part.argsEnd.push(delta.args)
+    part.isFreeText ||= delta.isFreeText
+    // A free text may go on behind what looks like its end.
+    if (!part.isFreeText) part.argsEnd.push(delta.args)
     // What comes for a closed call is not sent any more. It still counts for where the next call begins.
     if (part.closed) part.sent += delta.args
     else part.waiting += delta.args
@@ -73,7 +75,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   }
 
   function emit(part: Part, ended: boolean, events: PartEvent[]): void {
-    if (ended && part.kind === 'tool' && fullText(part) === '') part.waiting = '{}'
+    if (ended && part.kind === 'tool' && !part.isFreeText && fullText(part) === '') part.waiting = '{}'
     if (!part.open) {
       part.open = part.kind === 'tool' ? { kind: 'tool', id: toId(part), tool: toTool(part.name) } : { kind: part.kind }
       events.push({ type: 'open', part: part.open })
@@ -142,7 +144,9 @@ type Part = {
   index: number | null
   id: string | null
   name: string
-  /** The end of the arguments. */
+  /** It is the call of a custom tool. */
+  isFreeText: boolean
+  /** The end of the arguments of a function. */
   readonly argsEnd: ObjectEnd
 }
 
@@ -164,6 +168,7 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
     index: null,
     id: null,
     name: '',
+    isFreeText: false,
     argsEnd: makeObjectEnd(),
   }
   parts.push(part)
