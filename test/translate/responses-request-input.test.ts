@@ -59,6 +59,8 @@ describe('the input', () => {
             input('see'),
             { type: 'input_image', image_url: PNG, detail: 'auto' },
             { type: 'input_image', image_url: PNG, detail: 'low' },
+            // As Codex sends the images that its tools have read.
+            { type: 'input_image', image_url: PNG, detail: 'original' },
           ),
         ],
       },
@@ -69,6 +71,7 @@ describe('the input', () => {
             { type: 'text', text: 'see' },
             { type: 'image_url', image_url: { url: PNG } },
             { type: 'image_url', image_url: { url: PNG, detail: 'low' } },
+            { type: 'image_url', image_url: { url: PNG, detail: 'high' } },
           ],
         },
       ],

@@ -1,3 +1,4 @@
+import type { ModelCaps } from '../caps.ts'
 import { parseObject } from '../json/read-json.ts'
 import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
@@ -151,8 +152,8 @@ class History {
         return part.names.map((name) => ({ type: 'text', text: announceTool(name), ...mark }))
       case 'image': {
         if (!caps.images) refuse(part.path, NO_IMAGES)
-        const detail = part.detail === null || part.detail === 'auto' ? {} : { detail: part.detail }
-        return [{ type: 'image_url', image_url: { url: toUrl(part.source, part.path), ...detail }, ...mark }]
+        const image = { url: toUrl(part.source, part.path), ...writeDetail(part.detail, caps) }
+        return [{ type: 'image_url', image_url: image, ...mark }]
       }
       case 'document':
         return [{ ...this.#document(part, part.path), ...mark }]
@@ -199,6 +200,12 @@ class History {
     } else if (text !== '') messages.push({ role: 'assistant', content: text, ...thought })
     return [...messages, ...results, ...toUserMessages(user)]
   }
+}
+
+/** Engines refuse `original`, with which Codex sends the images that its tools have read. */
+function writeDetail(detail: string | null, { vendorHints }: ModelCaps): { detail?: string } {
+  if (detail === null || detail === 'auto') return {}
+  return { detail: detail === 'original' && !vendorHints ? 'high' : detail }
 }
 
 function newExchange(): Exchange {
