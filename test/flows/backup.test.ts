@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { moveData } from '../../src/database/embedded/backup.ts'
+import { lockBackups } from '../../src/database/embedded/lock.ts'
 import { blocksOf, readPage, ROOT } from '../support/source/documents.ts'
 import { newFolder, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
@@ -75,6 +76,8 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     const after = await logIn('after-the-backup')
     expect(() => runBlock('restore')).toThrow('is in use by process')
     await running.stop()
+    // As if the first start of the service had been killed while it created its database.
+    await writeFile(path.join(folder.path, 'db/data.unfinished'), '')
     expect(runBlock('restore')).toContain('data.before-restore-1')
 
     running = await startProcess(settings())
@@ -88,6 +91,12 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     rmSync(path.join(folder.path, 'svc/2026-11-22'), { recursive: true })
     expect(() => runBlock('restore')).toThrow('is not a backup')
     expect(runBlock('backup')).toContain('The database is backed up in')
+  })
+
+  it('is refused while another one is made, which would take its copy away', () => {
+    const unlock = lockBackups(path.join(folder.path, 'db'))
+    expect(() => runBlock('backup')).toThrow('Another backup of')
+    unlock()
   })
 
   const DAMAGED = /The file data\/\S+ of the backup is missing or damaged/

@@ -10,7 +10,7 @@ import {
   prepareBackup,
   restoreBackup,
 } from '../../database/embedded/backup.ts'
-import { DirectoryInUseError, requireOwner } from '../../database/embedded/lock.ts'
+import { DirectoryInUseError, lockBackups, requireOwner } from '../../database/embedded/lock.ts'
 import { askService } from '../../server/management.ts'
 import { requireSocket } from './reload.ts'
 
@@ -22,12 +22,17 @@ export async function backUp(target: string): Promise<void> {
   }
   requireOwner(directory)
   const backup = resolve(target)
-  await prepareBackup(backup)
-  await backUpStopped(directory, backup).catch(async (error: unknown) => {
-    if (!(error instanceof DirectoryInUseError)) throw error
-    await moveData(await askService(requireSocket(), 'backup'), backup)
-  })
-  await completeBackup(backup)
+  const unlock = lockBackups(directory)
+  try {
+    await prepareBackup(backup)
+    await backUpStopped(directory, backup).catch(async (error: unknown) => {
+      if (!(error instanceof DirectoryInUseError)) throw error
+      await moveData(await askService(requireSocket(), 'backup'), backup)
+    })
+    await completeBackup(backup)
+  } finally {
+    unlock()
+  }
   process.stdout.write(`The database is backed up in ${backup}. Protect it like a private key.\n`)
 }
 

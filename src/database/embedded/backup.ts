@@ -15,6 +15,12 @@ export class BackupError extends OperatorError {
 /** The database itself, in the directory of an embedded database and in a backup. */
 export const dataOf = (directory: string) => join(directory, 'data')
 
+/** The file that exists while a new database is being created there. */
+export const unfinishedOf = (data: string) => `${data}.unfinished`
+
+/** Where `svc restore` makes the next database, beside the one that it replaces. */
+export const restoredOf = (data: string) => `${data}.restored`
+
 /** Copies the files of a database that no statement changes meanwhile. Files are shared where the file system can. */
 export async function copyData(data: string, to: string): Promise<void> {
   await cp(data, to, { recursive: true, mode: constants.COPYFILE_FICLONE })
@@ -67,10 +73,12 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   const unlock = lockDataDirectory(directory)
   try {
     await requireWhole(backup)
-    const copy = join(directory, 'data.restored')
+    const copy = restoredOf(dataOf(directory))
     await copyAndCheck(dataOf(backup), copy)
     const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
     if (former) await rename(dataOf(directory), former)
+    // Of a start that was killed. The next one would take the restored database for the one that is not finished.
+    await rm(unfinishedOf(dataOf(directory)), { force: true })
     await rename(copy, dataOf(directory))
     return former
   } finally {

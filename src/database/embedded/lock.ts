@@ -24,26 +24,38 @@ const WAIT_MS = 500
  * system, but its SQLite has: the lock is that of an empty SQLite database.
  */
 export function lockDataDirectory(directory: string): () => void {
-  const lock = openLock(directory)
   const ownerFile = join(directory, 'owner.pid')
-  try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    writeFileSync(ownerFile, `${process.pid}\n`)
-  } catch (error) {
-    lock.close()
-    if (isBusy(error)) throw new DirectoryInUseError(directory, readOwner(ownerFile))
-    const message = `The database directory ${directory} cannot be locked: ${String(error)}. Check its disk.`
-    throw new OperatorError(message, { cause: error })
-  }
+  const inUse = () => new DirectoryInUseError(directory, readOwner(ownerFile))
+  const unlock = lock(directory, 'lock', inUse, () => writeFileSync(ownerFile, `${process.pid}\n`))
   return () => {
     rmSync(ownerFile, { force: true })
-    lock.close()
+    unlock()
   }
 }
 
-function openLock(directory: string): DatabaseSync {
+/** Keeps other backups of a database away while one is made: each removes the copies that earlier ones have left. */
+export function lockBackups(directory: string): () => void {
+  const isRunning = () => new OperatorError(`Another backup of ${directory} is running. Wait until it has ended.`)
+  return lock(directory, 'backup-lock', isRunning)
+}
+
+function lock(directory: string, name: string, toRefusal: () => OperatorError, onLocked = () => {}): () => void {
+  const file = openLock(directory, name)
   try {
-    return new DatabaseSync(join(directory, 'lock'), { timeout: WAIT_MS })
+    file.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    onLocked()
+  } catch (error) {
+    file.close()
+    if (isBusy(error)) throw toRefusal()
+    const message = `The database directory ${directory} cannot be locked: ${String(error)}. Check its disk.`
+    throw new OperatorError(message, { cause: error })
+  }
+  return () => file.close()
+}
+
+function openLock(directory: string, name: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(directory, name), { timeout: WAIT_MS })
   } catch (cause) {
     const message = `The database directory ${directory} cannot be written: ${String(cause)}. Run this as its owner.`
     throw new OperatorError(message, { cause })

@@ -6,6 +6,7 @@ import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapte
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { DatabaseOpenError } from '../client.ts'
 import type { MigrationConnection } from '../migrations.ts'
+import { restoredOf, unfinishedOf } from './backup.ts'
 import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
 import { openLeanPGlite } from './lean-pglite.ts'
 import { makePreparedStatements } from './prepared-statements.ts'
@@ -24,11 +25,13 @@ const START_PARAMETERS = [...PGlite.defaultStartParams, ...toOptions({ shared_bu
  * the process is killed meanwhile, the next start finds that file and creates the directory again.
  */
 export async function openDataDirectory(data: string): Promise<PGlite> {
-  const unfinished = `${data}.unfinished`
+  const unfinished = unfinishedOf(data)
+  const isNew = !existsSync(data) || existsSync(unfinished)
+  if (isNew && existsSync(restoredOf(data))) throw restoreInterrupted(data)
   try {
-    if (existsSync(unfinished)) await rm(data, { recursive: true, force: true })
-    if (!existsSync(data)) {
+    if (isNew) {
       await writeFile(unfinished, '')
+      await rm(data, { recursive: true, force: true })
       writeEmptyDatabase(data)
       await rm(unfinished)
     }
@@ -36,6 +39,14 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
   } catch (error) {
     throw cannot(`open the embedded database in ${data}`, error)
   }
+}
+
+/** Instead of an empty database, which would look as if everything was lost. */
+function restoreInterrupted(data: string): DatabaseOpenError {
+  return new DatabaseOpenError(
+    `A restore of ${data} was interrupted, so there is no database. Run "svc restore" again. To begin with an empty ` +
+      `database instead, delete ${restoredOf(data)}.`,
+  )
 }
 
 /** Opens an empty database in memory. */
