@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { hasCode } from '../kernel/error-code.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
+import type { Logger } from '../log.ts'
 
 /** A connection that is used for migrating only, so that a lock taken on it is held until `migrate` returns. */
 export type MigrationConnection = {
@@ -25,7 +27,11 @@ export class MigrationError extends OperatorError {
  * once, in a transaction of its own, also when several processes start at once. The records are Prisma's (table
  * `_prisma_migrations`, checksums, advisory lock), so `prisma migrate deploy` can be used instead at any time.
  */
-export async function migrate(connection: MigrationConnection, migrations: readonly Migration[]): Promise<string[]> {
+export async function migrate(
+  connection: MigrationConnection,
+  migrations: readonly Migration[],
+  log: Pick<Logger, 'warn'> | null = null,
+): Promise<string[]> {
   await lock(connection)
   try {
     await connection.script(bookKeepingTable)
@@ -33,7 +39,7 @@ export async function migrate(connection: MigrationConnection, migrations: reado
     assertUsable(applied, migrations)
 
     const pending = migrations.filter(({ name }) => !applied.some((row) => row.name === name))
-    for (const migration of pending) await apply(connection, migration)
+    for (const migration of pending) await apply(connection, migration, log)
     return pending.map(({ name }) => name)
   } finally {
     // A broken connection has already lost the lock, and its own error is the one to report.
@@ -120,8 +126,32 @@ function judge({ name, checksum, finished }: AppliedMigration, migrations: reado
   return null
 }
 
-async function apply(connection: MigrationConnection, { name, sql, checksum }: Migration): Promise<void> {
-  await connection.script('BEGIN')
+/**
+ * How long a migration waits for a lock. Statements of running processes queue up behind it, and this is shorter than
+ * their timeouts.
+ */
+const LOCK_TIMEOUT = '1s'
+
+/** The pause before a migration waits for its locks again. Running processes are not delayed meanwhile. */
+const LOCK_PAUSE_MS = 3000
+
+/** Applies a migration. While others hold locks that it needs, such as a backup, it gives way and tries again. */
+async function apply(
+  connection: MigrationConnection,
+  migration: Migration,
+  log: Pick<Logger, 'warn'> | null,
+): Promise<void> {
+  for (let tries = 1; !(await tryToApply(connection, migration)); tries++) {
+    // Logged once, not at each attempt.
+    if (tries === 1)
+      log?.warn({ migration: migration.name, holders: await findHolders(connection) }, 'database.migration_waiting')
+    await sleep(LOCK_PAUSE_MS)
+  }
+}
+
+/** Resolves with false when a lock was not free in time. */
+async function tryToApply(connection: MigrationConnection, { name, sql, checksum }: Migration): Promise<boolean> {
+  await connection.script(`BEGIN; SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
   try {
     await connection.script(sql)
     await connection.query(
@@ -130,8 +160,20 @@ async function apply(connection: MigrationConnection, { name, sql, checksum }: M
       [randomUUID(), checksum, name],
     )
     await connection.script('COMMIT')
+    return true
   } catch (error) {
     await connection.script('ROLLBACK').catch(() => undefined)
+    if (hasCode(error, LOCK_NOT_AVAILABLE)) return false
     throw new MigrationError(`The migration ${name} failed and changed nothing: ${String(error)}`, { cause: error })
   }
+}
+
+/** The names and process ids of other sessions with locks on tables. Statements of this service end soon. */
+async function findHolders(connection: MigrationConnection): Promise<string[]> {
+  const rows = await connection.query(
+    `SELECT DISTINCT pid, application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
+      WHERE locktype = 'relation' AND granted AND datname = current_database() AND application_name <> 'svc'
+        AND pid <> pg_backend_pid()`,
+  )
+  return rows.map(({ name, pid }) => `${String(name)} ${String(pid)}`)
 }

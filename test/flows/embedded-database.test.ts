@@ -203,7 +203,7 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     expect(folders.map(({ name }) => name).toSorted()).toEqual(['backup-2026-11-22', 'data', basename(copy)])
   })
 
-  it('is not created anew after a restore that was killed before it had moved the next database to its place', async () => {
+  it('is not created anew after a restore that was killed before it had a database', async () => {
     const directory = newFolder()
     mkdirSync(join(directory, 'data.restored'))
     await expect(openDatabase({ kind: 'embedded', directory })).rejects.toThrow(/A restore of .* was interrupted/)

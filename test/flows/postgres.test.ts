@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Prisma } from '../../generated/prisma/client.ts'
 import { isDatabaseUnavailable, mayWriteLater } from '../../src/database/errors.ts'
@@ -7,15 +8,17 @@ import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { makeDirectoryStore } from '../../src/directory/store.ts'
 import { withRetry } from '../../src/database/errors.ts'
 import { Secret } from '../../src/kernel/secret.ts'
-import { readMigrations } from '../../src/database/migrations.ts'
+import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
 import { MAX_CONNECTION_SECONDS } from '../../src/database/postgres/connections.ts'
+import { connectionForMigrating } from '../../src/database/postgres/postgres.ts'
 import { lookUpAs } from '../support/loopback.ts'
 import { holdTimeouts } from '../support/network/held-timeouts.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
+import { lockTable } from '../support/table-lock.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
 
 it.each([
@@ -118,6 +121,27 @@ describe('a Postgres server', () => {
     await migrating
     await expectAvailable(database)
     await Promise.all([database.close(), before.close()])
+  })
+
+  it('goes on serving while a migration waits for a backup, which the log names', async () => {
+    const url = await server.newDatabase()
+    const database = await openDatabase({ kind: 'postgres', url })
+    const backup = await lockTable(new Secret(`${url.reveal()}?application_name=backup`), 'teams', 'EXCLUSIVE')
+    const client = new pg.Client(url.reveal())
+    await client.connect()
+    const lines: LogLine[] = []
+    const next = { name: '29990101000000_next', sql: 'ALTER TABLE teams ADD COLUMN next TEXT', checksum: 'any' }
+    const migrating = migrate(connectionForMigrating(client), [...(await readMigrations()), next], recordingLog(lines))
+
+    await waitForValue('the migration to wait', () => backup.waiting(), 1)
+    // This statement waits for the migration, which gives way before the statement has waited for too long.
+    expect(await database.prisma.team.count()).toBe(0)
+    await waitForValue('a line of the log', () => lines.length, 1)
+    const holders = [expect.stringMatching(/^backup \d+$/)]
+    expect(lines).toMatchObject([{ event: 'database.migration_waiting', fields: { migration: next.name, holders } }])
+    await backup.release()
+    expect(await migrating).toEqual([next.name])
+    await Promise.all([client.end(), database.close()])
   })
 
   it('gets the directory once from ten concurrent starts', async () => {

@@ -20,7 +20,7 @@ import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
 
 /** Migrates a database on a Postgres server and opens connections to it. */
 export async function openPostgres(url: Secret, log: Logger | null): Promise<Database> {
-  await migratePostgres(url)
+  await migratePostgres(url, log)
   const connections = openConnections(connectionOptions(url), log)
   const adapter = postgresAdapter(connections)
   const prisma = new PrismaClient({
@@ -113,19 +113,23 @@ function connectionOptions(url: Secret): pg.ClientConfig {
 }
 
 /** Migrates over a connection of its own, without statement timeouts, because a migration may take long. */
-async function migratePostgres(url: Secret): Promise<void> {
+async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
   const client = await connectWithRetries(url)
   client.on('error', () => undefined)
-  const connection: MigrationConnection = {
-    query: async (sql, parameters = []) => (await client.query<Record<string, unknown>>(sql, [...parameters])).rows,
-    script: async (sql) => void (await client.query(sql)),
-  }
+  const connection = connectionForMigrating(client)
   try {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
-    await migrate(connection, await readMigrations())
+    await migrate(connection, await readMigrations(), log)
   } finally {
     await client.end()
+  }
+}
+
+export function connectionForMigrating(client: pg.Client): MigrationConnection {
+  return {
+    query: async (sql, parameters = []) => (await client.query<Record<string, unknown>>(sql, [...parameters])).rows,
+    script: async (sql) => void (await client.query(sql)),
   }
 }
 
