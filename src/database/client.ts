@@ -6,7 +6,7 @@ import type { Statements } from './statements.ts'
 /** An open database with a current schema. */
 export type Database = Statements & {
   readonly prisma: PrismaClient
-  /** Whether the database answers within 1.5 s. Never rejects. */
+  /** Whether the database answers within 1.5 s, and can be written. Never rejects. */
   ping(): Promise<boolean>
   /** Calls `onNotice` for each notification on a channel (PostgreSQL, NOTIFY) until the database or this is closed. */
   listen(channel: string, onNotice: OnNotice): Listening

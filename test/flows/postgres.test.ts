@@ -322,6 +322,21 @@ describe('a Postgres server', () => {
     await Promise.all([database.close(), other.close()])
   })
 
+  it('is not ready while it is read-only, as a replica is, and without its tables', async () => {
+    const url = await server.newDatabase()
+    const [database, other] = [await openDatabase({ kind: 'postgres', url }), await open()]
+    const name = new URL(url.reveal()).pathname.slice(1)
+    await other.prisma.$executeRawUnsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    await expectPing(database, false)
+    await other.prisma.$executeRawUnsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+    // Over a new connection.
+    await expectPing(database, true)
+    // As in a database that was created again.
+    await database.prisma.$executeRaw`DROP SCHEMA public CASCADE`
+    await expectPing(database, false)
+    await Promise.all([database.close(), other.close()])
+  })
+
   it('is unavailable when it ends the connection of a transaction', async () => {
     const database = await open()
     const broken: unknown = await database.prisma

@@ -35,7 +35,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
     copyFiles: null,
     // The server is a process of its own, and connections to it are opened again.
     crashed: new Promise(() => undefined),
-    ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
+    ping: makePing(() => connections.watch(() => connections.pool.query(PING))),
     listen(channel, onNotice) {
       const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)
       listenings.push(listening)
@@ -48,6 +48,12 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
     }),
   }
 }
+
+/**
+ * Reads and locks nothing, but fails where logins would: at a replica, in a database that is read-only, and without the
+ * tables. The pool replaces a connection after an error, so the next ping may find another server.
+ */
+const PING = 'SELECT FROM directory_state WHERE false FOR UPDATE'
 
 /** The package's Prisma adapter for node-postgres, with every statement watched. */
 function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory {
