@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import path from 'node:path'
@@ -189,6 +190,15 @@ describe('a process with an embedded database', () => {
       expect([428, 429]).toContain((await client.poll(deviceCode)).status)
     },
     RESTART_TIMEOUT_MS,
+  )
+
+  it.runIf(process.platform === 'linux')(
+    'has threads for several host names that get no answer, and for others',
+    () => {
+      const tasks = `/proc/${running.pid}/task`
+      const names = readdirSync(tasks).map((id) => readFileSync(path.join(tasks, id, 'comm'), 'utf8').trim())
+      expect(names.filter((name) => name === 'libuv-worker')).toHaveLength(16)
+    },
   )
 
   it('writes no secret to its output', () => {

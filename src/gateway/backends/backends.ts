@@ -6,9 +6,10 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
 import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
-import type { Backend, Timeouts } from './backend.ts'
+import type { Backend, Connecting, Timeouts } from './backend.ts'
 import { openListedBackends } from './listed.ts'
 import type { BackendRow } from './listed.ts'
+import { makeSharedLookup } from './shared-lookup.ts'
 import { UPSTREAMS } from './table.ts'
 import type { UpstreamRow } from './table.ts'
 import { fixedDialects, openUpstream, toCredential } from './upstream.ts'
@@ -53,10 +54,11 @@ type Needs = Timeouts & {
 /** Opens the backends of the settings. Nothing connects before a call needs it. */
 export function openBackends(needs: Needs): Backends {
   const { worker: settings, connectTimeoutMs, clock, log } = needs
-  const worker = settings && openWorker(settings, { connectTimeoutMs, clock, log })
-  const upstreams = openUpstreams(needs)
+  const lookup = makeSharedLookup()
+  const worker = settings && openWorker(settings, { connectTimeoutMs, lookup, clock, log })
+  const upstreams = openUpstreams({ ...needs, lookup })
   const configured = worker ? [worker, ...upstreams] : upstreams
-  const listed = openListedBackends(needs)
+  const listed = openListedBackends({ ...needs, lookup })
   let byName = toMap(configured)
   let mayHoldUnsignedContent = worker !== null
   return {
@@ -80,7 +82,7 @@ export function openBackends(needs: Needs): Backends {
   }
 }
 
-function openUpstreams({ upstreams, ...needs }: Needs): readonly Backend[] {
+function openUpstreams({ upstreams, ...needs }: Needs & Connecting): readonly Backend[] {
   return UPSTREAM_NAMES.flatMap((name) => {
     const settings = upstreams[name]
     if (!settings) return []

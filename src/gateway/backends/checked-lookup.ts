@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns'
+import { lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 
 /**
@@ -7,10 +7,14 @@ import type { LookupFunction } from 'node:net'
  * address that was checked, so a name that changes its addresses gains nothing. Node calls no look-up when the host is
  * an IP address, so the caller has to check that one.
  */
-export function makeCheckedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+export function makeCheckedLookup(
+  isAllowed: (address: string) => boolean,
+  lookup: LookupFunction = systemLookup,
+): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
-      if (error) return callback(error, [])
+      // A list, because all addresses were asked for.
+      if (error || typeof found === 'string') return callback(error, [])
       const [first, ...others] = found.filter(({ address }) => isAllowed(address))
       if (!first) return callback(refuse(hostname), [])
       return options.all ? callback(null, [first, ...others]) : callback(null, first.address, first.family)

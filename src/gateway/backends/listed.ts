@@ -42,7 +42,7 @@ type Credentials = { readonly secret: Secret | null } | { readonly report: () =>
 export function openListedBackends({ readSecret, adminBackends, log, ...needs }: Needs): ListedBackends {
   let known: ReadonlyMap<string, Listed> = new Map()
   const retiring = new Set<Backend>()
-  const lookup = adminBackends && makeCheckedLookup(adminBackends.hosts.allowsAddress)
+  const lookup = adminBackends && makeCheckedLookup(adminBackends.hosts.allowsAddress, needs.lookup)
 
   function list(row: BackendRow): Listed {
     const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)

@@ -8,7 +8,7 @@ import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects } from './backend.ts'
+import type { Backend, BackendDialects, Connecting } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
@@ -30,7 +30,7 @@ export type WorkerSettings = {
   readonly idleTimeoutMs: number
 }
 
-type Needs = { readonly connectTimeoutMs: number; readonly clock: Clock; readonly log: Logger }
+type Needs = Omit<Connecting, 'idleTimeoutMs'> & { readonly clock: Clock; readonly log: Logger }
 
 /** The maximum age of the state that is used to plan a call. */
 const MAX_AGE_MS = 10_000
@@ -47,10 +47,10 @@ const DIALECT_PROBE_TIMEOUT_MS = 120_000
 const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
 
 /** Opens the worker. Its list of models is fetched when the gateway is used, never by a timer. */
-export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, log }: Needs): Worker {
+export function openWorker(settings: WorkerSettings, { clock, log, ...connecting }: Needs): Worker {
   const { idleTimeoutMs, apiKey, maxTokens } = settings
   const { canConnect: _unused, ...connections } = openBackendPool(withoutVersion(settings.url), {
-    connectTimeoutMs,
+    ...connecting,
     idleTimeoutMs,
   })
   const server = { credential: apiKey && ({ as: 'bearer', secret: apiKey } as const), ...connections }
