@@ -76,7 +76,7 @@ describe.skipIf(!hasRedis)('a stream limit that two processes share', () => {
       client.disconnect()
     }
     opened.push({ close: end })
-    return { limit: makeStreamLimit({ perCaller: 2, perAddress: 100, leases }), end }
+    return { client, limit: makeStreamLimit({ perCaller: 2, perAddress: 100, leases }), end }
   }
 
   it('counts the streams of both', async () => {
@@ -88,6 +88,16 @@ describe.skipIf(!hasRedis)('a stream limit that two processes share', () => {
     taken.find(isTaken)?.free()
     await waitForValue('a free slot', async () => isTaken(await two.limit.take(ADA, OFFICE)), true)
     expect(isTaken(await one.limit.take(ADA, OFFICE))).toBe(false)
+  })
+
+  it('frees the slots of streams that have ended while Redis could not be reached, as soon as it can', async () => {
+    const [one, two] = [await processOf(), await processOf()]
+    const taken = [await one.limit.take(ADA, OFFICE), await one.limit.take(ADA, OFFICE)]
+    expect(isTaken(await two.limit.take(ADA, OFFICE))).toBe(false)
+    one.client.disconnect(true)
+    for (const slot of taken) if (isTaken(slot)) slot.free()
+    await waitForValue('a free slot', async () => isTaken(await two.limit.take(ADA, OFFICE)), true)
+    expect(isTaken(await two.limit.take(ADA, OFFICE))).toBe(true)
   })
 
   it('forgets the streams of a process that has died, and keeps those of a living one', async () => {

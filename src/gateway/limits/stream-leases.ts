@@ -19,6 +19,9 @@ export type StreamLeases = {
   close(): void
 }
 
+/** A lease in one counter that was given back. `endsAt`: when it ends by itself. */
+type GivenBack = { readonly key: string; readonly id: string; readonly endsAt: number }
+
 /** How long a lease is valid: the longest time that the streams of a dead process are counted. */
 const LEASE_MS = 60_000
 const RENEWALS_PER_LEASE = 3
@@ -26,7 +29,13 @@ const RENEWALS_PER_LEASE = 3
 /** Opens leases as sorted sets in Redis, one for each counter, with the end of each lease in milliseconds as score. */
 export function openStreamLeases(redis: Redis, leaseMs = LEASE_MS): StreamLeases {
   const held = new Map<string, readonly string[]>()
-  const timer = setInterval(() => void renewAll(), leaseMs / RENEWALS_PER_LEASE).unref()
+  /** Those that Redis still counts, because it could not be reached. */
+  let unreturned: GivenBack[] = []
+  const timer = setInterval(() => {
+    returnAgain()
+    void renewAll()
+  }, leaseMs / RENEWALS_PER_LEASE).unref()
+  redis.on('ready', returnAgain)
 
   async function renewAll(): Promise<void> {
     const leases = [...held].flatMap(([id, keys]) => keys.map((key) => ({ key, id })))
@@ -39,8 +48,21 @@ export function openStreamLeases(redis: Redis, leaseMs = LEASE_MS): StreamLeases
   function give(id: string): void {
     const keys = held.get(id) ?? []
     held.delete(id)
-    // A lease that cannot be removed ends by itself.
-    for (const key of keys) redis.zrem(key, id).catch(() => undefined)
+    const endsAt = performance.now() + leaseMs
+    giveBack(keys.map((key) => ({ key, id, endsAt })))
+  }
+
+  function giveBack(leases: readonly GivenBack[]): void {
+    for (const [key, own] of Map.groupBy(leases, (lease) => lease.key)) {
+      redis.zrem(key, ...own.map(({ id }) => id)).catch(() => unreturned.push(...own))
+    }
+  }
+
+  function returnAgain(): void {
+    const now = performance.now()
+    const leases = unreturned.filter(({ endsAt }) => endsAt > now)
+    unreturned = []
+    giveBack(leases)
   }
 
   return {
@@ -56,7 +78,10 @@ export function openStreamLeases(redis: Redis, leaseMs = LEASE_MS): StreamLeases
       return counter
     },
     give,
-    close: () => clearInterval(timer),
+    close() {
+      clearInterval(timer)
+      redis.off('ready', returnAgain)
+    },
   }
 }
 
