@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeNotifier } from '../../src/control/mails/notify.ts'
 import { makeAnnounceLimits } from '../../src/control/spending-limits/announce.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import type { Secret } from '../../src/kernel/secret.ts'
 import type { Mail } from '../../src/mail.ts'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
 import { testClock } from '../support/clock.ts'
@@ -13,6 +14,7 @@ import type { TestService } from '../support/service.ts'
 import { USD } from '../support/spending-limits.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
+import { lockNewestRow } from '../support/table-lock.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const DIRECTORY = `
@@ -36,6 +38,7 @@ const PADDING = 'x'.repeat(4000 - JSON.stringify(BODY).length)
 const CALL = { ...BODY, messages: [{ role: 'user', content: PADDING }] }
 
 let postgres: TestPostgres
+let url: Secret
 let upstream: TestUpstream
 let first: TestService
 let second: TestService
@@ -44,7 +47,7 @@ let ada: Record<string, string>
 beforeAll(async () => {
   upstream = await startUpstream()
   postgres = await startPostgres()
-  const url = await postgres.newDatabase()
+  url = await postgres.newDatabase()
   // Noon in Tokyo, so that no day ends while the test runs.
   const clock = testClock(new Date('2026-11-21T03:00:00Z'))
   const env = {
@@ -163,3 +166,29 @@ it('admins get one email for a limit that is used up, whatever the number of pro
   expect(sent[0]?.text).toContain('limit of 2.00 USD a day for the team @acme/core')
   expect(sent[0]?.text).toContain('22 Nov 2026, 00:00 (Asia/Tokyo)')
 })
+
+it('a limit that is removed while it is changed ends in the audit log with its last amount', async () => {
+  const made = first.fetch(LIMITS, json({ subject: 'members', period: 'month', amountNanoUsd: USD }, ada))
+  const { id } = await expectJson<LimitAnswer>('The limit', made)
+  const release = await lockNewestRow(url, 'spending_limits')
+  const changed = setAmount(id, 2)
+  await waitForValue('the change to wait', waitingStatements, 1)
+  const removed = second.fetch(`${LIMITS}/${id}`, { method: 'DELETE', headers: ada })
+  await waitForValue('the removal to wait', waitingStatements, 2)
+  await release()
+  await changed
+  await expectOk('The removal', removed)
+  const events = await first.database.prisma.auditEvent.findMany({ where: { subjectId: id }, orderBy: { id: 'asc' } })
+  const amountOf = (details: unknown) => (details as { amountNanoUsd: number }).amountNanoUsd
+  expect(events.map(({ kind, details }) => [kind, amountOf(details)])).toEqual([
+    ['spending_limit.created', USD],
+    ['spending_limit.changed', 2 * USD],
+    ['spending_limit.removed', 2 * USD],
+  ])
+})
+
+async function waitingStatements(): Promise<number> {
+  const [row] = await first.database.prisma.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  return row?.count ?? 0
+}

@@ -62,6 +62,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Changes the amount of a limit; false when the team has no such limit. */
     async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
+        await lockTeam(tx, teamId)
         const [row] = await tx.spendingLimit.updateManyAndReturn({
           where: { id, teamId },
           data: { amountNanoUsd: BigInt(amountNanoUsd) },
@@ -74,9 +75,10 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Removes a limit; false when the team has no such limit. */
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
+        await lockTeam(tx, teamId)
         const row = await tx.spendingLimit.findFirst({ where: { id, teamId } })
-        const { count } = await tx.spendingLimit.deleteMany({ where: { id, teamId } })
-        if (!row || count === 0) return false
+        if (!row) return false
+        await tx.spendingLimit.deleteMany({ where: { id, teamId } })
         await saveEvent(tx, 'spending_limit.removed', row, actor, now)
         return true
       })
