@@ -2,7 +2,7 @@ export type Counted = { readonly added: number; readonly changed: number; readon
 
 /** What applying a directory file changes. */
 export type DirectoryChanges = {
-  /** The members that the file listed before. */
+  /** The members that the file listed before, and those whom admins have invited to teams that it removes. */
   readonly members: number
   readonly invited: number
   /** Members who got another role. */

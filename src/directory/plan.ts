@@ -34,7 +34,7 @@ export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevi
     members: before,
     invited: invited.length + changed.filter((change) => !changesRole(change)).length,
     roles: changed.filter(changesRole).length,
-    withdrawn: withdrawn.filter(({ source }) => source === 'directory').length,
+    withdrawn: withdrawn.length,
     teams: countRows(plan.teams.teams),
     models: countRows(plan.models),
     backends: countRows(plan.backends),

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { saveInvitations } from '../../src/control/invitations/store.ts'
 import type { DirectoryChanges } from '../../src/directory/change-rules.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
@@ -321,6 +322,26 @@ describe('a directory file on a running deployment', () => {
     await apply(database, 10)
     const before = await allRows(database)
     await expect(apply(database, 5)).rejects.toThrow(/withdraw 5 of 11 members/)
+    expect(await allRows(database)).toEqual(before)
+  })
+
+  it('is refused when it removes a team to which admins have invited most members', async () => {
+    await using database = await freshDatabase()
+    await apply(database, 10)
+    const { prisma } = database
+    const { id: teamId } = await prisma.team.create({
+      data: { name: 'labs', organization: { connect: { name: 'acme' } } },
+    })
+    const emails = Array.from({ length: 9 }, (_, index) => `invited-${index}@example.com`)
+    await saveInvitations(
+      prisma,
+      teamId,
+      emails.map((email) => ({ email, role: 'member' })),
+      'directory',
+      MONDAY,
+    )
+    const before = await allRows(database)
+    await expect(apply(database, 10)).rejects.toThrow(/withdraw 9 of 20 members/)
     expect(await allRows(database)).toEqual(before)
   })
 

@@ -24,7 +24,7 @@ type InvitationRow = {
 type Member = { readonly email: string; readonly team: string; readonly role: Role }
 
 export type MemberRowChanges = {
-  /** The members that the file listed before. */
+  /** The members that the file listed before, and those whom admins have invited to teams that it removes. */
   readonly before: number
   readonly invited: readonly Member[]
   /** Existing invitations that become the file's, or active again, or get another role. */
@@ -57,9 +57,10 @@ export async function findMemberChanges(
     left.delete(key)
     const isActive = row.revokedAt === null
     const isListed = isActive && row.source === 'directory'
-    if (isListed) before += 1
+    const isOfFile = isListed || (isActive && team === undefined)
+    if (isOfFile) before += 1
     if (wanted && !(isListed && row.role === wanted.role)) changed.push({ row, role: wanted.role })
-    if (!wanted && (isListed || (isActive && team === undefined))) withdrawn.push(row)
+    if (!wanted && isOfFile) withdrawn.push(row)
   }
   return { before, invited: [...left.values()], changed, withdrawn }
 }
