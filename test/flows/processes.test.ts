@@ -15,12 +15,16 @@ let running: TestProcess
 let folder: Awaited<ReturnType<typeof newFolder>>
 let metricsPort: number
 const file = () => path.join(folder.path, 'directory.yaml')
+const prices = () => path.join(folder.path, 'prices.json')
+/** In the form of LiteLLM. */
+const PRICES = JSON.stringify({ large: { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } })
 const socket = () => path.join(folder.path, 'management.sock')
 
 beforeAll(async () => {
   folder = await newFolder()
   metricsPort = await freePort()
   await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
+  await writeFile(prices(), PRICES)
   running = await startProcess({
     SVC_ROLE: 'gateway',
     SVC_PROCESSES: '2',
@@ -29,6 +33,7 @@ beforeAll(async () => {
     SVC_GATEWAY_KEYS_FILE: `${folder.path}/keys.json`,
     SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9',
     SVC_DIRECTORY_FILE: file(),
+    SVC_PRICES_FILE: prices(),
     SVC_MANAGEMENT_SOCKET: socket(),
   })
 })
@@ -51,6 +56,8 @@ async function openIdle() {
   res.resume()
   return { closed }
 }
+
+const countApplied = () => running.output().match(/"directory\.applied"/g)?.length ?? 0
 
 const countListening = () => running.output().match(/"service\.listening"/g)?.length ?? 0
 
@@ -76,14 +83,20 @@ describe('SVC_PROCESSES=2', () => {
   })
 
   it('applies the directory file in both processes, by signal and by command', async () => {
-    const applied = () => running.output().match(/"directory\.applied"/g)?.length ?? 0
     expect(await askService(socket(), 'reload')).toContain('was applied')
-    await waitForValue('both processes', applied, 4)
+    await waitForValue('both processes', countApplied, 4)
     running.signal('SIGHUP')
-    await waitForValue('both processes', applied, 6)
+    await waitForValue('both processes', countApplied, 6)
     await writeFile(file(), 'organizations: 7')
     await expect(askService(socket(), 'reload')).rejects.toThrow('must be a list')
     await writeFile(file(), 'organizations: []')
+  })
+
+  it('applies the directory file in both processes when the price file is refused', async () => {
+    await writeFile(prices(), '{')
+    await expect(askService(socket(), 'reload')).rejects.toThrow('The price file')
+    await waitForValue('both processes', countApplied, 8)
+    await writeFile(prices(), PRICES)
   })
 
   it('leaves no connection without an answer when a process hangs and is killed', async () => {

@@ -8,6 +8,7 @@ import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
 import { countEvents, openMetrics, serveMetrics } from '../telemetry/metrics.ts'
 import { ask, isFromChild, tell } from './child-messages.ts'
+import type { FromChild } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
 import { openSharedPort } from './shared-port.ts'
 
@@ -122,18 +123,20 @@ async function waitForEnd(start: () => Child): Promise<object> {
   }
 }
 
-/** Rejects with the first refusal, and then the other processes go on with the former files. */
+/** Rejects with the first refusal, after all processes have read the files: only one of the two may be refused. */
 async function reloadAll(force: boolean): Promise<string> {
-  const answers: string[] = []
+  const answers: Reloaded[] = []
   for (const child of running()) {
     const answer = await ask(child, { type: 'reload', force })
     // The one that replaces a process that has ended reads the files when it starts.
-    if (answer?.type !== 'reloaded') continue
-    if (!answer.isApplied) throw new Error(answer.text)
-    answers.push(answer.text)
+    if (answer?.type === 'reloaded') answers.push(answer)
   }
-  return answers[0] ?? 'No process is running now. The next one reads the files when it starts.'
+  const refused = answers.find(({ isApplied }) => !isApplied)
+  if (refused) throw new Error(refused.text)
+  return answers[0]?.text ?? 'No process is running now. The next one reads the files when it starts.'
 }
+
+type Reloaded = FromChild & { readonly type: 'reloaded' }
 
 function running(): Child[] {
   return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined && child.isConnected()) as Child[]
