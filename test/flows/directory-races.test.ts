@@ -47,6 +47,19 @@ it('a snapshot that is loaded while a file is applied has the whole file', async
   expect(await reader.loadSnapshot()).toEqual(toSnapshot(directory({ model: 'svc/second' }), NOW))
 })
 
+it('a file is refused with a reason when the directory changes each time before the file is applied', async () => {
+  await using database = await freshDatabase()
+  const store = makeDirectoryStore(database)
+  let changes = 0
+  const change = async () => {
+    await store.applyDirectory(directory({ model: `svc/other-${changes++}` }), NOW)
+    interrupt(database, '$transaction', change)
+  }
+  interrupt(database, '$transaction', change)
+  await expect(makeDirectoryStore(database).applyDirectory(directory(), NOW)).rejects.toThrow('Apply the file again.')
+  expect(changes).toBe(5)
+})
+
 describe('a file that lists a member whom an admin changes meanwhile', () => {
   const bothListed = directory({ members: ['ada@example.com', 'bob@example.com'] })
 

@@ -35,6 +35,10 @@ export type MemberRowChanges = {
 /** Another process has written the same rows since they were read. */
 export class DirectoryChangedError extends Error {
   override readonly name = 'DirectoryChangedError'
+
+  constructor() {
+    super('The directory has changed each time that the file was compared with it. Apply the file again.')
+  }
 }
 
 /**
