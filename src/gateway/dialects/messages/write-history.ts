@@ -93,8 +93,10 @@ class History {
   }
 
   #current(): Exchange {
-    const current = this.#exchanges.at(-1)
-    if (current) return current
+    return this.#exchanges.at(-1) ?? this.#add()
+  }
+
+  #add(): Exchange {
     const exchange = newExchange()
     this.#exchanges.push(exchange)
     return exchange
@@ -120,10 +122,7 @@ class History {
 
   #ofAssistant(): Exchange {
     const current = this.#current()
-    if (current.user.length + current.results.length + current.system.length === 0) return current
-    const exchange = newExchange()
-    this.#exchanges.push(exchange)
-    return exchange
+    return current.user.length + current.results.length + current.system.length > 0 ? this.#add() : current
   }
 
   /** Writes reasoning of any model; the vendor decides whether this model can read it. */

@@ -26,16 +26,15 @@ export function planCacheMarks(
 /** Makes each long mark behind a short one short. Its place stays cached. */
 function shortenLaterMarks(request: NeutralRequest): NeutralRequest {
   let isShort = false
-  const shorten = <Marked extends { readonly mark?: CacheMark }>(one: Marked): Marked => {
-    if (!one.mark) return one
-    isShort ||= one.mark.ttl === 'short'
-    return isShort ? { ...one, mark: { ttl: 'short' } } : one
+  const shorten = (part: Part): Part => {
+    if (!part.mark) return part
+    isShort ||= part.mark.ttl === 'short'
+    return isShort ? { ...part, mark: { ttl: 'short' } } : part
   }
   const shortenPart = (part: Part): Part =>
     shorten(part.type === 'result' ? { ...part, parts: part.parts.map(shorten) } : part)
   return {
     ...request,
-    tools: request.tools.map(shorten),
     turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(shortenPart) })),
   }
 }
@@ -136,7 +135,10 @@ function moveInside(part: Part): Part {
   })
 }
 
-/** Drops marks in a fixed order, so that the same conversation always keeps the same marks. */
+/**
+ * Drops marks in a fixed order, so that the same conversation always keeps the same marks. Tools have none here: only
+ * messages clients mark them, and the dialects of their backends cannot.
+ */
 function dropOverflow(request: NeutralRequest): NeutralRequest {
   let excess = countMarks(request) - MAX_MARKS
   if (excess <= 0) return request
@@ -149,10 +151,5 @@ function dropOverflow(request: NeutralRequest): NeutralRequest {
   const leading = leadingSystem(request.turns)
   const later = request.turns.slice(leading).map((turn) => ({ ...turn, parts: turn.parts.map(drop) }))
   const first = request.turns.slice(0, leading).map((turn) => ({ ...turn, parts: turn.parts.map(drop) }))
-  const tools = request.tools.map((tool) => {
-    if (excess <= 0 || !tool.mark) return tool
-    excess--
-    return unmarkTool(tool)
-  })
-  return { ...request, tools, turns: [...first, ...later] }
+  return { ...request, turns: [...first, ...later] }
 }
