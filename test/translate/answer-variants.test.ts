@@ -70,6 +70,12 @@ describe('a responses backend', () => {
     expect(parsed(more)).toMatchObject([{ delta: { thinking: '\n\nSo.' } }])
   })
 
+  it('that says that a whole answer has failed has failed for this reason', () => {
+    const error = { code: 'rate_limit_exceeded', message: 'Later.' }
+    const failed = { failed: 'rateLimit' }
+    expect(wholeOf('chat', 'responses', { object: 'response', status: 'failed', output: [], error })).toEqual(failed)
+  })
+
   it('may give the arguments of a call only at their end', () => {
     const item = { type: 'function_call', call_id: 'a', name: 'read' }
     const done = { type: 'response.function_call_arguments.done', output_index: 0, arguments: '{"x":1}' }
@@ -154,6 +160,31 @@ describe('a messages backend', () => {
     named(START).forEach((event) => stream.push(event))
     const out = stream.push({ event: 'error', data: JSON.stringify(error) })
     expect(parsed(out)).toMatchObject([{ error: { code: 'context_length_exceeded', message: error.message } }])
+  })
+})
+
+describe('a chat client that streams', () => {
+  const streamedFor = (body: Json, answer: Json): Json[] => {
+    const made = pair('chat', 'responses', { stream: true, ...body }, { caps: VENDOR_CAPS.responses }).answer
+    const replayed = made.replay({ object: 'response', status: 'completed', ...answer })
+    return 'events' in replayed ? parsed(replayed.events) : []
+  }
+
+  it('gets the usage in a chunk of its own, if it asked for it', () => {
+    const usage = { input_tokens: 3, output_tokens: 2 }
+    const last = streamedFor({ stream_options: { include_usage: true } }, { output: [], usage }).at(-2)
+    expect(last).toMatchObject({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } })
+  })
+
+  it('gets the text for a custom tool as such', () => {
+    const tools = [{ type: 'custom', custom: { name: 'apply_patch' } }]
+    const item = { type: 'custom_tool_call', call_id: 'c1', name: 'apply_patch', input: '*** Begin' }
+    const deltas = streamedFor({ tools }, { output: [item] }).flatMap(({ choices }) => readList(choices))
+    const calls = deltas.flatMap((choice) => readList(readObject(readObject(choice).delta).tool_calls))
+    expect(calls).toMatchObject([
+      { id: 'c1', type: 'custom', custom: { name: 'apply_patch', input: '' } },
+      { custom: { input: '*** Begin' } },
+    ])
   })
 })
 

@@ -204,4 +204,25 @@ describe('reasoning that comes back', () => {
     const signature = String(foldMessage(events).content[0]?.signature)
     expect(seals.read(signature, 'hm')).toMatchObject({ kind: 'plain', model: 'model-1' })
   })
+
+  it('the seal of reasoning names the call that follows it, in a stream and in a whole answer', () => {
+    const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'read', arguments: '{}' }
+    const response = { object: 'response', status: 'completed', output: [thought, call] }
+    const { answer } = pair('messages', 'responses', {}, { seals })
+    const whole = answer.whole(response)
+    const streamed = foldMessage(answer.stream().push(event({ type: 'response.completed', response })))
+    for (const { content } of ['answer' in whole ? whole.answer : {}, streamed]) {
+      const signature = String(readObject(readList(content)[0]).signature)
+      expect(seals.read(signature, '')).toMatchObject({ data: 'gAAA', before: 'c1' })
+    }
+  })
+
+  it.each([true, false])('a responses client gets a seal only if it asked for it (%s)', (isAsked) => {
+    const body = { include: isAsked ? ['reasoning.encrypted_content'] : [] }
+    const message = { choices: [{ message: { reasoning_content: 'hm', content: 'a' }, finish_reason: 'stop' }] }
+    const made = pair('responses', 'chat', body, { seals }).answer.whole(message)
+    const [thought] = readList('answer' in made ? made.answer.output : [])
+    expect('encrypted_content' in readObject(thought)).toBe(isAsked)
+  })
 })

@@ -86,6 +86,31 @@ describe('what only one dialect has is refused by its place, and never lost', ()
     expect(refusalOf(client, backend, body)).toBe(path)
   })
 
+  it.each<[string, unknown, unknown]>([
+    ['n', 2, 1],
+    ['presence_penalty', 0.5, 0],
+    ['frequency_penalty', -0.5, 0],
+    ['logit_bias', { 50256: -100 }, {}],
+    ['modalities', ['text', 'audio'], ['text']],
+    ['web_search_options', {}, null],
+    ['moderation', { model: 'omni-moderation-latest' }, null],
+    ['functions', [{ name: 'read' }], []],
+  ])('%s of a chat client, unless it asks for nothing', (name, value, nothing) => {
+    const refused = (given: unknown) => refusalOf('chat', 'messages', { messages: [user('hi')], [name]: given })
+    expect([refused(value), refused(nothing)]).toEqual([name, null])
+  })
+
+  it.each<[string, unknown, unknown]>([
+    ['container', 'container_1', null],
+    ['mcp_servers', [{ type: 'url', url: 'https://mcp.example', name: 'one' }], []],
+    ['fallbacks', [{ model: 'b' }], []],
+    ['inference_geo', 'eu', null],
+    ['billing_policy', 'standard', null],
+  ])('%s of a messages client, unless it asks for nothing', (name, value, nothing) => {
+    const refused = (given: unknown) => refusalOf('messages', 'chat', { messages: [user('hi')], [name]: given })
+    expect([refused(value), refused(nothing)]).toEqual([name, null])
+  })
+
   it('domains that a search must leave out', () => {
     const caps = { ...DEFAULT_CAPS.responses, hostedSearch: true }
     expect(refusalOf('messages', 'responses', { tools: [read, search] }, { caps })).toBe('tools.1')

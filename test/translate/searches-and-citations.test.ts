@@ -8,7 +8,7 @@ import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, refusalOf } from './pairs.ts'
-import { translate } from './streams.ts'
+import { parsed, translate } from './streams.ts'
 
 const PAGE = { url: 'https://a.example/one', title: 'One' }
 const SAID = 'Rain, says One.'
@@ -223,6 +223,29 @@ describe('the source of a text', () => {
     const [choice] = readList(answerOf('chat', backend, answer).choices)
     expect(choice).toMatchObject({
       message: { annotations: [{ type: 'url_citation', url_citation: { ...PAGE, ...range } }] },
+    })
+  })
+
+  it('reaches a responses client with an event of its own', () => {
+    const { answer } = pair('responses', 'messages', { stream: true })
+    const replayed = answer.replay(MESSAGE)
+    const events = 'events' in replayed ? parsed(replayed.events) : []
+    expect(events.find(({ type }) => type === 'response.output_text.annotation.added')).toMatchObject({
+      annotation_index: 0,
+      annotation: { type: 'url_citation', ...PAGE, ...whole },
+    })
+  })
+
+  it('has its place in the joined texts for a chat client', () => {
+    const texts = { ...MESSAGE, content: [{ type: 'text', text: 'So: ' }, MESSAGE.content.at(-1)] }
+    const url_citation = { ...PAGE, start_index: 4, end_index: 4 + SAID.length }
+    expect(answerOf('chat', 'messages', texts).choices).toMatchObject([
+      { message: { annotations: [{ url_citation }] } },
+    ])
+    const replayed = pair('chat', 'messages', { stream: true }).answer.replay(texts)
+    const deltas = parsed('events' in replayed ? replayed.events : []).flatMap(({ choices }) => readList(choices))
+    expect(deltas.find((choice) => 'annotations' in readObject(readObject(choice).delta))).toMatchObject({
+      delta: { annotations: [{ url_citation }] },
     })
   })
 
