@@ -1,4 +1,5 @@
 /** Requests as clients may write them besides the usual way, and what a backend of another dialect gets. */
+import type { ResponseOutputText } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
@@ -151,6 +152,12 @@ describe('a document', () => {
 })
 
 describe('a conversation', () => {
+  it('has texts of the assistant with all members that the types of a responses vendor require', () => {
+    const messages = [user('hi'), { role: 'assistant', content: 'Yes.' }, user('go on')]
+    const content: ResponseOutputText[] = [{ type: 'output_text', text: 'Yes.', annotations: [] }]
+    expect(readList(pair('chat', 'responses', { messages }).request.input)[1]).toMatchObject({ content })
+  })
+
   it('that has only system texts still has a turn of the user for a messages backend', () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },

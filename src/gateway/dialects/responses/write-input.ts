@@ -66,7 +66,8 @@ class Items {
 
   #assistant(parts: readonly Part[]): void {
     for (const part of withReasoningBeforeCalls(parts)) {
-      if (part.type === 'text') this.#message('assistant', [{ type: 'output_text', text: part.text }])
+      // Servers that check items by the types of the vendor's SDK require `annotations`.
+      if (part.type === 'text') this.#message('assistant', [{ type: 'output_text', text: part.text, annotations: [] }])
       if (part.type === 'refusal') this.#message('assistant', [{ type: 'refusal', refusal: part.text }])
       if (part.type === 'reasoning') this.list.push(...this.#reasoning(part))
       if (part.type === 'call') this.list.push(this.#call(part))
