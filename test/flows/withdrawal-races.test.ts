@@ -168,3 +168,24 @@ it('a login without an address that is approved while its person is withdrawn op
   const { response } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: device_code } })
   expect(response.status).toBe(410)
 })
+
+it.each(['a device', 'a browser'])(
+  'no login is approved by %s that its owner signs out meanwhile',
+  async (approver) => {
+    const email = persons.next()
+    const isDevice = approver === 'a device'
+    const by = isDevice
+      ? bearer((await service.signIn(email)).accessToken)
+      : { cookie: await signInBrowser(service, email) }
+    const started = service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
+    const login = await expectJson<{ device_code: string; user_code: string }>('The start of the login', started)
+    const approve = () => service.fetch('/device', json({ userCode: login.user_code }, by))
+    const ended = { where: { invitation: { account: { email } } }, data: { revokedAt: service.clock.now() } }
+    const outcome = await whileLocked(email, approve, (tx) =>
+      isDevice ? tx.deviceSession.updateMany(ended) : tx.browserSession.updateMany(ended),
+    )
+    expect(outcome).toBe('401 authenticate_first')
+    const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: login.device_code } })
+    expect(polled.response.status).toBe(428)
+  },
+)

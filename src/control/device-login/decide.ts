@@ -2,16 +2,18 @@ import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
 import type { FoundLogin } from './rows.ts'
 
-/** Who decides a login, and how. `sessionId` is null when the email's link alone decides. */
+/** Who decides a login, and how. */
 export type Decision = {
   readonly via: Exclude<ApprovedVia, 'passkey'>
-  readonly sessionId: string | null
+  /** The session that decides; null when the email's link alone does. */
+  readonly by: Pick<Caller, 'sessionId' | 'sessionKind'> | null
   readonly ip: string
 }
 
@@ -38,17 +40,14 @@ export async function decideOnce(
   decision: Decision,
   { kind, where, set, browser = null }: Change,
 ): Promise<boolean> {
-  const { via, sessionId, ip } = decision
-  const details = { via, deviceId: login.deviceId, ...(sessionId && { sessionId }) }
+  const { via, by, ip } = decision
+  const details = { via, deviceId: login.deviceId, ...(by && { sessionId: by.sessionId }) }
   const subjects = sql`SELECT id, account_id, team_id FROM decided`
   const ofInvitation = login.unnamed ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
-  // The lock waits for a withdrawal of the invitation, and then nothing is decided, so that no approval or session
-  // outlives it. It is taken before the login's, as everywhere, so that two statements cannot wait for each other.
   const count = await withRetry(() =>
     database.execute(sql`
       WITH invited AS (
-        SELECT id, account_id, team_id FROM invitations
-        WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE
+        ${lockInvitation(login.invitationId, by)}
       ), decided AS (
         UPDATE device_logins login SET invitation_id = invited.id, ${set} FROM invited
         WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
@@ -57,6 +56,23 @@ export async function decideOnce(
       ${insertEvents({ kind, at: now, ip, details, subjects })}`),
   )
   return count === 1
+}
+
+/**
+ * Finds and locks the invitation of a login, unless it was withdrawn or the session that decides has ended. The locks
+ * wait for a withdrawal and for signing out everywhere, which cannot cancel a login that names no account, so that no
+ * approval outlives them. They come before the lock of the login, as everywhere, so that there are no deadlocks.
+ */
+function lockInvitation(id: string, by: Decision['by']): Sql {
+  if (!by)
+    return sql`
+      SELECT id, account_id, team_id FROM invitations WHERE id = ${id}::uuid AND revoked_at IS NULL FOR SHARE`
+  return sql`
+    SELECT invitation.id, account_id, team_id
+    FROM invitations invitation JOIN accounts account ON account.id = account_id
+    JOIN ${by.sessionKind === 'device' ? sql`device_sessions` : sql`browser_sessions`} session
+      ON session.id = ${by.sessionId}::uuid AND session.revoked_at IS NULL
+    WHERE invitation.id = ${id}::uuid AND invitation.revoked_at IS NULL FOR SHARE`
 }
 
 /** Denies a pending login; false when it is not pending any more. */
@@ -69,11 +85,11 @@ export function denyOnce(database: Statements, login: FoundLogin, now: Date, dec
 }
 
 /** What an approval writes: when, how, and by which session. A login that was approved before keeps that approval. */
-export function approvalOf(now: Date, { via, sessionId }: Decision): Sql {
+export function approvalOf(now: Date, { via, by }: Decision): Sql {
   return sql`
     status = 'approved',
     approved_at = coalesce(login.approved_at, ${now}::timestamptz),
     approved_via = CASE WHEN login.approved_at IS NULL THEN ${via}::"ApprovedVia" ELSE login.approved_via END,
     approver_session_id = CASE
-      WHEN login.approved_at IS NULL THEN ${sessionId}::uuid ELSE login.approver_session_id END`
+      WHEN login.approved_at IS NULL THEN ${by?.sessionId ?? null}::uuid ELSE login.approver_session_id END`
 }

@@ -1,3 +1,4 @@
+import { ApiError } from '../../http/errors.ts'
 import { networkKey, refundAll, tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -21,6 +22,7 @@ export type CodeDecision =
 /** Finds and decides logins of the caller's account by their user codes. */
 export type UserCodes = {
   find(caller: Caller, userCode: string, ip: string): Promise<Lookup>
+  /** Throws `authenticate_first` when the session has just ended. */
   decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<CodeDecision>
 }
 
@@ -72,16 +74,17 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
 
       const { login } = found
       const now = clock.now()
-      const decision = { via: 'user_code', sessionId: caller.sessionId, ip } as const
+      const decision = { via: 'user_code', by: caller, ip } as const
       const decides = wanted === 'approved' ? logins.approve : logins.deny
       if (await decides(login, now, decision)) {
         log.info({ loginId: login.id, via: decision.via }, `device_login.${wanted}`)
         return { status: wanted, login }
       }
-      // Another request was faster: report what it decided.
+      // Another request was faster: report what it decided. When none was, the session of the caller has ended.
       const current = await lookUp(caller, userCode)
       if (!('login' in current)) return current
-      return current.verdict === 'open' ? { verdict: 'not_found' } : { status: current.verdict, login: current.login }
+      if (current.verdict === 'open') throw new ApiError('authenticate_first')
+      return { status: current.verdict, login: current.login }
     },
   }
 }

@@ -87,7 +87,7 @@ export function makeConsumeLink({ links, approvalMode, onUnknownCredential, cloc
  * the handle.
  */
 function decisionOf(req: Request, login: LinkedLogin): Decision | null {
-  if (login.link === 'mail') return { via: 'mail', sessionId: null, ip: ipOf(req) }
+  if (login.link === 'mail') return { via: 'mail', by: null, ip: ipOf(req) }
   if (req.caller?.accountId !== login.accountId) return null
-  return { via: 'session', sessionId: req.caller.sessionId, ip: ipOf(req) }
+  return { via: 'session', by: req.caller, ip: ipOf(req) }
 }
