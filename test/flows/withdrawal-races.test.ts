@@ -142,6 +142,22 @@ it('a passkey that signs a device in while its owner disowns the device that add
   expect(outcome).toBe('401 unauthorized')
 })
 
+it('a passkey that is deleted while its owner disowns a device is not removed a second time', async () => {
+  const email = persons.next()
+  const by = bearer((await service.signIn(email)).accessToken)
+  const subjectId = await addPasskey(service, by, newAuthenticator())
+  const { prisma } = service.database
+  const device = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
+  const { disowning } = await prisma.$transaction(async (tx) => {
+    await tx.passkey.delete({ where: { id: subjectId } })
+    const disowning = service.fetch('/v1/auth/logout-everywhere', json({ unknownDevice: device.id }, by))
+    await waitForValue('the request to wait for the passkey', waitingStatements, 1, WAIT)
+    return { disowning }
+  })
+  expect(await expectJson('Disowning the device', disowning)).toMatchObject({ passkeys: 0 })
+  expect(await prisma.auditEvent.count({ where: { kind: 'passkey.removed', subjectId } })).toBe(0)
+})
+
 it.each(['created', 'rotated'])('no key is %s while its owner signs the device out that does it', async (change) => {
   const email = persons.next()
   const by = bearer((await service.signIn(email)).accessToken)

@@ -133,10 +133,12 @@ export async function removePasskeysSince(
   since: Date,
   now: Date,
 ): Promise<string[]> {
-  const where = { accountId, createdAt: { gte: since } }
-  const rows = await tx.passkey.findMany({ where, orderBy: { createdAt: 'asc' } })
-  await tx.passkey.deleteMany({ where: { id: { in: rows.map(({ id }) => id) } } })
-  await tx.auditEvent.createMany({ data: rows.map((row) => passkeyEvent('passkey.removed', row, ip, now)) })
+  // One statement, so that a passkey that is deleted meanwhile has no second audit row.
+  const rows = await tx.$queryRaw<{ id: string; name: string }[]>`
+    DELETE FROM passkeys WHERE account_id = ${accountId}::uuid AND created_at >= ${since} RETURNING id::text, name`
+  await tx.auditEvent.createMany({
+    data: rows.map(({ id }) => passkeyEvent('passkey.removed', { id, accountId }, ip, now)),
+  })
   return rows.map(({ name }) => name)
 }
 
