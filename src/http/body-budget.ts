@@ -2,9 +2,9 @@ import { totalmem } from 'node:os'
 
 /** The bytes of one body that a budget counts. */
 export type HeldBytes = {
-  /** Corrects their number, once it is known. */
+  /** Corrects their number, once it is known. Does nothing after `release`. */
   resize(bytes: number): void
-  /** Gives them back. May be called again. */
+  /** Gives them back. May be called again, and before the body is read: its caller may leave meanwhile. */
   release(): void
 }
 
@@ -20,13 +20,19 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
   return {
     take(bytes) {
       if (total > 0 && total + bytes > maxBytes) return null
-      let held = 0
+      let held = bytes
+      let isReleased = false
+      total += bytes
       const resize = (size: number) => {
+        if (isReleased) return
         total += size - held
         held = size
       }
-      resize(bytes)
-      return { resize, release: () => resize(0) }
+      const release = () => {
+        resize(0)
+        isReleased = true
+      }
+      return { resize, release }
     },
   }
 }

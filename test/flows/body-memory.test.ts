@@ -1,6 +1,8 @@
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { startGateway } from '../support/gateway.ts'
+import { startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { servedModel } from '../support/served-models.ts'
@@ -64,6 +66,22 @@ it('a body of unknown size counts as the largest one, until it is read', async (
   expect(await outcomeOf(await send())).toBe('503 service_unavailable')
   await leave()
   await expect.poll(async () => (await send()).status).toBe(200)
+})
+
+it('a body whose caller has left while it was decompressed no longer counts', async () => {
+  const body = gzipSync(JSON.stringify(bodyOf(20_000_000)))
+  const head = `POST ${PATH} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${TOKEN}\r\ncontent-type: application/json\r\n`
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  socket.write(`${head}content-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`)
+  await new Promise((written) => socket.write(body, written))
+  socket.destroy()
+  const logged = () => gateway.log.some(({ event }) => event === 'http.request')
+  gateway.log.length = 0
+  await waitForValue('the end of the request', logged, true)
+  for (const _ of [1, 2, 3]) {
+    await sleep(50)
+    expect((await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
+  }
 })
 
 it('a body counts until the answer begins, not until a stream ends', async () => {

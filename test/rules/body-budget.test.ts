@@ -22,6 +22,15 @@ it('counts what a body really takes, once it is known', () => {
   expect(budget.take(70)).not.toBeNull()
 })
 
+it('does not count a body that is read after it was given back', () => {
+  const budget = openBodyBudget(100)
+  const held = budget.take(100)
+  held?.release()
+  held?.resize(100)
+  budget.take(30)
+  expect(budget.take(70)).not.toBeNull()
+})
+
 it('has room for a body of any size while there is no other', () => {
   const budget = openBodyBudget(100)
   const held = budget.take(1000)
