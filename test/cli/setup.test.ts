@@ -149,6 +149,17 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, 'opencode'), 'utf8')).toBe(change(own))
   })
 
+  it.each(['claude', 'opencode'] as const)('are removed where %s has added a setting behind them', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    const file = fileOf(machine, tool)
+    await put(file, '{}\n')
+    await setup(machine, tool, '--write')
+    const settings = JSON.parse(await readFile(file, 'utf8')) as object
+    await writeFile(file, JSON.stringify({ ...settings, theme: 'dark' }, null, 2))
+    await setup(machine, tool, '--remove')
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ theme: 'dark' })
+  })
+
   it('go beside providers of Codex that have dotted names', async () => {
     await using machine = await newMachine(signedIn)
     const own = 'model_providers.mine.name = "x"\n'

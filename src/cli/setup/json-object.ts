@@ -26,6 +26,16 @@ export function readDocument(text: string): JsonObject {
   return object
 }
 
+/** Whether a text is a JSON document that is an object. */
+export function isDocument(text: string): boolean {
+  try {
+    readDocument(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Reads the object that begins at a position of a JSON document. Throws a `JsonTextError`. */
 export function readObject(text: string, open: number): JsonObject {
   if (text[open] !== '{') throw new JsonTextError(`there is no object at ${placeOf(text, open)}`)

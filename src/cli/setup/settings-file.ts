@@ -4,7 +4,7 @@ import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
 import { rewriteFile } from '../../sdk/node-files.ts'
 import { CommandError } from '../failures.ts'
-import { JsonTextError } from './json-object.ts'
+import { isDocument, JsonTextError } from './json-object.ts'
 import { unsetMembers } from './json-text.ts'
 import type { SetMember } from './json-text.ts'
 import { applySplices, revertInChanged, revertSplices } from './splice.ts'
@@ -110,9 +110,10 @@ function revert({ file, splices, members, rewritten, hash }: Written, text: stri
   if (members) {
     if (text.trim() === '') return { before: text, kept: [] }
     const { text: unset, kept } = unsetMembers(text, members)
-    // Where each change is still as it was written, undoing them restores the white space and comments around them too.
+    // Where each change is still as it was written, undoing them restores the white space and comments around them too,
+    // unless a comma would be left over: somebody has added a member behind one that was alone.
     const undone = kept.length === 0 ? revertInChanged(text, splices) : null
-    return { before: undone ?? unset, kept }
+    return { before: undone !== null && isDocument(undone) ? undone : unset, kept }
   }
   const before = revertInChanged(text, splices, rewritten)
   if (before !== null) return { before, kept: [] }
