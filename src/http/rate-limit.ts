@@ -91,9 +91,14 @@ function withTake(limit: Omit<RateLimit, 'take'>, what = 'requests'): RateLimit 
 /** The refusal of a request because there were too many of something, such as `logins from your network`. */
 export function tooMany(what: string, retryAfterSeconds: number): ApiError {
   return new ApiError('rate_limited', {
-    message: `Too many ${what}. Wait for the seconds in Retry-After.`,
+    message: `Too many ${what}. ${tryAgainAfter(retryAfterSeconds)}`,
     retryAfterSeconds,
   })
+}
+
+/** Says when to try again. Agents show the message and not the header `Retry-After`. */
+export function tryAgainAfter(seconds: number): string {
+  return `Try again in ${Math.max(1, Math.ceil(seconds))} s.`
 }
 
 /** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 import { ApiError } from '../../http/errors.ts'
-import { networkKey } from '../../http/rate-limit.ts'
+import { networkKey, tryAgainAfter } from '../../http/rate-limit.ts'
 import type { Rate, RateLimit } from '../../http/rate-limit.ts'
 import { ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -30,7 +30,7 @@ export function limitCallers(callers: RateLimit, addresses: RateLimit): RequestH
       await addresses.refund(networkKey(ipOf(req)))
       const holder = caller?.key ? 'API key' : 'account'
       throw new ApiError('rate_limited', {
-        message: `Your ${holder} has made too many requests. Wait for the seconds in Retry-After.`,
+        message: `Your ${holder} has made too many requests. ${tryAgainAfter(waitSeconds)}`,
         retryAfterSeconds: waitSeconds,
       })
     }
