@@ -8,26 +8,48 @@ import { openSession } from "./session.js";
  * `unwrap` throws the error.
  */
 export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
-    const retrying = withRetries(keepRequests(send), { retries, longestWaitSeconds });
+    const kept = keepRequests(send);
+    const retrying = withRetries(kept, { retries, longestWaitSeconds });
     const authenticated = () => {
-        if (tokens)
-            return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }));
+        if (tokens) {
+            const refreshing = withRetries(kept, refreshRetries({ retries, longestWaitSeconds }));
+            return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: refreshing }));
+        }
         return accessToken === undefined ? retrying : withToken(retrying, accessToken);
     };
     const client = createFetchClient({ ...options, baseUrl, fetch: authenticated() });
-    client.use(refusingPages);
+    client.use(refusingOthers);
     return client;
 }
-/** Throws where JSON or a stream is expected and a web page arrives, because parsing it would explain nothing. */
-const refusingPages = {
+/** A refresh is sent again once and soon: it has a time limit, and all processes with these tokens wait for it. */
+function refreshRetries({ retries, longestWaitSeconds }) {
+    return { retries: Math.min(retries, 1), longestWaitSeconds: Math.min(longestWaitSeconds, 5) };
+}
+/** Throws where JSON or a stream is expected and something else arrives, because parsing it would explain nothing. */
+const refusingOthers = {
     async onResponse({ request, response, options: { parseAs } }) {
-        const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
-        if (!response.ok || !isPage || !['json', 'stream'].includes(parseAs))
+        if (!response.ok || !['json', 'stream'].includes(parseAs))
+            return;
+        const type = (response.headers.get('content-type') ?? '').toLowerCase();
+        const isPage = type.startsWith('text/html');
+        if (!isPage && (parseAs === 'stream' || type.includes('json') || (await isJson(response.clone()))))
             return;
         await response.body?.cancel();
-        throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with a web page.`, null);
+        const what = isPage ? 'a web page' : 'something else than JSON';
+        throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with ${what}.`, null);
     },
 };
+/** Whether a body can be parsed, whatever its type says. One of nothing can. */
+async function isJson(response) {
+    const text = await response.text();
+    try {
+        JSON.parse(text || 'null');
+        return true;
+    }
+    catch {
+        return false;
+    }
+}
 /**
  * Returns the data of an answer, as in `await unwrap(client.GET('/v1/models'))`. Throws an `SvcError` when the answer
  * is an error.

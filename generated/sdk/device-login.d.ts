@@ -1,6 +1,6 @@
 import type { StartDeviceLogin, StartedDeviceLogin, TokenSet } from './openapi.js';
 import type { Send } from './send.ts';
-import type { TokenStore } from './session.ts';
+import type { StoredTokens, TokenStore } from './session.ts';
 import type { Wait } from './wait.ts';
 export type DeviceLoginOptions = StartDeviceLogin & {
     /** The base URL of the deployment. */
@@ -23,3 +23,5 @@ export type DeviceLoginOptions = StartDeviceLogin & {
  * `SvcError` with a code of the contract, such as `not_invited`, `access_denied` or `expired`.
  */
 export declare function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet>;
+/** What a store keeps of the tokens of a login. */
+export declare function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet): StoredTokens;

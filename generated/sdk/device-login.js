@@ -45,6 +45,7 @@ function readFailure(error) {
     const isRefusal = error.status >= 400 && error.status < 500;
     return { isPending, canRetry: isPending || !isRefusal, retryAfterSeconds: error.retryAfterSeconds ?? 0 };
 }
-function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }) {
+/** What a store keeps of the tokens of a login. */
+export function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }) {
     return { account, team, deviceId, accessToken, refreshToken, expiresAt };
 }

@@ -48,24 +48,49 @@ export function createClient({
   fetch: send = (request) => fetch(request),
   ...options
 }: SvcClientOptions): SvcClient {
-  const retrying = withRetries(keepRequests(send), { retries, longestWaitSeconds })
+  const kept = keepRequests(send)
+  const retrying = withRetries(kept, { retries, longestWaitSeconds })
   const authenticated = () => {
-    if (tokens) return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: retrying }))
+    if (tokens) {
+      const refreshing = withRetries(kept, refreshRetries({ retries, longestWaitSeconds }))
+      return withSession(retrying, openSession({ baseUrl: controlPlaneUrl, tokens, fetch: refreshing }))
+    }
     return accessToken === undefined ? retrying : withToken(retrying, accessToken)
   }
   const client = createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })
-  client.use(refusingPages)
+  client.use(refusingOthers)
   return client
 }
 
-/** Throws where JSON or a stream is expected and a web page arrives, because parsing it would explain nothing. */
-const refusingPages: Middleware = {
+type Retries = { readonly retries: number; readonly longestWaitSeconds: number }
+
+/** A refresh is sent again once and soon: it has a time limit, and all processes with these tokens wait for it. */
+function refreshRetries({ retries, longestWaitSeconds }: Retries): Retries {
+  return { retries: Math.min(retries, 1), longestWaitSeconds: Math.min(longestWaitSeconds, 5) }
+}
+
+/** Throws where JSON or a stream is expected and something else arrives, because parsing it would explain nothing. */
+const refusingOthers: Middleware = {
   async onResponse({ request, response, options: { parseAs } }) {
-    const isPage = response.headers.get('content-type')?.startsWith('text/html') === true
-    if (!response.ok || !isPage || !['json', 'stream'].includes(parseAs)) return
+    if (!response.ok || !['json', 'stream'].includes(parseAs)) return
+    const type = (response.headers.get('content-type') ?? '').toLowerCase()
+    const isPage = type.startsWith('text/html')
+    if (!isPage && (parseAs === 'stream' || type.includes('json') || (await isJson(response.clone())))) return
     await response.body?.cancel()
-    throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with a web page.`, null)
+    const what = isPage ? 'a web page' : 'something else than JSON'
+    throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with ${what}.`, null)
   },
+}
+
+/** Whether a body can be parsed, whatever its type says. One of nothing can. */
+async function isJson(response: Response): Promise<boolean> {
+  const text = await response.text()
+  try {
+    JSON.parse(text || 'null')
+    return true
+  } catch {
+    return false
+  }
 }
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }

@@ -3,7 +3,7 @@ import { createClient, unwrap } from './client.ts'
 import type { SvcClient } from './client.ts'
 import { SvcError } from './errors.ts'
 import type { Send } from './send.ts'
-import type { TokenStore } from './session.ts'
+import type { StoredTokens, TokenStore } from './session.ts'
 import { wait as realWait } from './wait.ts'
 import type { Wait } from './wait.ts'
 
@@ -73,6 +73,7 @@ function readFailure(error: unknown) {
   return { isPending, canRetry: isPending || !isRefusal, retryAfterSeconds: error.retryAfterSeconds ?? 0 }
 }
 
-function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet) {
+/** What a store keeps of the tokens of a login. */
+export function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet): StoredTokens {
   return { account, team, deviceId, accessToken, refreshToken, expiresAt }
 }

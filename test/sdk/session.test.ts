@@ -166,6 +166,20 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toEqual(KEPT)
   })
 
+  it('is told at once when a refresh has to wait long', async () => {
+    const tokens = memoryTokenStore(KEPT)
+    const client = createClient({
+      baseUrl: 'http://svc.test',
+      tokens,
+      fetch: async ({ url }) =>
+        url.endsWith('/refresh')
+          ? Response.json({ error: { code: 'rate_limited' } }, { status: 429, headers: { 'retry-after': '30' } })
+          : Response.json({}, { status: 401 }),
+    })
+    await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 30 })
+    expect(await tokens.load()).toEqual(KEPT)
+  })
+
   it('refreshes at the control plane when the gateway has an address of its own', async () => {
     const asked: string[] = []
     const client = createClient({
