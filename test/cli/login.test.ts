@@ -6,13 +6,28 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
 import { closedPort, newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
 
 let service: TestService
 beforeAll(async () => {
   service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
 })
 afterAll(() => service[Symbol.asyncDispose]())
+
+/** What a deployment answers at the start of a login, and when it is approved. */
+const STARTED = { deviceCode: 'd', userCode: 'ABCD-EFGH', verificationUri: 'http://svc.test', intervalSeconds: 0.01 }
+const GRANTED = {
+  account: 'grace@example.com',
+  organization: 'acme',
+  team: '@acme/core',
+  accessToken: 'a',
+  refreshToken: 'r',
+}
+
+const folderOf = (machine: Machine, url: string) =>
+  path.join(machine.home, '.config/svc/deployments', encodeURIComponent(url))
 
 describe('svc login', () => {
   it('shows a code and an address, waits for the approval, and says who is signed in and what to do next', async () => {
@@ -75,6 +90,33 @@ describe('svc login', () => {
     expect(devices).toContainEqual(expect.objectContaining({ deviceId: id, current: true }))
   })
 
+  it('keeps the earlier sign-in whole when the deployment fails after the approval', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const failing = createServer(({ url }, res) => {
+      const [status, body] = url?.includes('/start')
+        ? [202, STARTED]
+        : url?.includes('/poll')
+          ? [200, GRANTED]
+          : [500, {}]
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    })
+    const url = `http://localhost:${await listenOnLoopback(failing)}`
+    await machine.moveProfile(service, url)
+    const stored = () =>
+      Promise.all(
+        ['profile', 'tokens'].map((name) => readFile(path.join(folderOf(machine, url), `${name}.json`), 'utf8')),
+      )
+    const before = await stored()
+    const ran = await machine.svc(['login', url, '--email', 'grace@example.com'])
+    failing.close()
+    expect([ran.status, ran.stderr]).toEqual([
+      1,
+      'The login was approved, but then it failed: The service answered 500. Run svc login again.\n',
+    ])
+    expect(await stored()).toEqual(before)
+  })
+
   it('takes localhost and 127.0.0.1 for one deployment', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
@@ -125,9 +167,10 @@ describe('svc login', () => {
 
 describe('a deployment that cannot be used is explained in a sentence:', () => {
   /** Something that is no deployment, on a free port. */
-  async function startOther(answer: { status: number; type: string; body: string }) {
+  async function startOther(answer: { status: number; type?: string; body: string; location?: string }) {
+    const { status, type, body, location } = answer
     const server = createServer((_, res) => {
-      res.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
+      res.writeHead(status, { ...(type && { 'content-type': type }), ...(location && { location }) }).end(body)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -154,6 +197,25 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
   it('a web page of a proxy or of another site', async () => {
     await using other = await startOther({ status: 200, type: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' })
     expect(await failure(`localhost:${other.port}`)).toContain('answered 200 with a web page instead of JSON')
+  })
+
+  it.each([
+    { status: 200, type: 'text/plain', body: 'OK' },
+    { status: 200, body: '<h1>Sign in</h1>' },
+    { status: 403, type: 'text/plain', body: 'Blocked by a firewall.' },
+    { status: 401, type: 'text/plain', body: 'Sign in to the proxy.' },
+  ])('another server that answers $status with "$body"', async (answer) => {
+    await using other = await startOther(answer)
+    const message = `answered ${answer.status} with something else instead of JSON. Check the URL.`
+    expect(await failure(`localhost:${other.port}`)).toContain(message)
+  })
+
+  it.each([301, 308])('an address that redirects to the service with %i, as from http to https', async (status) => {
+    const { baseUrl } = service.config
+    await using other = await startOther({ status, body: '', location: `${baseUrl}/v1/auth/device/start` })
+    expect(await failure(`localhost:${other.port}`)).toContain(
+      `http://localhost:${other.port} redirects to ${baseUrl}. If that is the service, run: svc login ${baseUrl}.`,
+    )
   })
 
   it('a proxy that does not reach the service', async () => {

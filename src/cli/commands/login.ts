@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
+import { toStored } from '../../sdk/device-login.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
@@ -9,7 +10,7 @@ import { toTeamFacts } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
-import { CommandError, EXIT, wrongUsage } from '../failures.ts'
+import { CommandError, EXIT, toCommandError, wrongUsage } from '../failures.ts'
 import { openBrowser } from '../terminal/browser.ts'
 import { printable } from '../terminal/output.ts'
 
@@ -37,7 +38,6 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
     ...(options.team !== undefined && { team: options.team }),
     deviceId: await profiles.deviceId(),
     deviceName: hostname(),
-    tokens: profiles.tokens(url),
     onCode: (shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown),
   })
   const profile = await remember(profiles, url, granted)
@@ -106,12 +106,27 @@ function showCode({ environment, output }: Cli, { url, email, mayOpen }: Login, 
   if (mayOpen && output.isInteractive) openBrowser(shown.verificationUri, environment)
 }
 
+/**
+ * Stores the tokens and the profile together, after the last request: where it fails, tokens of one account never stand
+ * beside the profile of another.
+ */
 async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Profile> {
   const { account, organization, team, accessToken } = granted
   const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest })
-  const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } }))
+  const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } })).catch((error: unknown) => {
+    throw toTeamError(error)
+  })
   const profile = { url, account, organization, team, ...toTeamFacts(found) }
+  const tokens = profiles.tokens(url)
   await profiles.save(profile)
+  await tokens.exclusively(() => tokens.save(toStored(granted)))
   await profiles.setCurrent(url)
   return profile
+}
+
+/** Says that the approval was of no use. A bug stays as it is. */
+function toTeamError(error: unknown): unknown {
+  const known = toCommandError(error)
+  if (!known) return error
+  return new CommandError(`The login was approved, but then it failed: ${known.message} Run svc login again.`)
 }

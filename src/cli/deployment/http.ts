@@ -21,12 +21,14 @@ export const sendRequest: Send = (request) => {
 export const sendCall: Send = (request) => send(request, request.signal)
 
 async function send(request: Request, signal: AbortSignal): Promise<Response> {
-  const response = await fetch(request, { signal }).catch((error: unknown) => {
+  // A redirect is not followed: it leads to another server, which would get the tokens in the body of the request.
+  const response = await fetch(request, { signal, redirect: 'manual' }).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error
     throw new UnreachableError(explainConnection(new URL(request.url), error))
   })
-  if (isFromAnotherServer(response)) throw new UnreachableError(explainAnswer(new URL(request.url), response.status))
-  return response
+  if (!isFromAnotherServer(response)) return response
+  await response.body?.cancel()
+  throw new UnreachableError(explainAnswer(new URL(request.url), response))
 }
 
 /** What proxies answer when they do not reach the server behind them. */
@@ -34,14 +36,23 @@ const PROXY_FAILURES = [502, 503, 504]
 
 /**
  * Whether an answer comes from a proxy, a sign-in portal or another website instead of the deployment. The command
- * never asks for a page, and every answer of a deployment has a request id.
+ * never asks for a page, and every answer of a deployment has a request id. Proxies may remove that id, so JSON and
+ * streams are taken without it.
  */
-function isFromAnotherServer({ status, headers }: Response): boolean {
-  const isPage = headers.get('content-type')?.startsWith('text/html') === true
-  return isPage || (PROXY_FAILURES.includes(status) && !headers.has('x-request-id'))
+function isFromAnotherServer(response: Response): boolean {
+  if (isPage(response)) return true
+  if (response.headers.has('x-request-id')) return false
+  return PROXY_FAILURES.includes(response.status) || !/json|event-stream/.test(typeOf(response))
 }
 
-function explainAnswer({ origin }: URL, status: number): string {
+const typeOf = ({ headers }: Response) => (headers.get('content-type') ?? '').toLowerCase()
+
+const isPage = (response: Response) => typeOf(response).startsWith('text/html')
+
+function explainAnswer({ origin, href }: URL, response: Response): string {
+  const { status, headers } = response
+  const target = headers.get('location')
+  if (target !== null && URL.canParse(target, href)) return explainRedirect(origin, new URL(target, href).origin)
   if (PROXY_FAILURES.includes(status)) {
     return (
       `A proxy in front of ${origin} answered ${status}: it cannot reach the service now. Try again in a minute; ` +
@@ -49,8 +60,16 @@ function explainAnswer({ origin }: URL, status: number): string {
     )
   }
   return (
-    `${origin} answered ${status} with a web page instead of JSON. Check the URL. If it is right, a proxy or the ` +
-    'sign-in page of a network is in between: open the URL in a browser to see it.'
+    `${origin} answered ${status} with ${isPage(response) ? 'a web page' : 'something else'} instead of JSON. Check ` +
+    'the URL. If it is right, a proxy or the sign-in page of a network is in between: open the URL in a browser to ' +
+    'see it.'
+  )
+}
+
+function explainRedirect(origin: string, target: string): string {
+  return (
+    `${origin} redirects to ${target}. If that is the service, run: svc login ${target}. If it is the sign-in page of ` +
+    'a network, open it in a browser and sign in there first.'
   )
 }
 
