@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openLocalGateway } from '../../src/cli/agents/local-gateway.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
@@ -171,6 +172,17 @@ describe('svc run opencode', () => {
       },
     })
     expect(JSON.parse(ran.stdout.replace('started\n', ''))).toMatchObject({ whole: 'Hello!', ended: true })
+  })
+
+  it('says what to do when the gateway cannot be reached', async () => {
+    const host = `localhost:${await closedPort()}`
+    const local = await openLocalGateway({ gatewayUrl: `http://${host}`, accessToken: async () => 'a' })
+    const answer = await fetch(`${local.url}/v1/models`, { headers: { authorization: `Bearer ${local.key}` } })
+    local.close()
+    expect([answer.status, await answer.text()]).toEqual([
+      502,
+      expect.stringContaining(`Nothing listens at ${host}. Check the URL, or start the service.`),
+    ])
   })
 
   it('says 401 with what to do when the session has ended', async () => {

@@ -439,13 +439,14 @@ describe('what svc setup writes', () => {
     await machine.svc(['keys', 'revoke', id])
   })
 
-  it('goes into opencode.jsonc where that is the file that exists', async () => {
+  it('goes into opencode.jsonc where that exists, because opencode reads it after opencode.json', async () => {
     await using machine = await newMachine(signedIn)
-    const jsonc = `${fileOf(machine, 'opencode')}c`
-    await put(jsonc, OPENCODE_OWN)
+    const json = fileOf(machine, 'opencode')
+    await put(json, OPENCODE_OWN)
+    await put(`${json}c`, OPENCODE_OWN)
     await setup(machine, 'opencode', '--write')
-    expect(await readFile(jsonc, 'utf8')).toContain('"svc/svc/fast"')
-    await expect(stat(fileOf(machine, 'opencode'))).rejects.toThrow('ENOENT')
+    expect(await readFile(`${json}c`, 'utf8')).toContain('"svc/svc/fast"')
+    expect(await readFile(json, 'utf8')).toBe(OPENCODE_OWN)
   })
 
   it.each(TOOLS)('for %s is printed without an option, and nothing is written', async (tool) => {

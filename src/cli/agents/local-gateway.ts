@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { newKeyMaterial } from '../../kernel/secret.ts'
+import { explainConnection } from '../deployment/http.ts'
 import { EXIT, toCommandError } from '../failures.ts'
 import type { LocalGateway } from './agent.ts'
 
@@ -20,7 +21,7 @@ export async function openLocalGateway(needs: Needs): Promise<RunningLocalGatewa
   const { createServer } = await import('node:http')
   const key = newKeyMaterial().reveal()
   const server = createServer((req, res) => {
-    serve(req, res, key, needs).catch((error: unknown) => refuse(res, error))
+    serve(req, res, key, needs).catch((error: unknown) => refuse(res, error, needs.gatewayUrl))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -83,11 +84,11 @@ function isEqual(given: string, expected: string): boolean {
 }
 
 /** Answers 401 when there is no token and 502 for other failures. Closes the connection when an answer has begun. */
-function refuse(res: ServerResponse, error: unknown): void {
+function refuse(res: ServerResponse, error: unknown, gatewayUrl: string): void {
   if (res.headersSent) return void res.destroy()
   const known = toCommandError(error)
   const isSignedOut = known?.exitStatus === EXIT.notSignedIn
-  writeError(res, isSignedOut ? 401 : 502, known?.message ?? `The gateway cannot be reached: ${String(error)}`)
+  writeError(res, isSignedOut ? 401 : 502, known?.message ?? explainConnection(new URL(gatewayUrl), error))
 }
 
 function writeError(res: ServerResponse, status: number, message: string): void {

@@ -62,7 +62,8 @@ function findFile({ configHome, variables }: Environment): string {
   if (given) return path.resolve(given)
   const folder = path.join(configHome, 'opencode')
   const [json = '', jsonc = ''] = ['opencode.json', 'opencode.jsonc'].map((name) => path.join(folder, name))
-  return !existsSync(json) && existsSync(jsonc) ? jsonc : json
+  // opencode reads both, and the second one wins.
+  return existsSync(jsonc) ? jsonc : json
 }
 
 function toMembers({ model, small_model, provider }: ReturnType<typeof toConfig>): [path: string[], value: unknown][] {
