@@ -60,16 +60,16 @@ function explainAnswer({ origin, href }: URL, response: Response): string {
     )
   }
   return (
-    `${origin} answered ${status} with ${isPage(response) ? 'a web page' : 'something else'} instead of JSON. Check ` +
-    'the URL. If it is right, a proxy or the sign-in page of a network is in between: open the URL in a browser to ' +
-    'see it.'
+    `${origin} answered ${status} with ${isPage(response) ? 'a web page' : 'something else'} instead of JSON. ` +
+    'Check the URL. If it is right, a proxy or the sign-in page of a network is in between: open the URL in a ' +
+    'browser to see it.'
   )
 }
 
 function explainRedirect(origin: string, target: string): string {
   return (
-    `${origin} redirects to ${target}. If that is the service, run: svc login ${target}. If it is the sign-in page of ` +
-    'a network, open it in a browser and sign in there first.'
+    `${origin} redirects to ${target}. If that is the service, run: svc login ${target}. If it is the sign-in page ` +
+    'of a network, open it in a browser and sign in there first.'
   )
 }
 
