@@ -144,6 +144,11 @@ describe('a Postgres server', () => {
     await Promise.all([client.end(), database.close()])
   })
 
+  it('is not opened over connections whose time zone is not UTC, as behind a pooler that drops their options', async () => {
+    const url = new Secret(`${(await server.newDatabase()).reveal()}?options=-c%20timezone%3DAmerica/New_York`)
+    await expect(openDatabase({ kind: 'postgres', url })).rejects.toThrow(/America\/New_York.* SET timezone TO 'UTC'/)
+  })
+
   it('gets the directory once from ten concurrent starts', async () => {
     const url = await server.newDatabase()
     const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))

@@ -126,10 +126,23 @@ async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
   try {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
+    await requireUtc(connection, url)
     await migrate(connection, await readMigrations(), log)
   } finally {
     await client.end()
   }
+}
+
+/** A pooler may drop the options of connections, and a URL may replace them. All times would be shifted then. */
+async function requireUtc(connection: MigrationConnection, url: Secret): Promise<void> {
+  const [row] = await connection.query('SHOW timezone')
+  const zone = String(row?.['TimeZone'])
+  if (/^(etc\/)?utc$/i.test(zone)) return
+  const name = decodeURIComponent(new URL(url.reveal()).pathname.slice(1))
+  throw new DatabaseOpenError(
+    `Connections to the database ${name} have the time zone ${zone}, because a pooler or SVC_DATABASE_URL replaces ` +
+      `their options. Set it in the database: ALTER DATABASE "${name}" SET timezone TO 'UTC'.`,
+  )
 }
 
 export function connectionForMigrating(client: pg.Client): MigrationConnection {
