@@ -70,6 +70,16 @@ describe('a responses backend', () => {
     expect(parsed(more)).toMatchObject([{ delta: { thinking: '\n\nSo.' } }])
   })
 
+  it('has the text for a custom tool streamed', () => {
+    const tools = [{ type: 'custom', custom: { name: 'patch' } }]
+    const stream = pair('chat', 'responses', { stream: true, tools }, { caps: VENDOR_CAPS.responses }).answer.stream()
+    const item = { type: 'custom_tool_call', call_id: 'c1', name: 'patch', input: '' }
+    const piece = { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: '*** Begin' }
+    const out = named(CREATED, added(item), piece).flatMap((event) => stream.push(event))
+    const tool_calls = [{ index: 0, custom: { input: '*** Begin' } }]
+    expect(parsed(out).at(-1)).toMatchObject({ choices: [{ delta: { tool_calls } }] })
+  })
+
   it('that says that a whole answer has failed has failed for this reason', () => {
     const error = { code: 'rate_limit_exceeded', message: 'Later.' }
     const failed = { failed: 'rateLimit' }

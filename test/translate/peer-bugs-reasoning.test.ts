@@ -205,6 +205,21 @@ describe('reasoning that comes back', () => {
     expect(seals.read(signature, 'hm')).toMatchObject({ kind: 'plain', model: 'model-1' })
   })
 
+  it('a chat client, whose thoughts are one text, gives each of them back with its own seal', () => {
+    const sealed = ['one', 'two'].map((text) => seals.write({ kind: 'signed', data: `of-${text}`, before: null }, text))
+    const said = {
+      role: 'assistant',
+      content: 'a',
+      reasoning_content: 'onetwo',
+      reasoning_details: sealed.map((data) => ({ type: 'reasoning.encrypted', data })),
+    }
+    const messages = [{ role: 'user', content: 'hi' }, said, { role: 'user', content: 'go on' }]
+    expect(blocksOf(pair('chat', 'messages', { messages }, { seals }).request).slice(1, 3)).toEqual([
+      { type: 'thinking', thinking: 'one', signature: 'of-one' },
+      { type: 'thinking', thinking: 'two', signature: 'of-two' },
+    ])
+  })
+
   it('the seal of reasoning names the call that follows it, in a stream and in a whole answer', () => {
     const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
     const call = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'read', arguments: '{}' }
