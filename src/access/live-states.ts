@@ -60,24 +60,29 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     putNewest(states, id, lastKnown, MAX_STATES)
   }
 
-  function remember(id: string, caller: Caller | null): void {
-    save(id, { caller, checkedAt: performance.now() })
+  function remember(id: string, caller: Caller | null, checkedAt = performance.now()): void {
+    save(id, { caller, checkedAt })
   }
 
   function check(id: string, find: FindCaller): Promise<Caller | null> {
     const lastKnown = states.get(id)
     if (lastKnown?.recheck) return lastKnown.recheck
-    const recheck = find(id).then(settle, (error: unknown) => {
-      // The database is away. A known caller stays valid until its credential expires.
-      if (lastKnown?.caller) settle(lastKnown.caller)
-      else states.delete(id)
-      throw error
-    })
-    function settle(caller: Caller | null): Caller | null {
+    // A slow answer is as old as its query: what has ended meanwhile must not be valid for longer.
+    const askedAt = performance.now()
+    const recheck = find(id).then(
+      (caller) => settle(caller, askedAt),
+      (error: unknown) => {
+        // The database is away. A known caller stays valid until its credential expires.
+        if (lastKnown?.caller) settle(lastKnown.caller)
+        else states.delete(id)
+        throw error
+      },
+    )
+    function settle(caller: Caller | null, checkedAt?: number): Caller | null {
       const current = states.get(id)
       // `end` was called meanwhile, which is newer than this answer.
       if (current && current.recheck !== recheck) return current.caller
-      remember(id, caller)
+      remember(id, caller, checkedAt)
       if (!caller) notifyWatchers(id)
       return caller
     }

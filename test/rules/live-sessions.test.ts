@@ -78,6 +78,20 @@ describe('the caller of a session', () => {
     expect(await identify()).toBeNull()
   })
 
+  it('is refused four seconds after a slow query that still found the session', async () => {
+    const slowly = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1300))
+      return found()
+    }
+    const { identify } = await open([found, slowly, ended])
+    await identify()
+    vi.advanceTimersByTime(2001)
+    expect(await identify()).toEqual(CALLER)
+    await vi.advanceTimersByTimeAsync(1300)
+    vi.advanceTimersByTime(2701)
+    expect(await identify()).toBeNull()
+  })
+
   it('waits 100 ms at most for a database that does not answer', async () => {
     const { identify } = await open([found, hangs])
     await identify()
