@@ -165,7 +165,7 @@ describe('credentials that cannot be kept', () => {
     expect(ran).toEqual({
       status: 1,
       stdout: '',
-      stderr: `${folder}/svc cannot be used: a part of its path is no directory.\n`,
+      stderr: `${folder}/svc/device-id cannot be used: a part of its path is no directory.\n`,
     })
   })
 })
