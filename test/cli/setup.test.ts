@@ -394,6 +394,20 @@ describe('what svc setup writes', () => {
     expect((await machine.svc(['keys', '--json'])).stdout).toBe(before)
   })
 
+  it('leaves no API key behind where it cannot be stored, and keeps the earlier one', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    const { stdout: before } = await machine.svc(['keys', '--json'])
+    await rm(keyFileOf(machine))
+    await mkdir(keyFileOf(machine))
+    const ran = await machine.svc(['setup', 'opencode', '--write', '--days', '3'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('it is a directory')])
+    expect((await machine.svc(['keys', '--json'])).stdout).toBe(before)
+    const { id } = JSON.parse(await readFile(`${keyFileOf(machine)}.json`, 'utf8')) as { id: string }
+    expect(before).toContain(id)
+    await machine.svc(['keys', 'revoke', id])
+  })
+
   it('leaves earlier settings of opencode a key that works when they cannot be written again', async () => {
     await using machine = await newMachine(signedIn)
     await setup(machine, 'opencode', '--write')

@@ -47,9 +47,16 @@ export async function provideToolKey(
   if (current && days === undefined) return { info: current, isNew: false, warning: null }
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
-  // The record is saved first, so that a stored key can always be revoked.
-  await rewriteFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
-  await rewriteFile(toolKeyFile(environment, tool), key)
+  try {
+    // The record is saved first, so that a stored key can always be revoked.
+    await rewriteFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
+    await rewriteFile(toolKeyFile(environment, tool), key)
+  } catch (error) {
+    // Nobody has this key. An earlier one is still in use, so its record comes back.
+    await owner.revoke(info.id)
+    if (stored) await rewriteFile(recordFile(environment, tool), JSON.stringify(stored))
+    throw error
+  }
   // The earlier key is revoked last: when that fails, the new one is in place.
   const failure = stored && (await revoke(environment, stored))
   const warning = failure && explainLeft(`The earlier API key of ${tool}`, stored, failure)
