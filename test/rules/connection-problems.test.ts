@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { explainConnection } from '../../src/cli/deployment/http.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { explainConnection, sendRequest } from '../../src/cli/deployment/http.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 
@@ -59,5 +59,26 @@ describe('a request without an answer is explained', () => {
 
   it('for an unknown reason', () => {
     expect(explainConnection(url, new Error('x'))).toMatch(/^https:\/\/svc\.example\.com cannot be reached\. Check/)
+  })
+})
+
+describe('an answer whose request id a proxy has removed', () => {
+  afterEach(() => void vi.unstubAllGlobals())
+  const answered = (response: Response) => {
+    vi.stubGlobal('fetch', async () => response)
+    return sendRequest(new Request(url))
+  }
+
+  it.each([
+    ['JSON', () => Response.json({})],
+    ['a stream', () => new Response('data: {}', { headers: { 'content-type': 'text/event-stream' } })],
+    ['no body', () => new Response(null, { status: 204 })],
+  ])('is taken with %s', async (_name, make) => {
+    const response = make()
+    expect(await answered(response)).toBe(response)
+  })
+
+  it('is not taken with a text', async () => {
+    await expect(answered(new Response('Hello'))).rejects.toThrow('answered 200 with something else instead of JSON')
   })
 })
