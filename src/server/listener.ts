@@ -7,12 +7,14 @@ export class AddressError extends OperatorError {
   override readonly name = 'AddressError'
 
   constructor(host: string, port: number, setting: 'SVC_PORT' | 'SVC_METRICS_PORT', code: string | undefined) {
-    const cure =
-      code === 'EADDRINUSE'
-        ? `Another process listens there. Stop it or set ${setting}.`
-        : `Check SVC_HOST and ${setting}.`
-    super(`Cannot listen on ${host}, port ${port} (${code}). ${cure}`)
+    super(`Cannot listen on ${host}, port ${port} (${code}). ${cureOf(code, setting)}`)
   }
+}
+
+function cureOf(code: string | undefined, setting: string): string {
+  if (code === 'EADDRINUSE') return `Another process listens there. Stop it or set ${setting}.`
+  if (code === 'EMFILE') return 'This process may open too few files. Raise its limit (LimitNOFILE, ulimit -n).'
+  return `Check SVC_HOST and ${setting}.`
 }
 
 /** How long the server waits for its clients, in milliseconds (Node's documentation, `http.createServer`). */
