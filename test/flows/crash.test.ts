@@ -201,6 +201,13 @@ describe('a process with an embedded database', () => {
     },
   )
 
+  // Only Linux shows the threads of a process.
+  it.runIf(process.platform === 'linux')('has 16 threads for files and look-ups of host names', () => {
+    const tasks = `/proc/${running.pid}/task`
+    const names = readdirSync(tasks).map((task) => readFileSync(path.join(tasks, task, 'comm'), 'utf8').trim())
+    expect(names.filter((name) => name === 'libuv-worker')).toHaveLength(16)
+  })
+
   it('writes no secret to its output', () => {
     expect(secrets.length).toBeGreaterThan(10)
     expect(written.split('\n').length).toBeGreaterThan(30)

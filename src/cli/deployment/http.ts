@@ -36,8 +36,8 @@ const PROXY_FAILURES = [502, 503, 504]
 
 /**
  * Whether an answer comes from a proxy, a sign-in portal or another website instead of the deployment. The command
- * never asks for a page, and every answer of a deployment has a request id. Proxies may remove that id, so JSON, streams
- * and answers without a body are taken without it.
+ * never asks for a page, and every answer of a deployment has a request id. Proxies may remove that id, so JSON,
+ * streams and answers without a body are taken without it.
  */
 function isFromAnotherServer(response: Response): boolean {
   if (isPage(response)) return true
