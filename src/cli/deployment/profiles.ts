@@ -72,7 +72,7 @@ export function openProfiles(folder: string) {
     async deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
       const stored = (await readText(file))?.trim()
-      // The file is empty where the disk was full when an earlier version made it.
+      // An empty file counts as none: the service refuses an empty id.
       if (stored) return stored
       await rewriteFile(file, `cli-${randomUUID()}\n`)
       // Read again, because another process may have made one at the same time.
