@@ -4,6 +4,7 @@ import type { components } from '../../generated/openapi.ts'
 import { makeTeamBackendStore } from '../../src/control/team-backends/store.ts'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeCheckedLookup } from '../../src/gateway/backends/checked-lookup.ts'
+import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
 import { isPublicAddress } from '../../src/kernel/allowed-hosts.ts'
@@ -230,7 +231,8 @@ describe('a connection to a backend of an admin', () => {
   const request: BackendRequest = { method: 'GET', path: '/', headers: [], body: null }
   const get = async (isAllowed: (address: string) => boolean) => {
     const timeouts = { connectTimeoutMs: 2000, idleTimeoutMs: 2000 }
-    const { pool, canConnect } = openBackendPool(vendor.url, { ...timeouts, lookup: makeCheckedLookup(isAllowed) })
+    const lookup = makeCheckedLookup(isAllowed, makeSharedLookup())
+    const { pool, canConnect } = openBackendPool(vendor.url, { ...timeouts, lookup })
     const reply = await sendAndWait(pool, request, { timeoutMs: 2000, maxBytes: 10_000 })
     await pool.destroy()
     return { reply, canConnect: await canConnect() }

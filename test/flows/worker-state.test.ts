@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { closeBackend } from '../../src/gateway/backends/backend.ts'
+import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { judgeWorker } from '../../src/gateway/backends/worker-state.ts'
 import { openWorker } from '../../src/gateway/backends/worker.ts'
 import type { Worker } from '../../src/gateway/backends/worker.ts'
@@ -140,7 +141,7 @@ async function startWorker({ ending = '', url }: { ending?: string; url?: URL } 
       maxTokens: 4096,
       idleTimeoutMs: 60_000,
     },
-    { connectTimeoutMs: 60_000, clock: { now: () => now }, log: SILENT },
+    { connectTimeoutMs: 60_000, lookup: makeSharedLookup(), clock: { now: () => now }, log: SILENT },
   )
   onTestFinished(async () => {
     await closeBackend(worker)

@@ -1,9 +1,12 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
+import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
+
+const CONNECTING = { connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup() }
 
 describe('the path of a call at its backend', () => {
   it.each<[string, GroupedPath, string, string]>([
@@ -32,7 +35,7 @@ describe('the path of a call at its backend', () => {
     ],
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
-    const { prefix, pool } = openBackendPool(new URL(url), { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
+    const { prefix, pool } = openBackendPool(new URL(url), CONNECTING)
     expect(toBackendPath(prefix, path, callerUrl)).toBe(expected)
     await pool.destroy()
   })
@@ -65,8 +68,7 @@ describe('the path of a call at its backend', () => {
 it('a connection probe says whether the address of a backend accepts connections', async () => {
   const server = createServer()
   const port = await listenOnLoopback(server)
-  const timeouts = { connectTimeoutMs: 2000, idleTimeoutMs: 2000 }
-  const { pool, canConnect } = openBackendPool(new URL(`http://127.0.0.1:${port}`), timeouts)
+  const { pool, canConnect } = openBackendPool(new URL(`http://127.0.0.1:${port}`), CONNECTING)
   expect(await canConnect()).toBe(true)
   await closeHttpServer(server)
   expect(await canConnect()).toBe(false)

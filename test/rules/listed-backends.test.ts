@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it } from 'vitest'
 import { openListedBackends } from '../../src/gateway/backends/listed.ts'
 import type { BackendRow } from '../../src/gateway/backends/listed.ts'
+import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
@@ -15,6 +16,7 @@ const ROW: BackendRow = { name: 'eu', dialects: ['chat'], url: 'http://127.0.0.1
 const NEEDS = {
   connectTimeoutMs: 1000,
   idleTimeoutMs: 1000,
+  lookup: makeSharedLookup(),
   readSecret: () => ({ mistake: 'There is none.' }),
   clock: testClock(),
   log: recordingLog([]),

@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
+import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import type { Dialect, StreamFailure } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { startExchange } from '../../src/gateway/exchange/exchange.ts'
@@ -47,7 +48,8 @@ export async function startRelay(
   { idleTimeoutMs = 10_000, url, leavesFirst = false, endsAtOnce, dialect = 'chat', ...options }: Given = {},
 ) {
   const upstream = await startUpstream(script)
-  const connections = openBackendPool(url ?? upstream.url, { connectTimeoutMs: 2000, idleTimeoutMs })
+  const connecting = { connectTimeoutMs: 2000, idleTimeoutMs, lookup: makeSharedLookup() }
+  const connections = openBackendPool(url ?? upstream.url, connecting)
   const exchanges: Exchange[] = []
   const responses: ServerResponse[] = []
   const sockets: Socket[] = []

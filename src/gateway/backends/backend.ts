@@ -73,19 +73,18 @@ export type Timeouts = {
 
 /** How connections are made. */
 export type Connecting = Timeouts & {
-  /** Looks up the name of the host at each connect; absent: as the system does. */
-  readonly lookup?: LookupFunction
+  /** Looks up the name of the host at each connect. */
+  readonly lookup: LookupFunction
 }
 
 /** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
 export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting) {
-  const connect = lookup ? { lookup } : {}
   const pool = new Pool(origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
     pipelining: 1,
     allowH2: false,
-    connect,
+    connect: { lookup },
     connectTimeout: connectTimeoutMs,
     headersTimeout: idleTimeoutMs,
     bodyTimeout: idleTimeoutMs,
@@ -97,7 +96,7 @@ export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, i
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  const canConnect = makeConnectProbe(new URL(origin), { ...connect, timeout: connectTimeoutMs })
+  const canConnect = makeConnectProbe(new URL(origin), { lookup, timeout: connectTimeoutMs })
   return { pool, canConnect, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
 }
 

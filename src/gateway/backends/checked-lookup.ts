@@ -1,4 +1,3 @@
-import { lookup as systemLookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 
 /**
@@ -7,10 +6,7 @@ import type { LookupFunction } from 'node:net'
  * address that was checked, so a name that changes its addresses gains nothing. Node calls no look-up when the host is
  * an IP address, so the caller has to check that one.
  */
-export function makeCheckedLookup(
-  isAllowed: (address: string) => boolean,
-  lookup: LookupFunction = systemLookup,
-): LookupFunction {
+export function makeCheckedLookup(isAllowed: (address: string) => boolean, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       // A list, because all addresses were asked for.

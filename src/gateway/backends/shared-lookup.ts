@@ -1,5 +1,5 @@
-import { lookup } from 'node:dns'
 import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { putNewest } from '../../kernel/bounded-map.ts'
@@ -59,12 +59,8 @@ export function makeSharedLookup(find: FindAddresses = findAddresses, maxWaitMs 
   }
 }
 
-function findAddresses(hostname: string): Promise<Addresses> {
-  return new Promise((resolve, reject) => {
-    lookup(hostname, { all: true }, (error, found) => {
-      const [first, ...others] = error ? [] : found
-      if (first) resolve([first, ...others])
-      else reject(error ?? new Error(`${hostname} has no address.`))
-    })
-  })
+async function findAddresses(hostname: string): Promise<Addresses> {
+  const [first, ...others] = await lookup(hostname, { all: true })
+  if (!first) throw new Error(`${hostname} has no address.`)
+  return [first, ...others]
 }
