@@ -156,6 +156,11 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   upstream_timeout: { status: 504, type: 'api_error', message: 'The upstream did not answer in time.' },
 }
 
+/** The seconds that a client is told to wait: whole ones (RFC 9110, section 10.2.3), and at least one. */
+export function toWholeSeconds(seconds: number): number {
+  return Math.max(1, Math.ceil(seconds))
+}
+
 /** A refusal. Handlers throw it, and the error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode

@@ -4,7 +4,7 @@ import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js'
 import { networkOf } from '../kernel/ip-address.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, toWholeSeconds } from './errors.ts'
 
 /**
  * Counts events by key within a window of time that starts with the key's first event. Each call is one atomic step of
@@ -98,7 +98,7 @@ export function tooMany(what: string, retryAfterSeconds: number): ApiError {
 
 /** Says when to try again. Agents show the message and not the header `Retry-After`. */
 export function tryAgainAfter(seconds: number): string {
-  return `Try again in ${Math.max(1, Math.ceil(seconds))} s.`
+  return `Try again in ${toWholeSeconds(seconds)} s.`
 }
 
 /** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */
@@ -125,7 +125,7 @@ function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): Ra
           throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
         // The library has also counted the refused event. Left there, it would use up what others refund.
         await limiter.reward(key)
-        return toSeconds(refused)
+        return toWholeSeconds(refused.msBeforeNext / 1000)
       }
     },
     async refund(key) {
@@ -133,8 +133,4 @@ function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): Ra
     },
   }
   return withTake(counted, what)
-}
-
-function toSeconds({ msBeforeNext }: RateLimiterRes): number {
-  return Math.max(1, Math.ceil(msBeforeNext / 1000))
 }
