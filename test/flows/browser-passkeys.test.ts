@@ -12,26 +12,33 @@ beforeAll(async () => {
 })
 afterAll(() => fixture[Symbol.asyncDispose]())
 
+async function addPasskey(page: Page, name: string): Promise<void> {
+  await page.goto(`${fixture.baseUrl}/device`)
+  await page.getByLabel('Name of a new passkey').fill(name)
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  await page.locator('.row-name').filter({ hasText: name }).waitFor()
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out here' }).click()
+  await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+}
+
 describe('passkeys in a browser', () => {
   it('are added, sign in by autofill and by button, are renamed and deleted', async () => {
     const page = await fixture.signedInPage()
     const authenticator = await addAuthenticator(page)
-    await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('Laptop key')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row').filter({ hasText: 'Laptop key' }).waitFor()
+    await addPasskey(page, 'Laptop key')
     expect(await authenticator.count()).toBe(1)
 
     // Conditional mediation: the browser offers the passkey without a press of a button.
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await signOut(page)
     await page.goto(`${fixture.baseUrl}/sign-in`)
     await page.waitForURL(`${fixture.baseUrl}/device`)
     expect(await page.locator('.row').filter({ hasText: 'signed in by passkey' }).count()).toBeGreaterThan(0)
 
     // By button, without conditional mediation, whose offer would be accepted before the button is pressed.
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await signOut(page)
     await page.addInitScript(() => {
       PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)
       const signalAllAcceptedCredentials = (accepted: SignalledCredentials) =>
@@ -58,8 +65,7 @@ describe('passkeys in a browser', () => {
     expect(await page.evaluate(() => globalThis.signalled?.userId)).toMatch(/^[\w-]{22}$/)
 
     // The authenticator still has the passkey; the service refuses it.
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await signOut(page)
     await page.goto(`${fixture.baseUrl}/sign-in`)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByText('This passkey did not sign you in').waitFor()
@@ -70,12 +76,8 @@ describe('passkeys in a browser', () => {
   it('sign in by the button while the autofill offer waits, which is aborted first', async () => {
     const page = await fixture.signedInPage()
     const authenticator = await addAuthenticator(page)
-    await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('Pressed')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row').filter({ hasText: 'Pressed' }).waitFor()
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await addPasskey(page, 'Pressed')
+    await signOut(page)
 
     const ceremonies = await recordCeremonies(page)
     await authenticator.setPresence(false)
@@ -93,12 +95,8 @@ describe('passkeys in a browser', () => {
   it('sign in by the button that was pressed before the autofill offer was ready, which then does not begin', async () => {
     const page = await fixture.signedInPage()
     const authenticator = await addAuthenticator(page)
-    await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('Early')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row-name').filter({ hasText: 'Early' }).waitFor()
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await addPasskey(page, 'Early')
+    await signOut(page)
 
     const ceremonies = await recordCeremonies(page)
     await authenticator.setPresence(false)
@@ -128,12 +126,8 @@ describe('passkeys in a browser', () => {
   it('are offered in the email field again after a sign-in that failed', async () => {
     const page = await fixture.signedInPage()
     await addAuthenticator(page)
-    await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('Again')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row-name').filter({ hasText: 'Again' }).waitFor()
-    await page.getByRole('button', { name: 'Sign out here' }).click()
-    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await addPasskey(page, 'Again')
+    await signOut(page)
 
     const ceremonies = await recordCeremonies(page)
     await page.route('**/v1/auth/passkeys/login/finish', (route) => route.abort(), { times: 1 })
@@ -166,10 +160,7 @@ describe('passkeys in a browser', () => {
   it('are added after 15 minutes once the person confirmed with a passkey that it is them', async () => {
     const page = await fixture.signedInPage()
     await addAuthenticator(page)
-    await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('Confirming')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row-name').filter({ hasText: 'Confirming' }).waitFor()
+    await addPasskey(page, 'Confirming')
     fixture.service.clock.advance({ seconds: 901 })
 
     // The page was opened before: its script says what to do.

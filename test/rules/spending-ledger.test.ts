@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import { openLedger } from '../../src/gateway/spending/ledger.ts'
+import type { OpenLedger } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import type { FoundSpending } from '../../src/spending/store.ts'
 import { endedCall } from '../support/call-events.ts'
@@ -37,6 +38,14 @@ function setUp() {
   return { ledger, saved, failures, time, asked, askedTeams, spentUsd }
 }
 
+/** Records a call that costs this many USD, as a batch that is being saved. */
+function recordBatch(ledger: OpenLedger, usd: number) {
+  const batch = { id: 'batch_1', events: [costs(usd)] }
+  batch.events.forEach(ledger.record)
+  ledger.noteBatch(batch)
+  return batch
+}
+
 it('counts each call once, before its batch is saved, meanwhile and after', async () => {
   const { ledger, saved, asked, spentUsd } = setUp()
   expect(await spentUsd()).toBe(0)
@@ -60,9 +69,7 @@ it('counts each call once, before its batch is saved, meanwhile and after', asyn
 it('counts a saved call once, also when the database has forgotten its batch', async () => {
   const { ledger, saved, spentUsd } = setUp()
   await spentUsd()
-  const batch = { id: 'batch_1', events: [costs(3)] }
-  batch.events.forEach(ledger.record)
-  ledger.noteBatch(batch)
+  const batch = recordBatch(ledger, 3)
   ledger.noteSaved(batch)
   saved.usd = 3
   ledger.expire()
@@ -72,9 +79,7 @@ it('counts a saved call once, also when the database has forgotten its batch', a
 it('counts a call that is saved while the sums are read', async () => {
   const { ledger, saved, spentUsd } = setUp()
   await spentUsd()
-  const batch = { id: 'batch_1', events: [costs(3)] }
-  batch.events.forEach(ledger.record)
-  ledger.noteBatch(batch)
+  const batch = recordBatch(ledger, 3)
   ledger.expire()
   // The question is asked before the batch is saved.
   const asking = spentUsd()
@@ -172,9 +177,7 @@ it('counts the last call of a team that was idle when its batch was saved, while
   const { ledger, saved, askedTeams, spentUsd } = setUp()
   await spentUsd()
   vi.advanceTimersByTime(70_000)
-  const batch = { id: 'batch_1', events: [costs(10)] }
-  batch.events.forEach(ledger.record)
-  ledger.noteBatch(batch)
+  const batch = recordBatch(ledger, 10)
   ledger.noteSaved(batch)
   saved.usd = 10
   await ledger.findStates({ ...caller, team: '@acme/other' })

@@ -43,6 +43,14 @@ const KEPT = {
   expiresAt: '2026-11-21T09:15:00Z',
 }
 
+/** A client whose access token is refused, and whose refresh gets this answer. */
+const clientWithRefresh = (tokens: ReturnType<typeof memoryTokenStore>, answer: () => Response) =>
+  createClient({
+    baseUrl: 'http://svc.test',
+    tokens,
+    fetch: async ({ url }) => (url.endsWith('/refresh') ? answer() : Response.json({}, { status: 401 })),
+  })
+
 const clientOf = (tokens: ReturnType<typeof memoryTokenStore>) =>
   createClient({
     baseUrl: service.origin,
@@ -92,14 +100,9 @@ describe('a client with a token store', () => {
 
   it('keeps the tokens when the refresh is answered with 503', async () => {
     const tokens = memoryTokenStore(KEPT)
-    const client = createClient({
-      baseUrl: 'http://svc.test',
-      tokens,
-      fetch: async ({ url }) =>
-        url.endsWith('/refresh')
-          ? Response.json({ error: { code: 'service_unavailable', message: 'down' } }, { status: 503 })
-          : Response.json({}, { status: 401 }),
-    })
+    const client = clientWithRefresh(tokens, () =>
+      Response.json({ error: { code: 'service_unavailable', message: 'down' } }, { status: 503 }),
+    )
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'service_unavailable' })
     expect(await tokens.load()).toEqual(KEPT)
   })
@@ -156,26 +159,16 @@ describe('a client with a token store', () => {
 
   it('keeps the tokens when a proxy answers the refresh with a page', async () => {
     const tokens = memoryTokenStore(KEPT)
-    const client = createClient({
-      baseUrl: 'http://svc.test',
-      tokens,
-      fetch: async ({ url }) =>
-        url.endsWith('/refresh') ? new Response('<p>Sign in to this network</p>') : Response.json({}, { status: 401 }),
-    })
+    const client = clientWithRefresh(tokens, () => new Response('<p>Sign in to this network</p>'))
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'unexpected_answer', status: 200 })
     expect(await tokens.load()).toEqual(KEPT)
   })
 
   it('is told at once when a refresh has to wait long', async () => {
     const tokens = memoryTokenStore(KEPT)
-    const client = createClient({
-      baseUrl: 'http://svc.test',
-      tokens,
-      fetch: async ({ url }) =>
-        url.endsWith('/refresh')
-          ? Response.json({ error: { code: 'rate_limited' } }, { status: 429, headers: { 'retry-after': '30' } })
-          : Response.json({}, { status: 401 }),
-    })
+    const client = clientWithRefresh(tokens, () =>
+      Response.json({ error: { code: 'rate_limited' } }, { status: 429, headers: { 'retry-after': '30' } }),
+    )
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 30 })
     expect(await tokens.load()).toEqual(KEPT)
   })

@@ -47,14 +47,15 @@ export async function provideToolKey(
   if (current && days === undefined) return { info: current, isNew: false, warning: null }
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
+  const saveRecord = (record: object) => rewriteFile(recordFile(environment, tool), JSON.stringify(record))
   try {
     // The record is saved first, so that a stored key can always be revoked.
-    await rewriteFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
+    await saveRecord({ url: deployment.url, id: info.id })
     await rewriteFile(toolKeyFile(environment, tool), key)
   } catch (error) {
     // Nobody has this key. An earlier one is still in use, so its record comes back.
     await owner.revoke(info.id)
-    if (stored) await rewriteFile(recordFile(environment, tool), JSON.stringify(stored))
+    if (stored) await saveRecord(stored)
     throw error
   }
   // The earlier key is revoked last: when that fails, the new one is in place.
