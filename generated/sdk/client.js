@@ -39,7 +39,7 @@ const refusingOthers = {
         throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with ${what}.`, null);
     },
 };
-/** Whether a body can be parsed, whatever its type says. One of nothing can. */
+/** Whether a body is JSON, whatever its content type says. An empty one counts as JSON. */
 async function isJson(response) {
     const text = await response.text();
     try {

@@ -82,7 +82,7 @@ const refusingOthers: Middleware = {
   },
 }
 
-/** Whether a body can be parsed, whatever its type says. One of nothing can. */
+/** Whether a body is JSON, whatever its content type says. An empty one counts as JSON. */
 async function isJson(response: Response): Promise<boolean> {
   const text = await response.text()
   try {

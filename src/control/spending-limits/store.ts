@@ -117,8 +117,9 @@ const OWNER_FINDERS: Readonly<Record<Subject, FindOwner>> = {
 }
 
 /**
- * The key that has replaced a key at last, or the key itself. A limit is one of the newest key, and counts the calls of
- * those before too. Null when it was deleted with its service account. Waits for a rotation that is running.
+ * Finds and locks the newest of the keys that have replaced a key, or the key itself. A limit belongs to the newest
+ * key, and also counts the calls of those before. Null when it was deleted with its service account. Waits for a
+ * rotation that is running.
  */
 async function lockNewestKey(tx: Transaction, id: string): Promise<string | null> {
   const [row] = await tx.$queryRaw<{ next: string | null }[]>`

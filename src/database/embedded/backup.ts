@@ -77,7 +77,8 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
     await copyAndCheck(dataOf(backup), copy)
     const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
     if (former) await rename(dataOf(directory), former)
-    // Of a start that was killed. The next one would take the restored database for the one that is not finished.
+    // A start that was killed may have left this file. With it, the next start would take the restored database for
+    // an unfinished one, and delete it.
     await rm(unfinishedOf(dataOf(directory)), { force: true })
     await rename(copy, dataOf(directory))
     return former

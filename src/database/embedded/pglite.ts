@@ -41,7 +41,7 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
   }
 }
 
-/** Instead of an empty database, which would look as if everything was lost. */
+/** Refuses a start after an interrupted restore: an empty database would look as if everything was lost. */
 function restoreInterrupted(data: string): DatabaseOpenError {
   return new DatabaseOpenError(
     `A restore of ${data} was interrupted, so there is no database. Run "svc restore" again. To begin with an empty ` +

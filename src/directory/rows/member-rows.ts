@@ -161,7 +161,10 @@ async function invite(
     FROM invitations WHERE id = ANY(${ids}::uuid[]) ORDER BY id`
 }
 
-/** Makes invitations active, with this role and owned by the file. Each must still be as withdrawn as it was read. */
+/**
+ * Makes invitations active, with this role and owned by the file. Each must still be active, or withdrawn, as it was
+ * when it was read.
+ */
 async function changeInvitations(tx: Transaction, rows: InvitationRow[], role: Role, now: Date): Promise<void> {
   const ids = rows.map(({ id }) => id)
   const wereRevoked = rows.map(({ revokedAt }) => revokedAt !== null)

@@ -111,7 +111,7 @@ export class WholeRelay implements Relay {
     const answer = rewrite ? rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
-    // A rewrite may find a failure in an answer of 200, whose status counts then.
+    // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
     const shown = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR

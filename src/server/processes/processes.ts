@@ -123,7 +123,10 @@ async function waitForEnd(start: () => Child): Promise<object> {
   }
 }
 
-/** Rejects with the first refusal, after all processes have read the files: only one of the two may be refused. */
+/**
+ * Rejects with the first refusal, after all processes have read the files: where one file is refused, the other is
+ * still applied.
+ */
 async function reloadAll(force: boolean): Promise<string> {
   const answers: Reloaded[] = []
   for (const child of running()) {
