@@ -130,6 +130,18 @@ describe('SVC_PROCESSES=2', () => {
     expect(childrenOf(running.pid)).toHaveLength(2)
   })
 
+  it('keeps new connections until a process that was killed is replaced, also when all of them were', async () => {
+    const listening = countListening()
+    for (const pid of childrenOf(running.pid)) process.kill(pid, 'SIGKILL')
+    await waitUntil(
+      'the ends',
+      () => childrenOf(running.pid),
+      (pids) => pids.length === 0,
+    )
+    expect(await getHealth()).toBe(200)
+    await waitForValue('both starts', countListening, listening + 2)
+  })
+
   it('stops all processes with one signal, and closes idle connections', async () => {
     const pids = childrenOf(running.pid)
     const idle = await Promise.all(Array.from({ length: 4 }, openIdle))

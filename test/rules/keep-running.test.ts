@@ -1,7 +1,7 @@
 import type { Worker as Child } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { keepRunning } from '../../src/server/processes/processes.ts'
+import { keepRunning, orKill } from '../../src/server/processes/processes.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -34,4 +34,13 @@ it('a process that the system refuses to start is started again later', async ()
   ])
   stopping.abort()
   await expect(keeping).resolves.toBeUndefined()
+})
+
+it('a process that hangs at a stop is killed, and its kill is logged', async () => {
+  const lines: LogLine[] = []
+  const { promise: ended, resolve: end } = Promise.withResolvers<string>()
+  const hanging = { process: { pid: 7, kill: end } } as unknown as Child
+  await orKill(ended, () => [hanging], 1, recordingLog(lines))
+  await expect(ended).resolves.toBe('SIGKILL')
+  expect(lines).toMatchObject([{ event: 'process.killed', fields: { pid: 7 } }])
 })

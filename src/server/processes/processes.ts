@@ -7,16 +7,16 @@ import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
 import { countEvents, openMetrics, serveMetrics } from '../telemetry/metrics.ts'
-import { ask, isFromChild, tell } from './child-messages.ts'
-import type { FromChild } from './child-messages.ts'
+import { isFromChild, tell } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
+import { reloadChildren } from './reload-children.ts'
 import { openSharedPort } from './shared-port.ts'
 
 /** Several processes that serve one port, and this process above them. */
 export type Processes = {
   /** As `Running.reload`, in one process after the other. Resolves with the answer of the first. */
   reload(force?: boolean): Promise<string>
-  /** Stops all processes as `Running.stop` does, and waits for their end. */
+  /** Stops all processes as `Running.stop` does, and waits for their end. Kills those that hang. */
   stop(): Promise<void>
 }
 
@@ -26,10 +26,13 @@ export class ProcessStartError extends OperatorError {
 }
 
 /** The wait before an ended process is replaced. It doubles each time, from the minimum to the maximum. */
-const [MIN_WAIT_MS, MAX_WAIT_MS] = [1000, 30_000]
+const [MIN_WAIT_MS, MAX_WAIT_MS] = [1000, 10_000]
 
 /** A process that has served for this long is replaced after the shortest wait. */
 const STABLE_MS = 60_000
+
+/** How long a process may take to close everything, after the calls that it serves had their time to end. */
+const MAX_CLOSE_MS = 10_000
 
 /**
  * Starts SVC_PROCESSES processes and replaces those that end. The first one starts alone, so that a mistake is reported
@@ -54,10 +57,10 @@ export async function openProcesses(config: Config, given: Logger): Promise<Proc
   const keepers = Array.from({ length: count }, (_, at) => {
     return keepRunning(at === 0 ? first : start(), start, stopping.signal, log)
   })
-  const actions = { reload: (options: URLSearchParams) => reloadAll(options.has('force')) }
+  const actions = { reload: (options: URLSearchParams) => reloadChildren(running(), options.has('force'), log) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
   return {
-    reload: (force = false) => reloadAll(force),
+    reload: (force = false) => reloadChildren(running(), force, log),
     async stop() {
       stopping.abort()
       const managed = management?.close()
@@ -65,7 +68,7 @@ export async function openProcesses(config: Config, given: Logger): Promise<Proc
       // They serve new connections as long as they drain.
       await sleep(stop.drainSeconds * 1000)
       port.close()
-      await Promise.all(keepers)
+      await orKill(Promise.all(keepers), running, stop.stopSeconds * 1000 + MAX_CLOSE_MS, log)
       await managed
       await metrics?.close()
     },
@@ -123,23 +126,22 @@ async function waitForEnd(start: () => Child): Promise<object> {
   }
 }
 
-/**
- * Rejects with the first refusal, after all processes have read the files: where one file is refused, the other is
- * still applied.
- */
-async function reloadAll(force: boolean): Promise<string> {
-  const answers: Reloaded[] = []
-  for (const child of running()) {
-    const answer = await ask(child, { type: 'reload', force })
-    // The one that replaces a process that has ended reads the files when it starts.
-    if (answer?.type === 'reloaded') answers.push(answer)
-  }
-  const refused = answers.find(({ isApplied }) => !isApplied)
-  if (refused) throw new Error(refused.text)
-  return answers[0]?.text ?? 'No process is running now. The next one reads the files when it starts.'
+/** Waits for the end of all processes. Kills those that are left after `maxMs`. */
+export async function orKill(
+  ended: Promise<unknown>,
+  left: () => readonly Pick<Child, 'process'>[],
+  maxMs: number,
+  log: Pick<Logger, 'error'>,
+): Promise<void> {
+  const killing = setTimeout(() => {
+    for (const { process } of left()) {
+      log.error({ pid: process.pid }, 'process.killed')
+      process.kill('SIGKILL')
+    }
+  }, maxMs)
+  await ended
+  clearTimeout(killing)
 }
-
-type Reloaded = FromChild & { readonly type: 'reloaded' }
 
 function running(): Child[] {
   return Object.values(cluster.workers ?? {}).filter((child) => child !== undefined && child.isConnected()) as Child[]

@@ -8,12 +8,15 @@ import { isFromChild, tell, tellWithConnection } from './child-messages.ts'
 export type SharedPort = {
   /** Gives connections to this process too, until it ends, and tells it the port. */
   add(child: Child): void
-  /** Accepts no more connections. Those that were given away stay open. */
+  /** Accepts no more connections, and resets those that wait. Those that were given away stay open. */
   close(): void
 }
 
 /** How long a process may take to confirm a connection before others get those that wait for it. */
 const MAX_CONFIRM_MS = 100
+
+/** How long a connection waits while no process takes any: longer than it takes to replace one that has ended. */
+const MAX_UNASSIGNED_MS = 15_000
 
 /**
  * Listens on the port and gives each connection to the process that has the fewest. Rejects with an `AddressError`.
@@ -23,8 +26,8 @@ const MAX_CONFIRM_MS = 100
  */
 export async function openSharedPort(host: string, port: number): Promise<SharedPort> {
   const receivers = new Set<Receiver>()
-  /** The connections that were accepted while no process confirmed any. */
-  const unassigned: Socket[] = []
+  /** The connections that were accepted while no process ran, or none confirmed any, with what ends their wait. */
+  const unassigned = new Map<Socket, NodeJS.Timeout>()
   // What a paused socket has not read, the next process reads.
   const server = createServer({ pauseOnConnect: true, noDelay: true }, give)
   const openPort = await listenOn(server, host, port, 'SVC_PORT')
@@ -36,10 +39,15 @@ export async function openSharedPort(host: string, port: number): Promise<Shared
       receivers.delete(receiver)
       receivers.add(receiver)
       receiver.give(socket)
-    } else if (receivers.size > 0) unassigned.push(socket)
-    else socket.resetAndDestroy()
+    } else unassigned.set(socket, setTimeout(reset, MAX_UNASSIGNED_MS, socket))
   }
-  const giveUnassigned = () => unassigned.splice(0).forEach(give)
+  function takeUnassigned(socket: Socket): Socket {
+    clearTimeout(unassigned.get(socket))
+    unassigned.delete(socket)
+    return socket
+  }
+  const reset = (socket: Socket) => takeUnassigned(socket).resetAndDestroy()
+  const giveUnassigned = () => [...unassigned.keys()].forEach((socket) => give(takeUnassigned(socket)))
   return {
     add(child) {
       if (child.isDead()) return
@@ -52,8 +60,12 @@ export async function openSharedPort(host: string, port: number): Promise<Shared
         giveUnassigned()
       })
       tell(child, { type: 'listening', port: openPort })
+      giveUnassigned()
     },
-    close: () => void server.close(),
+    close() {
+      server.close()
+      ;[...unassigned.keys()].forEach(reset)
+    },
   }
 }
 
