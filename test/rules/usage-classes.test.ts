@@ -83,6 +83,16 @@ const CASES: readonly Case[] = [
     { inputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 100, outputTokens: 7 },
   ],
   [
+    'cached input beside the input, where the total shows it',
+    { prompt_tokens: 5, 'prompt_tokens_details.cached_tokens': 80, completion_tokens: 3, total_tokens: 88 },
+    { inputTokens: 5, cacheReadTokens: 80, outputTokens: 3 },
+  ],
+  [
+    'responses with cached input beside the input',
+    { input_tokens: 5, 'input_tokens_details.cached_tokens': 80, output_tokens: 3, total_tokens: 88 },
+    { inputTokens: 5, cacheReadTokens: 80, outputTokens: 3 },
+  ],
+  [
     'more cached input than input, as no input',
     { prompt_tokens: 5, 'prompt_tokens_details.cached_tokens': 8, completion_tokens: 1 },
     { inputTokens: 0, cacheReadTokens: 8, outputTokens: 1 },

@@ -138,6 +138,27 @@ describe('usage', () => {
     }
     expect(pair('messages', 'responses').answer.whole(response)).toMatchObject({ answer: { usage } })
   })
+
+  it('sglang#20830, envoy#1631: zeros at the end of a messages stream leave the prompt of its start', () => {
+    const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 7 }
+    const stream = messagesToChat({ stream_options: { include_usage: true } })
+    const begins = { type: 'message_start', message: { usage } }
+    const events = feed(stream, ...named(begins, open(0, { type: 'text' }), text(0, 'a'), end('end_turn', zeros), STOP))
+    expect(parsed(events)).toContainEqual(
+      expect.objectContaining({ usage: expect.objectContaining({ prompt_tokens: 100, completion_tokens: 7 }) }),
+    )
+  })
+
+  it('Floway#350: cached tokens that a server counts beside its input are part of the prompt', () => {
+    const cached = { prompt_tokens: 479, completion_tokens: 373, total_tokens: 14_164 }
+    const answer = {
+      choices: [{ message: { content: 'a' }, finish_reason: 'stop' }],
+      usage: { ...cached, prompt_tokens_details: { cached_tokens: 13_312 } },
+    }
+    expect(pair('messages', 'chat').answer.whole(answer)).toMatchObject({
+      answer: { usage: { input_tokens: 479, cache_read_input_tokens: 13_312, output_tokens: 373 } },
+    })
+  })
 })
 
 describe('ends', () => {

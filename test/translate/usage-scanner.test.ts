@@ -90,6 +90,27 @@ describe('the usage scanner', () => {
     expectUsage(MESSAGES_STREAM, { inputTokens: 10, cacheReadTokens: 1000, cacheWriteTokens: 100, outputTokens: 42 })
   })
 
+  it('sglang#20830, envoy#1631: zeros at the end of a messages stream leave the prompt of its start', () => {
+    const zeros = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 43 }
+    const last = event({ type: 'message_delta', delta: {}, usage: zeros }, 'message_delta')
+    expectUsage(MESSAGES_STREAM + last, {
+      inputTokens: 10,
+      cacheReadTokens: 1000,
+      cacheWriteTokens: 100,
+      outputTokens: 43,
+    })
+  })
+
+  it('bifrost#5510: a prompt that a messages stream splits at its end counts once', () => {
+    const start = event({ type: 'message_start', message: { usage: { input_tokens: 1000, output_tokens: 0 } } })
+    const split = { input_tokens: 0, cache_read_input_tokens: 1000, output_tokens: 7 }
+    expectUsage(start + event({ type: 'message_delta', delta: {}, usage: split }), {
+      inputTokens: 0,
+      cacheReadTokens: 1000,
+      outputTokens: 7,
+    })
+  })
+
   it.each(['response.completed', 'response.incomplete', 'response.failed'])(
     'counts a responses stream that ends with %s',
     (last) => {

@@ -6,7 +6,7 @@ import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { withReasoning } from '../tokens/usage.ts'
+import { withCached, withReasoning } from '../tokens/usage.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -143,10 +143,11 @@ function readToolDelta(call: Json, position: number): ToolDelta {
 function readUsage(value: unknown): AnswerUsage | null {
   if (!isObject(value)) return null
   const input = readObject(value.prompt_tokens_details)
-  const cached = input.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens
+  const cached = readCount(input.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens) ?? 0
+  const [prompt, output, total] = [value.prompt_tokens, value.completion_tokens, value.total_tokens].map(readCount)
   return {
-    input: readCount(value.prompt_tokens) ?? 0,
-    cached: readCount(cached) ?? 0,
+    input: withCached(prompt ?? 0, cached, output ?? 0, total ?? 0),
+    cached,
     written: readCount(input.cache_write_tokens) ?? 0,
     writtenLong: readCount(readObject(input.cache_write_tokens_details).ttl_12h_tokens) ?? 0,
     ...readOutput(value),

@@ -10,6 +10,7 @@ import { makePartQueue } from '../parts/part-queue.ts'
 import type { PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
+import { withLaterReport } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
 import { BlockReader } from './read-blocks.ts'
@@ -63,7 +64,7 @@ class MessagesReader implements AnswerReader {
 
   #takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
     const end = readObject(delta)
-    this.#usage = { ...this.#usage, ...withoutNulls(readObject(counts)) }
+    this.#usage = withLaterReport(this.#usage, withoutNulls(readObject(counts)))
     this.#reason = readName(end.stop_reason) ?? this.#reason
     this.#stopSequence = readName(end.stop_sequence) ?? this.#stopSequence
     this.#explanation = readName(readObject(end.stop_details).explanation) ?? this.#explanation

@@ -11,6 +11,7 @@ import { makePartQueue } from '../parts/part-queue.ts'
 import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
+import { withCached } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
 
@@ -268,12 +269,14 @@ function toUsage(value: unknown): AnswerUsage | null {
   if (!isObject(value)) return null
   const input = readObject(value.input_tokens_details)
   const written = readObject(input.cache_write_tokens_details)
+  const cached = readCount(input.cached_tokens) ?? 0
+  const output = readCount(value.output_tokens) ?? 0
   return {
-    input: readCount(value.input_tokens) ?? 0,
-    cached: readCount(input.cached_tokens) ?? 0,
+    input: withCached(readCount(value.input_tokens) ?? 0, cached, output, readCount(value.total_tokens) ?? 0),
+    cached,
     written: readCount(input.cache_write_tokens) ?? 0,
     writtenLong: readCount(written.ttl_12h_tokens) ?? 0,
-    output: readCount(value.output_tokens) ?? 0,
+    output,
     reasoning: readCount(readObject(value.output_tokens_details).reasoning_tokens) ?? 0,
   }
 }

@@ -10,7 +10,7 @@
 import { isObject, parseJson } from '../../../kernel/json.ts'
 import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { toUsage } from './usage.ts'
+import { toUsage, withLaterReport } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'
 
 /** Reads the usage of one answer. */
@@ -227,7 +227,7 @@ class ByteScanner implements UsageScanner {
   #settleEvent(): void {
     const end = this.#depth
     const counted = this.#candidates.filter(({ depth }) => depth - end >= 1 && depth - end <= MAX_DEPTH)
-    for (const { text } of counted) this.#counts = { ...this.#counts, ...toCounts(text) }
+    for (const { text } of counted) this.#counts = withLaterReport(this.#counts ?? {}, toCounts(text))
     if (counted.length > 0) this.#unreportedBytes = 0
     this.#state = 'seek'
     this.#matched = 0

@@ -60,14 +60,42 @@ export function toUsage(counts: Counts): Usage {
   const input = pick(counts, INPUT)
   const isIncluded = counts['prompt_tokens'] !== undefined || (includedRead ?? includedWritten) !== undefined
   const cached = isIncluded ? (cacheRead ?? 0) + (written ?? 0) : 0
+  const output = pick(counts, OUTPUT)
+  const read = isIncluded ? (cacheRead ?? 0) : 0
   return {
-    inputTokens: input === undefined ? null : Math.max(0, input - cached),
+    inputTokens:
+      input === undefined ? null : Math.max(0, withCached(input, read, output, counts['total_tokens']) - cached),
     cacheReadTokens: cacheRead ?? null,
     cacheWriteTokens: written === undefined ? null : Math.max(0, written - (writtenLong ?? 0)),
     cacheWriteLongTokens: writtenLong ?? null,
-    ...toOutput(counts, pick(counts, OUTPUT), pick(counts, REASONING)),
+    ...toOutput(counts, output, pick(counts, REASONING)),
   }
 }
+
+/**
+ * All input of an answer whose dialect includes in it what was read from a cache. Some servers count that beside the
+ * input. Their total shows that.
+ */
+export function withCached(input: number, cached: number, output: number = 0, total: number = 0): number {
+  return total === input + cached + output ? total - output : input
+}
+
+/**
+ * Adds a later report of the same answer, whose counts replace those of the earlier one. A prompt of no token is no
+ * report of the prompt: SGLang reports the prompt at the start of a messages stream, and zeros at its end.
+ */
+export function withLaterReport<Report extends Readonly<Record<string, unknown>>>(
+  earlier: Report,
+  later: Report,
+): Report {
+  const hasPrompt = later['input_tokens'] !== 0 || CACHED_BESIDE.some((name) => Number(later[name] ?? 0) > 0)
+  if (hasPrompt) return { ...earlier, ...later }
+  const output = Object.entries(later).filter(([name]) => name.startsWith('output_tokens'))
+  return { ...later, ...earlier, ...Object.fromEntries(output) }
+}
+
+/** Input that came from a cache or went to one, in the messages dialect. */
+const CACHED_BESIDE = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const
 
 /** The first of these counts that is there. */
 function pick(counts: Counts, names: readonly string[]): number | undefined {
