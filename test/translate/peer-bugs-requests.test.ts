@@ -87,6 +87,40 @@ describe('results of tools', () => {
     expect(shown?.output).toEqual([{ type: 'input_image', image_url: PNG, detail: 'auto' }])
   })
 
+  it('CLIProxyAPI#4998, litellm#16711: a result that the client has sent twice is there once', () => {
+    const input = [called('a'), called('b'), output('a', 'lost'), output('b'), output('a', 'again'), user('and')]
+    const [, results] = messagesOf(pair('responses', 'messages', { input }).request)
+    expect(blocksOf(results)).toMatchObject([
+      { tool_use_id: 'a', content: [{ text: 'again' }] },
+      { tool_use_id: 'b' },
+      { type: 'text', text: 'and' },
+    ])
+    const { request } = pair('messages', 'chat', {
+      messages: [
+        { role: 'assistant', content: [use('a')] },
+        { role: 'user', content: [result('a', 'x'), result('a', 'x')] },
+      ],
+    })
+    expect(messagesOf(request).filter(({ role }) => role === 'tool')).toHaveLength(1)
+  })
+
+  it.each([
+    ['image/png', Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'image/jpeg'],
+    ['image/jpg', Buffer.from([0xff, 0xd8, 0xff, 0xdb]), 'image/jpeg'],
+    ['image/jpeg', Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'image/png'],
+    ['image/png', Buffer.from('RIFF\0\0\0\0WEBP'), 'image/webp'],
+    ['image/png', Buffer.from('GIF89a'), 'image/gif'],
+    ['image/bmp', Buffer.from('BM'), 'image/bmp'],
+  ])(
+    'hermes-agent#55432, claude-code#12009: an image that is called %s has the type of its bytes',
+    (type, bytes, is) => {
+      const url = `data:${type};base64,${bytes.toString('base64')}`
+      const content = [{ type: 'image_url', image_url: { url } }]
+      const [turn] = messagesOf(pair('chat', 'messages', { messages: [{ role: 'user', content }] }).request)
+      expect(blocksOf(turn)[0]).toMatchObject({ source: { media_type: is, data: bytes.toString('base64') } })
+    },
+  )
+
   it('OpenMinis#222, OmniRoute#417: a result without its call is refused by its place', () => {
     expect(refusalOf('responses', 'messages', { input: [output('lost')] })).toBe('input.0.call_id')
     const messages = [{ role: 'user', content: [result('lost', 'x')] }]

@@ -23,7 +23,7 @@ import {
   unwrapCustomTools,
 } from './stages.ts'
 import type { Stage } from './stages.ts'
-import { listCallIds, separateCalls } from './tools/call-ids.ts'
+import { keepLastResults, listCallIds, separateCalls } from './tools/call-ids.ts'
 import type {
   AnswerReader,
   AnswerWriter,
@@ -84,7 +84,7 @@ export function translateCall(
     const call = CLIENTS[client].readRequest(body, context)
     if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
     const usedIds = listCallIds(call.request.turns)
-    const asked = { ...call.request, turns: separateCalls(call.request.turns, usedIds) }
+    const asked = { ...call.request, turns: keepLastResults(separateCalls(call.request.turns, usedIds)) }
     const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({

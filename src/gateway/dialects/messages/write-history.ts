@@ -174,7 +174,7 @@ class History {
         return part.names.map((name) => ({ type: 'text', text: announceTool(name) }))
       case 'image':
         if (!caps.images) refuse(part.path, NO_IMAGES)
-        return [{ type: 'image', source: writeSource(part.source, part.path), ...mark }]
+        return [{ type: 'image', source: writeImageSource(part.source, part.path), ...mark }]
       case 'document':
         return [{ ...this.#document(part, part.path), ...mark }]
       case 'audio':
@@ -219,6 +219,21 @@ function writeText(part: Part): Json[] {
   if (part.type !== 'text' && part.type !== 'refusal') return []
   return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...toMark(part.mark) }]
 }
+
+/** Other vendors read an image whatever type was named. This one refuses it where the bytes are of another type. */
+function writeImageSource(source: Source, path: string): Json {
+  if (source.kind !== 'bytes') return writeSource(source, path)
+  const type = IMAGE_TYPES.find(({ start }) => source.base64.startsWith(start))
+  return writeSource({ ...source, mediaType: type?.mediaType ?? source.mediaType }, path)
+}
+
+/** How the images that the vendor reads begin, in base64. */
+const IMAGE_TYPES = [
+  { start: 'iVBORw0KGgo', mediaType: 'image/png' },
+  { start: '/9j/', mediaType: 'image/jpeg' },
+  { start: 'R0lGOD', mediaType: 'image/gif' },
+  { start: 'UklGR', mediaType: 'image/webp' },
+] as const
 
 function writeSource(source: Source, path: string): Json {
   if (source.kind === 'url') return { type: 'url', url: requireFetchable(source.url, path) }

@@ -1,4 +1,4 @@
-import type { Turn } from '../neutral.ts'
+import type { Part, Turn } from '../neutral.ts'
 import { toCallId } from './tool-names.ts'
 
 /** The ids of all calls of a conversation, as the client got them. */
@@ -24,6 +24,23 @@ export function separateCalls(turns: readonly Turn[], listed: readonly string[])
     if (turn.role === 'user' && turn.parts.some(({ type }) => type !== 'result')) ids.stopWaiting()
     return { ...turn, parts }
   })
+}
+
+/**
+ * Returns the turns with one result for each call. A client that sends a result again after a lost answer keeps both in
+ * its conversation, and vendors refuse two results of one call. The last one counts, in the place of the first.
+ */
+export function keepLastResults(turns: readonly Turn[]): readonly Turn[] {
+  const results = turns.flatMap(({ parts }) => parts.filter((part) => part.type === 'result'))
+  const last = new Map(results.map((result) => [result.callId, result]))
+  if (last.size === results.length) return turns
+  const keep = (part: Part): Part[] => {
+    if (part.type !== 'result') return [part]
+    const kept = last.get(part.callId)
+    last.delete(part.callId)
+    return kept ? [kept] : []
+  }
+  return turns.map((turn) => ({ ...turn, parts: turn.parts.flatMap(keep) }))
 }
 
 class CallIds {
