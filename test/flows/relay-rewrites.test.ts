@@ -42,6 +42,7 @@ describe('a rewritten answer', () => {
       return {
         push({ data }) {
           if (data === 'fatal') state = 'failed'
+          if (data === 'last') state = 'finishing'
           return saying(data.toUpperCase())
         },
         end() {
@@ -91,6 +92,19 @@ describe('a rewritten answer', () => {
       rewrite: capitals,
     })
     expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'data: A\n\ndata: FATAL\n\n', ended: 'broken' })
+    await expect.poll(() => relay.upstream.openCalls()).toBe(0)
+  })
+
+  it('bifrost#6784, ccr#1271: ends where an upstream has said why it ends, and then sends comments only', async () => {
+    const script: Script = ({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: a\n\ndata: last\n\n')
+      const beat = setInterval(() => res.write(': beat\n\n'), 100)
+      res.once('close', () => clearInterval(beat))
+    }
+    const relay = await startRelay(script, { rewrite: capitals })
+    const answer = await relay.post().then(readAnswer)
+    expect(answer).toMatchObject({ text: 'data: A\n\ndata: LAST\n\ndata: !\n\n', ended: 'well' })
+    expect(await relay.outcome()).toMatchObject({ kind: 'whole' })
     await expect.poll(() => relay.upstream.openCalls()).toBe(0)
   })
 

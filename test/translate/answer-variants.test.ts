@@ -206,6 +206,9 @@ describe('a chat backend', () => {
   it.each([
     ['length', 'max_tokens'],
     ['model_length', 'model_context_window_exceeded'],
+    ['max_tokens', 'max_tokens'],
+    ['MAX_TOKENS', 'max_tokens'],
+    ['incomplete', 'max_tokens'],
     ['model_context_window_exceeded', 'model_context_window_exceeded'],
     ['content_filter', 'refusal'],
     ['sensitive', 'refusal'],

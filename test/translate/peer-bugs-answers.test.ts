@@ -225,6 +225,18 @@ describe('ends', () => {
     })
   })
 
+  it('bifrost#6784, ccr#1271: behind its finish reason, a chat stream waits for its usage only', () => {
+    const streams = [toResponses('chat'), DIALECTS.chat.passStream({ model: 'm' })]
+    for (const stream of streams) {
+      feed(stream, ...chunks(delta({ content: 'a' })))
+      expect(stream.state()).toBe('open')
+      feed(stream, ...chunks(delta({}, 'stop')))
+      expect(stream.state()).toBe('finishing')
+      stream.end()
+      expect(stream.state()).toBe('ended')
+    }
+  })
+
   it('pi#5592: the stream has ended with message_stop, whatever the connection does', () => {
     const stream = messagesToChat()
     feed(stream, ...named(START, end('end_turn'), STOP))

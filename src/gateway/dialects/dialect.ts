@@ -125,8 +125,11 @@ export type StreamMonitor = {
   failure(failure: StreamFailure): string | null
 }
 
-/** `ended`: the client has received the whole answer. `failed`: the client has received a failure. */
-export type StreamState = 'open' | 'ended' | 'failed'
+/**
+ * `finishing`: the backend has said why its answer ends, and only its usage may follow. `ended`: the client has got the
+ * whole answer. `failed`: the client has got a failure.
+ */
+export type StreamState = 'open' | 'finishing' | 'ended' | 'failed'
 
 /** Changes a stream event by event. It returns nothing after its last event, even when more events are pushed. */
 export type StreamTranslator = {

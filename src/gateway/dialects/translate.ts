@@ -145,7 +145,7 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
     push: (event) => (state === 'open' ? write(reader.push(event)) : []),
     end: () => (state === 'open' ? write(reader.end()) : []),
     fail: (message) => (state === 'open' ? write(reader.fail(backendFailed(message))) : []),
-    state: () => state,
+    state: () => (state === 'open' && reader.isFinishing?.() ? 'finishing' : state),
   }
 }
 

@@ -95,4 +95,6 @@ export type AnswerReader = {
   /** The stream has ended. */
   end(): AnswerEvent[]
   fail(failure: Failure): AnswerEvent[]
+  /** Whether the backend has said why its answer ends, and only its usage may follow. */
+  isFinishing?(): boolean
 }

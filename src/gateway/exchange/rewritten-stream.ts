@@ -21,11 +21,17 @@ type Needs = {
 const MAX_TRAILER_MS = 250
 
 /**
+ * How long a backend may be silent between the end of its answer and its usage. Some send neither a last event nor the
+ * end of the stream, but comments for as long as the caller waits.
+ */
+const MAX_FINISHING_MS = 3000
+
+/**
  * A stream whose events are decoded, rewritten and encoded again. It is kept alive while the backend is silent. A
  * class, because thousands of these are open at once. `take` may throw `SseEventTooLarge`.
  */
 export class RewrittenStream implements Relay, SilentStream {
-  /** Ends the call when the backend goes on after the caller's stream has ended. */
+  /** Ends the call when the backend does not end its answer. */
   #ending: NodeJS.Timeout | null = null
   readonly #exchange: RelayedExchange
   readonly #rewrite: AnswerRewrite
@@ -49,9 +55,12 @@ export class RewrittenStream implements Relay, SilentStream {
   }
 
   take(chunk: Buffer): void {
-    this.#write(this.#decoder.push(chunk).flatMap((event) => this.#translator.push(event)))
+    const before = this.#translator.state()
+    const events = this.#decoder.push(chunk)
+    this.#write(events.flatMap((event) => this.#translator.push(event)))
     const state = this.#translator.state()
-    if (state === 'ended') this.#ending ??= setTimeout(this.#endEarly, MAX_TRAILER_MS)
+    if (state === 'finishing' && events.length > 0) this.#endWithin(MAX_FINISHING_MS)
+    if (state === 'ended' && before !== 'ended') this.#endWithin(MAX_TRAILER_MS)
     if (state !== 'failed') return
     this.cut('cut', BACKEND_BROKE_OFF, REPORTED)
     this.#exchange.abort()
@@ -64,7 +73,12 @@ export class RewrittenStream implements Relay, SilentStream {
     this.#exchange.finish('whole', null)
   }
 
-  /** The caller has the whole answer, and the backend sends more than was asked for. */
+  #endWithin(ms: number): void {
+    if (this.#ending) clearTimeout(this.#ending)
+    this.#ending = setTimeout(this.#endEarly, ms)
+  }
+
+  /** The caller has the whole answer, and the backend does not end it. */
   readonly #endEarly = (): void => {
     this.end()
     this.#exchange.abort()

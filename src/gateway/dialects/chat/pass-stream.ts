@@ -41,7 +41,7 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
     },
     end: () => (finished ? complete() : failWith(ENDED_EARLY.message)),
     fail: failWith,
-    state: () => state,
+    state: () => (state === 'open' && finished ? 'finishing' : state),
   }
 }
 

@@ -31,7 +31,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   function takeChunk(chunk: Extract<ChatEvent, { kind: 'chunk' }>): AnswerEvent[] {
     const events: AnswerEvent[] = started ? [] : [{ type: 'start' }]
     started = true
-    finish = chunk.finish ?? finish
+    finish = chunk.finish?.toLowerCase() ?? finish
     stopSequence = chunk.stopSequence ?? stopSequence
     usage = chunk.usage ?? usage
     return [...events, ...parts.push(chunk.delta)]
@@ -61,15 +61,21 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
     whole: (body) => [...take(readCompletion(body)), ...take({ kind: 'done' })],
     end: () => (finish === null ? failWith(ENDED_EARLY) : complete()),
     fail: failWith,
+    isFinishing: () => finish !== null && !over,
   }
 }
 
 /** Besides the vendor's own: Zhipu's `network_error`, and DeepSeek's for an answer that its servers broke off. */
 const GAVE_UP = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
 
-/** The reasons of an incomplete answer; besides the vendor's own those of Mistral and Zhipu. */
+/**
+ * The reasons of an incomplete answer, in lower case; besides the vendor's own those of Mistral and Zhipu, and those
+ * that gateways in front of other vendors pass on.
+ */
 const CUT: ReadonlyMap<string, Finish> = new Map([
   ['length', 'length'],
+  ['max_tokens', 'length'],
+  ['incomplete', 'length'],
   ['model_length', 'context'],
   ['model_context_window_exceeded', 'context'],
   ['content_filter', 'filter'],
