@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { plainUserCode } from '../../src/control/device-login/user-code.ts'
+import { makeUserCodeStore } from '../../src/control/device-page/store.ts'
+import { NIL_UUID } from '../../src/kernel/identifier.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { bytes, json, outcomeOf } from '../support/requests.ts'
+import { bytes, expectJson, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -116,6 +119,16 @@ describe('approveDevice', () => {
       expect(await outcomeOf(foreign)).toBe('404 not_found')
       expect(await foreign.json()).toEqual(await unknown.json())
       expect((await poll(deviceCode)).response.status).toBe(428)
+    })
+
+    it('finds no login for a person whose team has just been removed', async () => {
+      const { database } = service
+      const { accountId } = await database.prisma.invitation.findFirstOrThrow()
+      const started = service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
+      const login = await expectJson<{ user_code: string }>('The start of a login without an address', started)
+      const caller = { accountId, invitationId: NIL_UUID }
+      const found = await makeUserCodeStore(database).findByUserCode(plainUserCode(login.user_code), caller)
+      expect(found).toBeNull()
     })
   })
 

@@ -211,3 +211,29 @@ it.each(['a device', 'a browser'])(
     expect(polled.response.status).toBe(428)
   },
 )
+
+const withdraw: Step = (tx, accountId) =>
+  tx.invitation.updateMany({ where: { accountId }, data: { revokedAt: service.clock.now() } })
+const nothing: Step = async () => undefined
+
+it('no login is started while its person is withdrawn, so that none is left when they are invited again', async () => {
+  const email = persons.next()
+  const start = () => service.fetch('/v1/auth/device/start', json({ email, deviceId: 'laptop', deviceName: 'Laptop' }))
+  expect(await whileLocked(email, start, nothing, withdraw)).toBe('403 not_invited')
+  expect(await service.database.prisma.deviceLogin.count({ where: { invitation: { account: { email } } } })).toBe(0)
+})
+
+it('no link to confirm a sign-in is sent while its person is withdrawn', async () => {
+  const email = persons.next()
+  const by = bearer((await service.signIn(email)).accessToken)
+  const confirm = () => service.fetch('/device', form({ action: 'confirm-email' }, by))
+  expect(await whileLocked(email, confirm, nothing, withdraw)).toBe('401')
+  expect(await service.database.prisma.signInLink.count({ where: { invitation: { account: { email } } } })).toBe(0)
+})
+
+it('no login is started while the file removes the team', async () => {
+  const email = 'stranger@example.com'
+  const start = () => service.fetch('/v1/auth/device/start', json({ email, deviceId: 'laptop', deviceName: 'Laptop' }))
+  const remove: Step = (tx) => tx.team.deleteMany({ where: { name: 'other' } })
+  expect(await whileLocked(email, start, nothing, remove)).toBe('403 not_invited')
+})

@@ -134,8 +134,9 @@ export function makeStartLogin(needs: Needs): StartLogin {
         mailTokenHash: hashSecret(secrets.mailToken),
         handleTokenHash: secrets.handleToken && hashSecret(secrets.handleToken),
       }
-      const id = await logins.create(row, invitation?.accountId ?? null)
-      if (id) return { id, expiresAt, ...secrets }
+      const created = await logins.create(row, invitation?.accountId ?? null)
+      if (created === 'not_invited') throw new ApiError('not_invited')
+      if (created !== 'taken') return { ...created, expiresAt, ...secrets }
     }
     throw new Error('No user code was free.')
   }

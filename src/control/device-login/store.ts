@@ -37,13 +37,18 @@ export type DeviceLoginStore = ReturnType<typeof makeDeviceLoginStore>
 export function makeDeviceLoginStore(database: Statements) {
   return {
     /**
-     * Saves a login and cancels the account's oldest beyond the limit. Null when another live login has the same user
-     * code. Starts at the same time do not see each other's logins, so the next start may be the one that cancels them.
+     * Saves a login and cancels the account's oldest beyond the limit. `taken`: another live login has the same user
+     * code. `not_invited`: the invitation was withdrawn. Starts at the same time do not see each other's logins, so the
+     * next start may be the one that cancels them.
      */
-    async create(login: NewDeviceLogin, accountId: string | null): Promise<string | null> {
+    async create(
+      login: NewDeviceLogin,
+      accountId: string | null,
+    ): Promise<{ readonly id: string } | 'taken' | 'not_invited'> {
       const id = newRowId(login.createdAt)
-      const count = await withRetry(() => database.execute(startLogin(id, login, accountId)))
-      return count === 1 ? id : null
+      const [row] = await withRetry(() => database.query<Started>(startLogin(id, login, accountId)))
+      if (row?.isStarted) return { id }
+      return row?.isInvited ? 'taken' : 'not_invited'
     },
 
     /** Ends a login whose email was not accepted. */
@@ -76,6 +81,8 @@ export function makeDeviceLoginStore(database: Statements) {
   }
 }
 
+type Started = { readonly isStarted: boolean; readonly isInvited: boolean }
+
 /** Inserts a login with its audit row, and cancels the surplus. Nothing when another live login has the same code. */
 function startLogin(id: string, login: NewDeviceLogin, accountId: string | null): Sql {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
@@ -85,18 +92,23 @@ function startLogin(id: string, login: NewDeviceLogin, accountId: string | null)
   const isPending = sql`
     invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid))
     AND status = 'pending'`
-  // The lock comes before those of logins, as when the account signs out everywhere. It is taken only where there is
-  // something to cancel, because it has to be written to the disk.
+  // The lock of the invitation waits for a withdrawal, so that no login is left when the person is invited again. The
+  // lock of the account comes before those of logins, as when the account signs out everywhere. It is taken only where
+  // there is something to cancel, because it has to be written to the disk.
   return sql`
-    WITH started AS (
+    WITH invited AS (
+      SELECT id FROM invitations WHERE id = ${invitationId}::uuid AND revoked_at IS NULL FOR SHARE
+    ), admitted AS MATERIALIZED (
+      SELECT ${invitationId}::uuid IS NULL OR EXISTS (SELECT FROM invited) AS is_invited
+    ), started AS (
       INSERT INTO device_logins (
         id, invitation_id, device_id, device_name, client_id, device_code_hash, user_code, mail_token_hash,
         handle_token_hash, created_at, expires_at, start_ip, start_user_agent
-      ) VALUES (
+      ) SELECT
         ${id}::uuid, ${invitationId}::uuid, ${deviceId}, ${deviceName}, ${clientId}, ${login.deviceCodeHash},
         ${login.userCode}, ${login.mailTokenHash}, ${login.handleTokenHash}, ${createdAt}::timestamptz,
         ${login.expiresAt}::timestamptz, ${startIp}, ${login.startUserAgent}
-      ) ON CONFLICT (user_code) DO NOTHING RETURNING id
+      FROM admitted WHERE is_invited ON CONFLICT (user_code) DO NOTHING RETURNING id
     ), surplus AS MATERIALIZED (
       SELECT id FROM device_logins WHERE ${isPending} AND expires_at > ${createdAt}::timestamptz
       ORDER BY created_at DESC, id DESC OFFSET ${MAX_LIVE_LOGINS - 1}
@@ -106,6 +118,8 @@ function startLogin(id: string, login: NewDeviceLogin, accountId: string | null)
     ), cancelled AS (
       UPDATE device_logins SET status = 'cancelled', user_code = NULL
       WHERE ${isPending} AND id = ANY (ARRAY(SELECT id FROM surplus)) AND EXISTS (SELECT FROM account)
+    ), event AS (
+      ${insertEvents(event)}
     )
-    ${insertEvents(event)}`
+    SELECT is_invited AS "isInvited", EXISTS (SELECT FROM started) AS "isStarted" FROM admitted`
 }

@@ -20,7 +20,7 @@ export function makeUserCodeStore(database: Statements) {
     ): Promise<FoundLogin | null> {
       const row = await findLoginRow(
         database,
-        sql`login.user_code = ${userCode} AND (account.id = ${accountId}::uuid OR login.invitation_id IS NULL)`,
+        sql`login.user_code = ${userCode} AND account.id = ${accountId}::uuid`,
         invitationId,
       )
       return row && toNamedLogin(row)

@@ -22,7 +22,10 @@ export type SignInLinks = {
    * `service_unavailable` without the database.
    */
   request(email: string, ip: string): Promise<void>
-  /** Emails a link to a person who is known. Throws `rate_limited` by address, and `email_unavailable`. */
+  /**
+   * Emails a link to a person who is signed in. Throws `rate_limited` by address, `email_unavailable`, and
+   * `authenticate_first` when the invitation has been withdrawn, which has ended the session.
+   */
   send(invitation: Pick<Invitation, 'id' | 'accountId' | 'email'>, ip: string): Promise<void>
 }
 
@@ -57,7 +60,8 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
     const hash = hashSecret(token)
     const createdAt = clock.now()
     const expiresAt = addSeconds(createdAt, SIGN_IN_LINK_SECONDS)
-    await links.save({ hash, invitationId: id, accountId, createdAt, expiresAt, ip })
+    const isSaved = await links.save({ hash, invitationId: id, createdAt, expiresAt, ip })
+    if (!isSaved) throw new ApiError('authenticate_first')
     const link = new Secret(`${baseUrl}/sign-in/email?token=${token.reveal()}`)
     const mail = signInLinkMail({ link, baseUrl, requestIp: ip, requestedAt: createdAt, expiresAt })
     try {

@@ -11,7 +11,6 @@ import type { SignInLinkState } from './rules.ts'
 export type NewSignInLink = {
   readonly hash: SecretHash
   readonly invitationId: string
-  readonly accountId: string
   readonly createdAt: Date
   readonly expiresAt: Date
   /** The IP address that asked for it. */
@@ -35,13 +34,21 @@ export type SignInLinkStore = ReturnType<typeof makeSignInLinkStore>
 /** The links that sign browsers in. */
 export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
-    /** Saves a link with its audit row. */
-    async save({ accountId, ...link }: NewSignInLink): Promise<void> {
-      const { createdAt: at, ip } = link
-      await db.$transaction([
-        db.signInLink.create({ data: link }),
-        db.auditEvent.create({ data: { at, kind: 'sign_in_link.requested', accountId, ip } }),
-      ])
+    /** Saves a link with its audit row; false when the invitation has been withdrawn. */
+    async save({ hash, invitationId, createdAt: at, expiresAt, ip }: NewSignInLink): Promise<boolean> {
+      const subjects = sql`SELECT NULL::text, account_id, NULL::uuid FROM invited JOIN saved USING (id)`
+      // The lock waits for a withdrawal, so that no link is left when the person is invited again.
+      const count = await db.$executeRaw`
+        WITH invited AS (
+          SELECT id, account_id FROM invitations
+          WHERE id = ${invitationId}::uuid AND revoked_at IS NULL FOR SHARE
+        ), saved AS (
+          INSERT INTO sign_in_links (hash, invitation_id, created_at, expires_at, ip)
+          SELECT ${hash}, id, ${at}::timestamptz, ${expiresAt}::timestamptz, ${ip} FROM invited
+          RETURNING invitation_id AS id
+        )
+        ${insertEvents({ kind: 'sign_in_link.requested', at, ip, details: {}, subjects })}`
+      return count === 1
     },
 
     /** Removes a link whose email was not accepted. */
