@@ -1,7 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { FindMembership, Membership } from '../directory/members.ts'
 import { ApiError } from '../http/errors.ts'
-import type { Caller, Role } from '../kernel/caller.ts'
+import type { Actor, Caller, Role } from '../kernel/caller.ts'
 import { parseTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 
@@ -26,12 +26,20 @@ export function unknownTeam(): ApiError {
 }
 
 /**
- * Locks a team until the transaction ends, so that its admins change it one after the other. Throws `not_found` when
- * the directory file has removed the team since the caller was found to be an admin of it.
+ * Locks a team until the transaction ends, so that its admins change it one after the other. Throws `not_found` or
+ * `forbidden` when the team or the admin's role has gone since the caller was found to be an admin: of two admins who
+ * remove each other at the same time, one stays.
  */
-export async function lockTeam(tx: Prisma.TransactionClient, teamId: string): Promise<void> {
-  const rows = await tx.$queryRaw<object[]>`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
-  if (rows.length === 0) throw unknownTeam()
+export async function lockTeam(
+  tx: Prisma.TransactionClient,
+  teamId: string,
+  { accountId }: Pick<Actor, 'accountId'>,
+): Promise<void> {
+  await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
+  // A statement of its own: the one before does not see what was changed while it waited.
+  const membership = await tx.invitation.findFirst({ where: { teamId, accountId, revokedAt: null } })
+  if (!membership) throw unknownTeam()
+  requireAdmin(membership.role)
 }
 
 /** Throws `forbidden` for members who are not admins. */

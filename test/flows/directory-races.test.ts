@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeInvitationStore } from '../../src/control/invitations/store.ts'
 import { makeTeamMemberStore } from '../../src/control/members/store.ts'
 import type { Database } from '../../src/database/client.ts'
@@ -10,14 +10,15 @@ import type { Actor } from '../../src/kernel/caller.ts'
 import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { freshDatabase } from '../support/database.ts'
 import type { TestDatabase } from '../support/database.ts'
-import { bearerOf, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 
 const NOW = new Date('2026-01-05T09:00:00Z')
 
-/** A team with one model and these members. */
+/** A team with one model and these admins. */
 function directory({ model = 'svc/first', members = ['ada@example.com'] } = {}): Directory {
-  const listed = members.map((email) => `{ email: ${email} }`).join(', ')
+  const listed = members.map((email) => `{ email: ${email}, role: admin }`).join(', ')
   const read = readDirectoryFile(`
 organizations:
   - name: acme
@@ -134,5 +135,60 @@ organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@examp
     interrupt(service.database, '$transaction', () => service.applyDirectory('organizations: []'))
     const answer = await service.fetch(path, { ...json(body, bearerOf(accessToken)), method })
     expect(await outcomeOf(answer)).toBe('404 not_found')
+  })
+})
+
+describe('an admin who is made a member', () => {
+  const TEAM = '/v1/teams/%40acme%2Fcore'
+  const UNKNOWN = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+  const MODEL = { displayName: 'Own', serve: [{ backend: 'local-engine', model: 'own' }] }
+  const BACKEND = { dialects: ['chat'], url: 'https://vendor.example' }
+  const listed = `
+organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@example.com, role: admin }] }] }]`
+
+  const env = { SVC_ADMIN_BACKEND_HOSTS: 'vendor.example', SVC_SECRET_KEY: newEncryptionKey().reveal() }
+  let service: TestService
+  let by: Record<string, string>
+  let account: { id: string }
+  let key: { info: { id: string } }
+
+  beforeAll(async () => {
+    service = await startService({ directory: listed, env })
+    by = bearerOf((await service.signIn('ada@example.com')).accessToken)
+    const made = service.fetch(`${TEAM}/service-accounts`, json({ name: 'builds' }, by))
+    account = await expectJson('The service account', made)
+    const path = `${TEAM}/service-accounts/${account.id}/keys`
+    key = await expectJson('The key', service.fetch(path, json({ name: 'builds' }, by)))
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  it.each([
+    ['invites', 'POST', '/invitations', { email: 'bob@example.com' }],
+    ['withdraws an invitation', 'DELETE', `/invitations/${UNKNOWN}`, {}],
+    ['makes an admin', 'PATCH', `/members/${UNKNOWN}`, { role: 'admin' }],
+    ['removes a member', 'DELETE', `/members/${UNKNOWN}`, {}],
+    ['signs a device out', 'DELETE', `/devices/${UNKNOWN}`, {}],
+    ['makes a service account', 'POST', '/service-accounts', { name: 'deploys' }],
+    ['deletes a service account', 'DELETE', '/service-accounts/ID', {}],
+    ['makes a key', 'POST', '/service-accounts/ID/keys', { name: 'deploys' }],
+    ['rotates a key', 'POST', '/service-accounts/ID/keys/KEY/rotate', {}],
+    ['revokes a key', 'DELETE', `/service-accounts/ID/keys/${UNKNOWN}`, {}],
+    ['makes a limit', 'POST', '/limits', { subject: 'team', period: 'day', amountNanoUsd: 1 }],
+    ['changes a limit', 'PATCH', `/limits/${UNKNOWN}`, { amountNanoUsd: 1 }],
+    ['removes a limit', 'DELETE', `/limits/${UNKNOWN}`, {}],
+    ['adds a model', 'PUT', '/models/acme%2Fcore%2Fown', MODEL],
+    ['deletes a model', 'DELETE', '/models/acme%2Fcore%2Fown', {}],
+    ['chooses the default model', 'PATCH', '', { defaultModel: null }],
+    ['adds a backend', 'PUT', '/backends/acme%2Fcore%2Fown', BACKEND],
+    ['deletes a backend', 'DELETE', '/backends/acme%2Fcore%2Fown', {}],
+  ])('changes nothing of the team any more: %s', async (_, method, path, body) => {
+    const { prisma } = service.database
+    interrupt(service.database, '$transaction', () => prisma.invitation.updateMany({ data: { role: 'member' } }))
+    const answer = await service.fetch(TEAM + path.replace('ID', account.id).replace('KEY', key.info.id), {
+      ...json(body, by),
+      method,
+    })
+    await prisma.invitation.updateMany({ data: { role: 'admin' } })
+    expect(await outcomeOf(answer)).toBe('403 forbidden')
   })
 })

@@ -6,6 +6,7 @@ import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { isSignedIn } from '../signed-in.ts'
+import { lockTeam } from '../team-access.ts'
 import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
 
@@ -30,12 +31,12 @@ export type ListedKey = {
 export type ServiceAccountKey = ListedKey & { readonly serviceAccountId: string }
 
 /** The keys of a person in all teams, or those of a service account. */
-export type KeyScope = { readonly accountId: string } | { readonly serviceAccountId: string }
+export type KeyScope = { readonly accountId: string } | ServiceAccountScope
+
+type ServiceAccountScope = { readonly serviceAccountId: string; readonly teamId: string }
 
 /** What a new key belongs to. */
-export type KeyHolder = { readonly teamId: string } & (
-  { readonly invitationId: string } | { readonly serviceAccountId: string }
-)
+export type KeyHolder = { readonly invitationId: string; readonly teamId: string } | ServiceAccountScope
 
 /** The parts of a key that are made for it. */
 export type KeyParts = {
@@ -127,7 +128,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     ): Promise<ListedKey | 'not_found' | 'too_many' | 'signed_out'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
-          if (!(await lockHolder(tx, holder))) return 'not_found'
+          if (!(await lockHolder(tx, holder, actor))) return 'not_found'
           if (!(await isSignedIn(tx, actor))) return 'signed_out'
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
           const row = await save(tx, holder, given)
@@ -153,10 +154,11 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         db.$transaction(async (tx) => {
           const where = { id, ...within(scope) }
           const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
-          if (!found || !(await lockHolder(tx, holderOf(found)))) return 'not_found'
+          if (!found || !(await lockHolder(tx, holderOf(found), actor))) return 'not_found'
           if (!(await isSignedIn(tx, actor))) return 'signed_out'
           await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
-          const old = await tx.apiKey.findUniqueOrThrow({ where: { id } })
+          const old = await tx.apiKey.findUnique({ where: { id } })
+          if (!old) return 'not_found'
           const endsAt = endOfOverlap(old, now, overlapSeconds)
           const verdict = judgeRotation(old, await countWorking(tx, scope, now), endsAt, now)
           if (verdict !== 'rotate') return verdict
@@ -175,8 +177,10 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Revokes a key that works; false when there is none with this id. */
     async revoke(id: string, scope: KeyScope, actor: Actor, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
-      const ended = await db.$transaction((tx) => endKeys(tx, own, 'revoked', actor, now))
-      return ended.length === 1
+      return db.$transaction(async (tx) => {
+        if ('teamId' in scope) await lockTeam(tx, scope.teamId, actor)
+        return (await endKeys(tx, own, 'revoked', actor, now)).length === 1
+      })
     },
   }
 }
@@ -227,7 +231,8 @@ async function countWorking(tx: Transaction, scope: KeyScope, now: Date): Promis
  * Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. False
  * when it does not exist any more.
  */
-async function lockHolder(tx: Transaction, holder: KeyHolder): Promise<boolean> {
+async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<boolean> {
+  if ('serviceAccountId' in holder) await lockTeam(tx, holder.teamId, actor)
   const rows =
     'invitationId' in holder
       ? await tx.$queryRaw<object[]>`

@@ -72,7 +72,7 @@ async function applyOnce(
   now: Date,
 ): Promise<AppliedPlan | ApplyRefusal> {
   // In the order of their ids, so that two transactions do not wait for each other.
-  for (const id of teams.map(({ teamId }) => teamId).toSorted()) await lockTeam(tx, id)
+  for (const id of teams.map(({ teamId }) => teamId).toSorted()) await lockTeam(tx, id, actor)
   const plans = await planTeams(tx, teams)
   if ('message' in plans) return plans
   if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'

@@ -2,7 +2,7 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
-import type { Role } from '../../kernel/caller.ts'
+import type { Actor, Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { TimeCursor } from '../paging.ts'
 import { lockTeam } from '../team-access.ts'
@@ -35,16 +35,11 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */
-    async invite(
-      teamId: string,
-      wanted: WantedInvitation,
-      inviter: Inviter,
-      now: Date,
-    ): Promise<ListedInvitation | null> {
+    async invite(teamId: string, wanted: WantedInvitation, admin: Actor, now: Date): Promise<ListedInvitation | null> {
       const saved = await withRetry(() =>
         db.$transaction(async (tx) => {
-          await lockTeam(tx, teamId)
-          return saveInvitations(tx, teamId, [wanted], inviter, now)
+          await lockTeam(tx, teamId, admin)
+          return saveInvitations(tx, teamId, [wanted], admin, now)
         }),
       )
       return saved[0] ?? null

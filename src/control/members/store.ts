@@ -4,8 +4,7 @@ import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
-import type { Inviter } from '../../directory/invitations.ts'
-import type { Role } from '../../kernel/caller.ts'
+import type { Actor, Role } from '../../kernel/caller.ts'
 import { lockTeam } from '../team-access.ts'
 import { judgeMemberChange } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
@@ -46,14 +45,14 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async setRole(
       member: { readonly teamId: string; readonly accountId: string },
       role: Role,
-      inviter: Inviter,
+      admin: Actor,
       now: Date,
     ): Promise<ListedMember | MemberRefusal> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
-          const found = await findForChange(tx, member, role)
+          const found = await findForChange(tx, member, role, admin)
           if (typeof found === 'string') return found
-          if (found.role !== role) await saveRole(tx, found, role, inviter, now)
+          if (found.role !== role) await saveRole(tx, found, role, admin, now)
           const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
           return changed ?? 'not_found'
         }),
@@ -66,13 +65,13 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
      */
     remove: (
       member: Prisma.InvitationWhereInput & { readonly teamId: string },
-      inviter: Inviter,
+      admin: Actor,
       now: Date,
     ): Promise<readonly string[] | MemberRefusal> =>
       withRetry(() =>
         db.$transaction(async (tx) => {
-          const found = await findForChange(tx, member, null)
-          return typeof found === 'string' ? found : withdrawInvitations(tx, [found], inviter, now)
+          const found = await findForChange(tx, member, null, admin)
+          return typeof found === 'string' ? found : withdrawInvitations(tx, [found], admin, now)
         }),
       ),
   }
@@ -83,11 +82,11 @@ export async function saveRole(
   tx: Transaction,
   invitation: Pick<Prisma.InvitationGetPayload<object>, 'id' | 'accountId' | 'teamId' | 'role'>,
   role: Role,
-  inviter: Inviter,
+  admin: Actor,
   now: Date,
 ): Promise<void> {
   await tx.invitation.update({ where: { id: invitation.id }, data: { role } })
-  const event = invitationEvent('invitation.changed', { ...invitation, role }, inviter, now)
+  const event = invitationEvent('invitation.changed', { ...invitation, role }, admin, now)
   await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
@@ -106,9 +105,9 @@ async function findForChange(
   tx: Transaction,
   member: Prisma.InvitationWhereInput & { readonly teamId: string },
   role: Role | null,
+  admin: Actor,
 ): Promise<Prisma.InvitationGetPayload<object> | MemberRefusal> {
-  // Two admins who remove each other at the same time wait here, so that one of them stays.
-  await lockTeam(tx, member.teamId)
+  await lockTeam(tx, member.teamId, admin)
   const named = await tx.invitation.findFirst({ where: member, select: { id: true } })
   if (!named) return 'not_found'
   await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${named.id}::uuid FOR UPDATE`

@@ -33,15 +33,14 @@ type Operations =
 export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
   const { serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock } = needs
 
-  /** The team and the keys of the service account that a path names. Throws when the caller may not change them. */
-  async function findOwner(
+  /** The keys of the service account that a path names. Throws when the caller may not change them. */
+  async function findScope(
     caller: Pick<Caller, 'accountId'>,
     { team, id }: { readonly team: string; readonly id: string },
   ) {
     const teamId = await findAdminTeam(team, caller)
     if (!(await serviceAccounts.exists(id, teamId))) throw unknownAccount()
-    const scope = { serviceAccountId: id }
-    return { scope, holder: { ...scope, teamId } }
+    return { serviceAccountId: id, teamId }
   }
 
   return {
@@ -67,16 +66,16 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async listServiceAccountKeys(req, res) {
-      const { scope } = await findOwner(callerOf(req), req.params)
+      const scope = await findScope(callerOf(req), req.params)
       const listed = await keys.list(scope, clock.now())
       res.status(200).json({ keys: listed.map(toKeyInfo) })
     },
 
     async createServiceAccountKey(req, res) {
       const admin = actorOf(req)
-      const owner = await findOwner(admin, req.params)
+      const scope = await findScope(admin, req.params)
       const { name, models = [], expiresInDays: days } = req.body
-      const made = await changes.create(admin, owner, { name, models, days })
+      const made = await changes.create(admin, { scope, holder: scope }, { name, models, days })
       if (made === 'not_found') throw unknownAccount()
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))
@@ -84,7 +83,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
 
     async rotateServiceAccountKey(req, res) {
       const admin = actorOf(req)
-      const { scope } = await findOwner(admin, req.params)
+      const scope = await findScope(admin, req.params)
       const { overlapSeconds, expiresInDays: days } = req.body ?? {}
       const made = await changes.rotate(admin, req.params.keyId, scope, { overlapSeconds, days })
       if (typeof made === 'string') throw toKeyRefusal(made)
@@ -93,7 +92,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
 
     async revokeServiceAccountKey(req, res) {
       const admin = actorOf(req)
-      const { scope } = await findOwner(admin, req.params)
+      const scope = await findScope(admin, req.params)
       if ((await changes.revoke(admin, req.params.keyId, scope)) === 'not_found') throw toKeyRefusal('not_found')
       res.status(200).json({ ok: true })
     },

@@ -54,7 +54,7 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
       now: Date,
     ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
       return db.$transaction(async (tx) => {
-        await lockTeam(tx, teamId)
+        await lockTeam(tx, teamId, actor)
         if ((await tx.serviceAccount.count({ where: { teamId } })) >= MAX_SERVICE_ACCOUNTS) return 'too_many'
         const [made] = await tx.serviceAccount.createManyAndReturn({
           data: [{ teamId, name, createdAt: now, createdById: actor.accountId }],
@@ -71,6 +71,7 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
     /** Deletes a service account with its keys. Resolves with the ids of the keys; null when the team has none such. */
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<string[] | null> {
       return db.$transaction(async (tx) => {
+        await lockTeam(tx, teamId, actor)
         // A key that is being made waits for this row, and then finds it deleted.
         await tx.$queryRaw`SELECT id FROM service_accounts WHERE id = ${id}::uuid FOR UPDATE`
         const row = await tx.serviceAccount.findFirst({ where: { id, teamId }, include: { apiKeys: true } })

@@ -47,7 +47,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
       now: Date,
     ): Promise<{ readonly id: string } | LimitRefusal> {
       return db.$transaction(async (tx) => {
-        await lockTeam(tx, teamId)
+        await lockTeam(tx, teamId, actor)
         const owner = await OWNER_FINDERS[subject](tx, teamId, of ?? '')
         if (!owner) return 'unknown_subject'
         if ((await tx.spendingLimit.count({ where: { teamId, ...owner, period } })) > 0) return 'exists'
@@ -62,7 +62,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Changes the amount of a limit; false when the team has no such limit. */
     async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
-        await lockTeam(tx, teamId)
+        await lockTeam(tx, teamId, actor)
         const [row] = await tx.spendingLimit.updateManyAndReturn({
           where: { id, teamId },
           data: { amountNanoUsd: BigInt(amountNanoUsd) },
@@ -75,7 +75,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Removes a limit; false when the team has no such limit. */
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
-        await lockTeam(tx, teamId)
+        await lockTeam(tx, teamId, actor)
         const row = await tx.spendingLimit.findFirst({ where: { id, teamId } })
         if (!row) return false
         await tx.spendingLimit.deleteMany({ where: { id, teamId } })

@@ -49,7 +49,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, team.id)
+        await lockTeam(tx, team.id, actor)
         const existing = await findAdminBackends(tx, team.id)
         const mistake = judgeAdminBackend(name, wanted, { prefix: team.prefix, hosts: trust.hosts, existing })
         if (mistake) return mistake
@@ -69,6 +69,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
     remove: (teamId: string, name: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
+        await lockTeam(tx, teamId, actor)
         const added = await findAdminBackends(tx, teamId)
         if (!added.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
         const models = await tx.adminModel.findMany({ where: { teamId }, orderBy: { id: 'asc' } })

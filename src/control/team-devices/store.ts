@@ -1,9 +1,11 @@
 import type { Database } from '../../database/client.ts'
+import { withRetry } from '../../database/errors.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import type { TimeCursor } from '../paging.ts'
+import { lockTeam } from '../team-access.ts'
 import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
 
 /** A device or browser of a member. */
@@ -59,13 +61,16 @@ export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Ends a session of the team, with its audit row; false when the team has no live one with this id. */
-    async signOut(id: string, teamId: string, { accountId: adminId, ip }: Actor, now: Date): Promise<boolean> {
+    async signOut(id: string, teamId: string, admin: Actor, now: Date): Promise<boolean> {
       const session = { id, invitation: { teamId } }
-      const end = { at: now, reason: 'signed_out_by_admin', ip, adminId } as const
-      return db.$transaction(async (tx) => {
-        const devices = await endDeviceSessions(tx, session, end)
-        return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
-      })
+      const end = { at: now, reason: 'signed_out_by_admin', ip: admin.ip, adminId: admin.accountId } as const
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          await lockTeam(tx, teamId, admin)
+          const devices = await endDeviceSessions(tx, session, end)
+          return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
+        }),
+      )
     },
   }
 }

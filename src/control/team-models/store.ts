@@ -11,7 +11,7 @@ import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
-import { unknownTeam } from '../team-access.ts'
+import { lockTeam, unknownTeam } from '../team-access.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -53,6 +53,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
+        await lockTeam(tx, team.id, actor)
         const { team: row, ...sources } = await loadTeamModels(tx, team.id)
         const others = row.adminModels.filter((other) => other.id !== id)
         const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, ...sources, others })
@@ -66,6 +67,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Deletes a model that an admin has added, with its audit row. */
     remove: (teamId: string, id: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
+        await lockTeam(tx, teamId, actor)
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
@@ -82,6 +84,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Chooses the default model of a team, with its audit row. */
     setDefault: (teamId: string, id: string | null, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
+        await lockTeam(tx, teamId, actor)
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (team.defaultModel !== null)
           return { kind: 'taken', message: 'The directory file sets the default model of the team. Change it there.' }

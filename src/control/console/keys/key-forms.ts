@@ -37,11 +37,11 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
   async function changeKey({ actor, teamId }: Viewer, form: Form): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
-    const scope = { serviceAccountId }
+    const scope = { serviceAccountId, teamId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
       const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days }
-      const made = await changes.create(actor, { scope, holder: { ...scope, teamId } }, wanted)
+      const made = await changes.create(actor, { scope, holder: scope }, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
     }
