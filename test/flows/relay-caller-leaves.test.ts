@@ -152,6 +152,17 @@ describe('a call that the gateway ends', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'ended', answered: true })
   })
 
+  it('is whole for a caller that has the last event, although the upstream has not ended yet', async () => {
+    const relay = await startRelay(streams(CHAT_EVENTS, { end: 'stalls' }))
+    const answer = await relay.post()
+    let passed = ''
+    while (!passed.includes('[DONE]')) passed += await nextChunk(answer)
+    relay.exchanges[0]?.end(revoked)
+    expect(await readAnswer(answer)).toMatchObject({ text: '', ended: 'well' })
+    expect(await relay.outcome()).toMatchObject({ kind: 'whole', reason: null })
+    await expect.poll(() => relay.upstream.openCalls()).toBe(0)
+  })
+
   it('closes the connection of a caller that does not read after the idle time', async () => {
     let handed = 0
     const relay = await startRelay(floods(2_000), {

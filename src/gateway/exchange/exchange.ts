@@ -49,7 +49,10 @@ export type ExchangeOptions = {
 export type Exchange = {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>
-  /** Ends the call from this side. The caller of a stream gets the reason where the stream can still carry it. */
+  /**
+   * Ends the call from this side. The caller of a stream gets the reason where the stream can still carry it. A caller
+   * that has the whole answer does not notice.
+   */
   end(why: StreamFailure): void
 }
 
@@ -109,7 +112,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   end(why: StreamFailure): void {
     if (this.isOver) return
-    if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, why.code)
+    if (this.#relay?.isComplete()) this.#relay.end()
+    else if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, why.code)
     else this.finish('ended', why.code)
     this.abort()
   }
