@@ -28,7 +28,7 @@ type Needs = {
  * Puts the fragments of a chat answer in order: parts open and close one after the other, and a delta belongs to the
  * part that is open. Chat engines may interleave parallel tool calls, which the other dialects cannot express. So the
  * first call streams, and fragments of later parts wait until it is complete or the answer ends. Empty fragments are
- * ignored. White space between parts is not a separate part, because vendors refuse a history with blank text in it.
+ * ignored. Text and reasoning of white space only are dropped, because vendors refuse a history with blank text in it.
  */
 export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const parts: Part[] = []
@@ -64,9 +64,8 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
     for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
-      const followed = hasSubstantial(parts, firstOpen + 1)
-      if (canEmit(part, ended) || (ended && !followed && isOnlyPart(part, parts))) emit(part, ended, events)
-      if (!ended && !(followed && isCloseable(part))) return events
+      if (canEmit(part, ended)) emit(part, ended, events)
+      if (!ended && !(hasSubstantial(parts, firstOpen + 1) && isCloseable(part))) return events
       if (part.open) events.push(toClose(part, part.open, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
       firstOpen++
@@ -148,10 +147,6 @@ type Part = {
   isFreeText: boolean
   /** The end of the arguments of a function. */
   readonly argsEnd: ObjectEnd
-}
-
-function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
-  return part.kind !== 'tool' && !parts.some((other) => other.open !== null)
 }
 
 function addPart(parts: Part[], kind: Part['kind']): Part {
