@@ -72,6 +72,25 @@ describe('the session page', () => {
     expect(await page.locator('[data-field="timeline"] > .row').count()).toBe(1)
   })
 
+  it('tries again after a second when the list was shown since the last failure', async () => {
+    const page = await fixture.signedInPage()
+    await page.addInitScript(() => {
+      const waits: (number | undefined)[] = []
+      const wait = globalThis.setTimeout
+      const atOnce = (run: () => void, ms?: number) => waits.push(ms) && wait(run, 0)
+      Object.assign(globalThis, { waits, setTimeout: atOnce })
+    })
+    const statuses = [503, 503, 200, 503]
+    // The last request gets no answer, so that the page stops.
+    await page.route('**/v1/teams/*/sessions', async (route) => {
+      const status = statuses.shift()
+      if (status !== undefined) await route.fulfill({ status, json: { sessions: [] } })
+    })
+    await page.goto(`${fixture.baseUrl}/session`)
+    await page.waitForFunction(() => (globalThis as unknown as { waits: number[] }).waits.length === 4)
+    expect(await page.evaluate('waits')).toEqual([1000, 2000, 5000, 1000])
+  })
+
   it('asks a person who is not signed in to sign in', async () => {
     const page = await fixture.newPage()
     await page.goto(`${fixture.baseUrl}/session#run-1`)

@@ -59,17 +59,19 @@ function decode(text) {
 /** Runs until the address changes, and again after every failure that may pass. */
 async function show(signal) {
   const place = readAddress(location.hash)
-  for (let waitMs = RETRY_MS.first; !signal.aborted; waitMs = Math.min(waitMs * 2, RETRY_MS.longest)) {
+  let waitMs = RETRY_MS.first
+  while (!signal.aborted) {
     try {
       const { user } = await getJson('/device', signal)
       const team = place.team ?? user.team
       if (place.id) await showSession({ id: place.id, account: place.account ?? user.email, team }, signal)
-      else await showList(team, signal)
+      else await showList(team, signal, () => (waitMs = RETRY_MS.first))
     } catch (error) {
       if (signal.aborted) return
       if (isFinal(error)) return explain(error)
       say('There is no connection to the service. Trying again…')
       await sleep(error.retryAfterMs || waitMs, signal)
+      waitMs = Math.min(waitMs * 2, RETRY_MS.longest)
     }
   }
 }
@@ -86,7 +88,7 @@ function explain(error) {
 
 // ---- the list ---------------------------------------------------------------------------------------------------
 
-async function showList(team, signal) {
+async function showList(team, signal, onShown) {
   field('title').textContent = 'Sessions'
   field('who').textContent = team
   while (!signal.aborted) {
@@ -95,6 +97,7 @@ async function showList(team, signal) {
     field('no-sessions').hidden = sessions.length > 0
     field('sessions').replaceChildren(...sessions.map((session) => toSessionRow(session, team)))
     showPart('list')
+    onShown()
     await sleep(LIST_INTERVAL_MS, signal)
   }
 }
