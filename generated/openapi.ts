@@ -2999,6 +2999,10 @@ export interface components {
             type: string;
             /** @description The text of a part of type `text`. */
             text?: string;
+            /** @description The id of the call, of a part of type `tool_use`. The result of the tool names it. */
+            id?: string;
+            /** @description The tool, of a part of type `tool_use`. */
+            name?: string;
         } & {
             [key: string]: unknown;
         };
@@ -3697,6 +3701,21 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What is new: of a part of the answer in `content_block_delta`, of the message in `message_delta`. */
+        MessageDelta: {
+            /** @description In `content_block_delta`: the kind, such as `text_delta`. The other fields depend on it. */
+            type?: string;
+            /** @description In a `text_delta`: the next piece of the text. */
+            text?: string;
+            /** @description In an `input_json_delta`: the next piece of the tool's input, which is JSON. */
+            partial_json?: string;
+            /** @description In a `thinking_delta`: the next piece of the thoughts. */
+            thinking?: string;
+            /** @description In `message_delta`: why the answer ended, as in a whole message. */
+            stop_reason?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description A messages request. Fields that are not listed are passed on unchanged. */
         MessageRequest: {
             /** @description The model to call. Without it, the team's default model is called. */
@@ -3735,8 +3754,10 @@ export interface components {
             message?: components["schemas"]["Message"];
             /** @description The place of the part in `content`, from 0. In `content_block_*` events. */
             index?: number;
+            /** @description In `content_block_start`: the part, still empty. */
             content_block?: components["schemas"]["ContentBlock"];
-            delta?: components["schemas"]["Open"];
+            /** @description In `content_block_delta` and `message_delta`. */
+            delta?: components["schemas"]["MessageDelta"];
         } & {
             [key: string]: unknown;
         };
@@ -5814,6 +5835,7 @@ export type LogoutEverywhere = components['schemas']['LogoutEverywhere'];
 export type ManagedSettings = components['schemas']['ManagedSettings'];
 export type MembersForm = components['schemas']['MembersForm'];
 export type Message = components['schemas']['Message'];
+export type MessageDelta = components['schemas']['MessageDelta'];
 export type MessageRequest = components['schemas']['MessageRequest'];
 export type MessageStream = components['schemas']['MessageStream'];
 export type MessageStreamEvent = components['schemas']['MessageStreamEvent'];

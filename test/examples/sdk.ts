@@ -24,5 +24,6 @@ for await (const chunk of streamChatCompletion(client, { messages: [question] })
   process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 }
 for await (const event of streamMessage(client, { max_tokens: 64, messages: [question] })) {
+  process.stdout.write(event.delta?.text ?? '')
   if (event.type === 'message_stop') console.log('\nThe message is complete.')
 }

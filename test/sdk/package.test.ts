@@ -136,12 +136,19 @@ describe('the types of the packed SDK', () => {
 
   it('accept valid calls in a browser project, and reject what is not in the contract', async () => {
     const code = `
-      import { createClient, streamMessage, SvcError, unwrap } from '@svc/client'
+      import { createClient, streamMessage, streamResponse, SvcError, unwrap } from '@svc/client'
       import type { ErrorCode, StoredTokens, TokenSet } from '@svc/client'
       const client = createClient({ baseUrl: 'https://svc.example.com', accessToken: async () => 'token' })
       const { data } = await unwrap(client.GET('/v1/models'))
       export const ids: string[] = data.map(({ id }) => id)
-      for await (const { type } of streamMessage(client, { max_tokens: 1, messages: [] })) type.length
+      for await (const { type, delta } of streamMessage(client, { max_tokens: 1, messages: [] })) {
+        const text: string = delta?.text ?? type
+        text.length
+      }
+      for await (const { type, delta } of streamResponse(client, { input: '' })) {
+        const text: string = type === 'response.output_text.delta' ? (delta ?? '') : ''
+        text.length
+      }
       const { error } = await client.POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
       if (error?.error.code === 'authorization_pending') error.error.message.length
       export const pending: ErrorCode = 'authorization_pending'
