@@ -192,15 +192,6 @@ describe('a process with an embedded database', () => {
     RESTART_TIMEOUT_MS,
   )
 
-  it.runIf(process.platform === 'linux')(
-    'has threads for several host names that get no answer, and for others',
-    () => {
-      const tasks = `/proc/${running.pid}/task`
-      const names = readdirSync(tasks).map((id) => readFileSync(path.join(tasks, id, 'comm'), 'utf8').trim())
-      expect(names.filter((name) => name === 'libuv-worker')).toHaveLength(16)
-    },
-  )
-
   // Only Linux shows the threads of a process.
   it.runIf(process.platform === 'linux')('has 16 threads for files and look-ups of host names', () => {
     const tasks = `/proc/${running.pid}/task`
@@ -232,18 +223,6 @@ describe.concurrent('svc serve', () => {
       expect(refused.stderr).toContain(`  ${name}: `)
     expect(refused.stderr + refused.stdout).not.toContain('hunter2')
     expect(refused.stderr).not.toMatch(/^\s+at /m)
-  })
-
-  it('refuses settings for development in production', async () => {
-    const refused = await refusedStart({
-      NODE_ENV: 'production',
-      SVC_DATABASE_URL: 'memory:',
-      SVC_MAIL_URL: 'outbox:mails',
-      SVC_DEV_LINKS: '1',
-    })
-    expect(refused.code).toBe(1)
-    for (const name of ['SVC_MAIL_URL', 'SVC_DEV_LINKS'])
-      expect(refused.stderr).toMatch(new RegExp(`${name}: .*NODE_ENV=production`))
   })
 
   it('names each mistake of an invalid directory file with its line', async () => {
