@@ -8,7 +8,7 @@ import type { Mistake, Path } from './mistakes.ts'
 const word = z.string().nullish().catch(null)
 const source = z.object({ env: word, file: word }).nullish().catch(null)
 const outline = z
-  .object({ name: word, url: z.unknown().optional(), credential: source })
+  .object({ name: word, url: z.unknown().optional(), basePath: z.unknown().optional(), credential: source })
   .catch({ name: null, url: null, credential: null })
 const served = z.object({ backend: word, when: word }).catch({ backend: null, when: null })
 const model = z.object({ serve: z.array(z.union([z.array(served), served])).catch([]) }).catch({ serve: [] })
@@ -35,7 +35,7 @@ export function judgeBackends(content: unknown, readSecret: ReadSecret | null): 
   ]
 }
 
-function judgeBackend({ name, url, credential }: Outline, i: number): Mistake[] {
+function judgeBackend({ name, url, basePath, credential }: Outline, i: number): Mistake[] {
   const at = ['backends', i]
   if (!name) return []
   if (name === WORKER_NAME) {
@@ -45,7 +45,7 @@ function judgeBackend({ name, url, credential }: Outline, i: number): Mistake[] 
   if (!isUpstreamName(name))
     return url === undefined || url === null ? [{ path: [...at, 'url'], message: 'is missing' }] : []
   const setting = `SVC_${name.toUpperCase()}_UPSTREAM_URL`
-  const given = [...(url ? ['url'] : []), ...(credential ? ['credential'] : [])]
+  const given = [...(url ? ['url'] : []), ...(basePath ? ['basePath'] : []), ...(credential ? ['credential'] : [])]
   return given.map((field) => ({
     path: [...at, field],
     message: `must be left out: the settings beside ${setting} describe "${name}"`,

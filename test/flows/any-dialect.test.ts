@@ -42,11 +42,12 @@ beforeAll(async () => {
   servers = { chat, responses, messages }
   gateway = await startGateway({
     vendora: chat.url,
-    backends: DIALECTS.map(listed),
+    backends: [...DIALECTS.map(listed), { ...listed('chat'), name: 'chat-v4', basePath: '/paas/v4' }],
     team: {
       models: [
         ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
         served('any/refused', 'messages', 'chat'),
+        servedModel('any/v4', { serve: [serveEntry('chat-v4', 'large-2026')] }),
         servedModel('any/vendora', { serve: [serveEntry('vendora', 'large-2026')] }),
       ],
     },
@@ -89,6 +90,14 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
     expect(await response.json()).toMatchObject({ error: { message: 'Busy.' } })
   })
 })
+
+it.each(['chat', 'messages'] as const)(
+  'bifrost#1171, bifrost#4785: a backend whose API is not below /v1 is called by a %s client at its base path',
+  async (client) => {
+    expect((await call(client, 'any/v4')).status).toBe(200)
+    expect(servers.chat.last().url).toBe('/paas/v4/chat/completions')
+  },
+)
 
 it('a backend that does not stream is streamed to a client that has asked for it', async () => {
   const message = { role: 'assistant', content: 'Hello!' }

@@ -407,7 +407,8 @@ describe('the snapshot', () => {
     const store = makeDirectoryStore(database)
     const backends = (dialect: string) => `
 backends:
-  - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", credential: { env: EU_TOKEN, as: x-api-key } }
+  - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", basePath: /${dialect}/v4,
+      credential: { env: EU_TOKEN, as: x-api-key } }
   - { name: vendora, dialects: [chat] }`
     const served = (dialect: string) => `
   - { id: svc/fast, displayName: Fast, owner: svc, contextWindow: 8000, caps: { images: false },

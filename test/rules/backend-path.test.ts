@@ -35,8 +35,8 @@ describe('the path of a call at its backend', () => {
     ],
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
-    const { prefix, pool } = openBackendPool(new URL(url), CONNECTING)
-    expect(toBackendPath(prefix, path, callerUrl)).toBe(expected)
+    const { basePath, pool } = openBackendPool(new URL(url), CONNECTING)
+    expect(toBackendPath(basePath, path, callerUrl)).toBe(expected)
     await pool.destroy()
   })
 
@@ -46,7 +46,18 @@ describe('the path of a call at its backend', () => {
     ['a slash at the end', '/v1/responses/', '/v1/responses'],
     ['a query that looks like a path', '/v1/responses?/../../admin', '/v1/responses?/../../admin'],
   ])('is the same for every spelling of the URL: %s', (_name, callerUrl, expected) => {
-    expect(toBackendPath('', '/v1/responses', callerUrl)).toBe(expected)
+    expect(toBackendPath('/v1', '/v1/responses', callerUrl)).toBe(expected)
+  })
+
+  it.each<[string, string, GroupedPath, string]>([
+    ['https://a.example', '/v1beta/openai', '/v1/chat/completions', '/v1beta/openai/chat/completions'],
+    ['https://a.example/api', '/paas/v4', '/v1/embeddings', '/api/paas/v4/embeddings'],
+    ['https://a.example/api/', '/v3', '/codex/v1/responses', '/api/v3/responses'],
+    ['https://a.example', '', '/vendorb/v1/messages/count_tokens', '/messages/count_tokens'],
+  ])('%s with the base path "%s" asked as %s becomes %s', async (url, apiPath, path, expected) => {
+    const { basePath, pool } = openBackendPool(new URL(url), CONNECTING, apiPath)
+    expect(toBackendPath(basePath, path, path)).toBe(expected)
+    await pool.destroy()
   })
 
   it.each<[GroupedPath, string]>([

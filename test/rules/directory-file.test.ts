@@ -360,7 +360,30 @@ models:
     })
   })
 
+  it.each([
+    ['/v1beta/openai', '/v1beta/openai'],
+    ['/paas/v4/', '/paas/v4'],
+    ['/', ''],
+  ])('may have the base path %s instead of /v1', (given, basePath) => {
+    const text = changed('https://eu.example.com"', `https://eu.example.com", basePath: ${given}`)
+    expect(readDirectoryFile(text, ({ env }) => ({ secret: new Secret(env ?? '') }))).toMatchObject({
+      directory: { backends: [{ basePath }, { basePath: null }] },
+    })
+  })
+
+  it.each(['v4', '/../v4', '/a?b', '/a//b', '""'])('may not have the base path %s', (given) => {
+    expect(mistakesIn(changed('https://eu.example.com"', `https://eu.example.com", basePath: ${given}`))).toEqual([
+      'line 3, backends[0].basePath: must be a path such as /v1beta/openai',
+    ])
+  })
+
   it.each<[string, string, string, string]>([
+    [
+      'a base path of a backend of the settings',
+      '{ name: vendora,',
+      '{ name: vendora, basePath: /v4,',
+      'line 4, backends[1].basePath: must be left out: the settings beside SVC_VENDORA_UPSTREAM_URL describe "vendora"',
+    ],
     [
       'an unknown backend',
       'backend: eu,',

@@ -173,6 +173,7 @@ export const BackendScalarFieldEnum = {
   name: 'name',
   dialects: 'dialects',
   url: 'url',
+  basePath: 'basePath',
   credentialEnv: 'credentialEnv',
   credentialFile: 'credentialFile',
   credentialAs: 'credentialAs'

@@ -27,6 +27,7 @@ export type AggregateBackend = {
 export type BackendMinAggregateOutputType = {
   name: string | null
   url: string | null
+  basePath: string | null
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -35,6 +36,7 @@ export type BackendMinAggregateOutputType = {
 export type BackendMaxAggregateOutputType = {
   name: string | null
   url: string | null
+  basePath: string | null
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -44,6 +46,7 @@ export type BackendCountAggregateOutputType = {
   name: number
   dialects: number
   url: number
+  basePath: number
   credentialEnv: number
   credentialFile: number
   credentialAs: number
@@ -54,6 +57,7 @@ export type BackendCountAggregateOutputType = {
 export type BackendMinAggregateInputType = {
   name?: true
   url?: true
+  basePath?: true
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
@@ -62,6 +66,7 @@ export type BackendMinAggregateInputType = {
 export type BackendMaxAggregateInputType = {
   name?: true
   url?: true
+  basePath?: true
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
@@ -71,6 +76,7 @@ export type BackendCountAggregateInputType = {
   name?: true
   dialects?: true
   url?: true
+  basePath?: true
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
@@ -153,6 +159,7 @@ export type BackendGroupByOutputType = {
   name: string
   dialects: $Enums.Dialect[]
   url: string | null
+  basePath: string | null
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -183,6 +190,7 @@ export type BackendWhereInput = {
   name?: Prisma.StringFilter<"Backend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableFilter<"Backend"> | string | null
+  basePath?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -192,6 +200,7 @@ export type BackendOrderByWithRelationInput = {
   name?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrderInput | Prisma.SortOrder
+  basePath?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -204,6 +213,7 @@ export type BackendWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.BackendWhereInput | Prisma.BackendWhereInput[]
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableFilter<"Backend"> | string | null
+  basePath?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -213,6 +223,7 @@ export type BackendOrderByWithAggregationInput = {
   name?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrderInput | Prisma.SortOrder
+  basePath?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -228,6 +239,7 @@ export type BackendScalarWhereWithAggregatesInput = {
   name?: Prisma.StringWithAggregatesFilter<"Backend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
+  basePath?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialEnv?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableWithAggregatesFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -237,6 +249,7 @@ export type BackendCreateInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
+  basePath?: string | null
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -246,6 +259,7 @@ export type BackendUncheckedCreateInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
+  basePath?: string | null
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -255,6 +269,7 @@ export type BackendUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -264,6 +279,7 @@ export type BackendUncheckedUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -273,6 +289,7 @@ export type BackendCreateManyInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
+  basePath?: string | null
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -282,6 +299,7 @@ export type BackendUpdateManyMutationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -291,6 +309,7 @@ export type BackendUncheckedUpdateManyInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -308,6 +327,7 @@ export type BackendCountOrderByAggregateInput = {
   name?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -316,6 +336,7 @@ export type BackendCountOrderByAggregateInput = {
 export type BackendMaxOrderByAggregateInput = {
   name?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -324,6 +345,7 @@ export type BackendMaxOrderByAggregateInput = {
 export type BackendMinOrderByAggregateInput = {
   name?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -348,6 +370,7 @@ export type BackendSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   name?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
@@ -357,6 +380,7 @@ export type BackendSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   name?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
@@ -366,6 +390,7 @@ export type BackendSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   name?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
@@ -375,12 +400,13 @@ export type BackendSelectScalar = {
   name?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
 }
 
-export type BackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "dialects" | "url" | "credentialEnv" | "credentialFile" | "credentialAs", ExtArgs["result"]["backend"]>
+export type BackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "dialects" | "url" | "basePath" | "credentialEnv" | "credentialFile" | "credentialAs", ExtArgs["result"]["backend"]>
 
 export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Backend"
@@ -392,6 +418,10 @@ export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * Null for a backend whose URL is a setting.
      */
     url: string | null
+    /**
+     * What precedes the paths of its API behind the URL; null: `/v1`.
+     */
+    basePath: string | null
     credentialEnv: string | null
     credentialFile: string | null
     /**
@@ -824,6 +854,7 @@ export interface BackendFieldRefs {
   readonly name: Prisma.FieldRef<"Backend", 'String'>
   readonly dialects: Prisma.FieldRef<"Backend", 'Dialect[]'>
   readonly url: Prisma.FieldRef<"Backend", 'String'>
+  readonly basePath: Prisma.FieldRef<"Backend", 'String'>
   readonly credentialEnv: Prisma.FieldRef<"Backend", 'String'>
   readonly credentialFile: Prisma.FieldRef<"Backend", 'String'>
   readonly credentialAs: Prisma.FieldRef<"Backend", 'CredentialHeader'>

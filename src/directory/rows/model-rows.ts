@@ -48,8 +48,8 @@ function fromHeaderColumn(column: HeaderColumn): CredentialHeader {
 
 /** The backend of a row of the directory file. */
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
-  const { credentialEnv: env, credentialFile: file, credentialAs: as } = row
-  return { name, dialects, url, credential: as && { env, file, as: fromHeaderColumn(as) } }
+  const { basePath, credentialEnv: env, credentialFile: file, credentialAs: as } = row
+  return { name, dialects, url, basePath, credential: as && { env, file, as: fromHeaderColumn(as) } }
 }
 
 /** The row of a backend that admins of a team have added. */
@@ -61,10 +61,10 @@ export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): Admi
   return { name, teamId, dialects, url, credential }
 }
 
-function toBackendRow({ name, dialects, url, credential }: DirectoryBackend) {
+function toBackendRow({ name, dialects, url, basePath = null, credential }: DirectoryBackend) {
   const { env = null, file = null, as = null } = credential ?? {}
   const credentialAs = as && toHeaderColumn(as)
-  return { name, dialects: [...dialects], url, credentialEnv: env, credentialFile: file, credentialAs }
+  return { name, dialects: [...dialects], url, basePath, credentialEnv: env, credentialFile: file, credentialAs }
 }
 
 type BackendRow = ReturnType<typeof toBackendRow>

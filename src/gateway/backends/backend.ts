@@ -15,8 +15,8 @@ export type Backend = {
   readonly name: string
   readonly kind: BackendKind
   readonly traits: KindTraits
-  /** The path of the configured URL, without a slash at the end; empty when there is none. */
-  readonly prefix: string
+  /** What precedes the paths of its API: the path of the configured URL, and `/v1` unless the directory says else. */
+  readonly basePath: string
   readonly credential: Credential | null
   readonly dialects: BackendDialects
   readonly health: BackendHealth
@@ -78,7 +78,11 @@ export type Connecting = Timeouts & {
 }
 
 /** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
-export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting) {
+export function openBackendPool(
+  { origin, pathname }: URL,
+  { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting,
+  apiPath = '/v1',
+) {
   const pool = new Pool(origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
@@ -97,7 +101,7 @@ export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, i
     maxResponseSize: -1,
   })
   const canConnect = makeConnectProbe(new URL(origin), { lookup, timeout: connectTimeoutMs })
-  return { pool, canConnect, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
+  return { pool, canConnect, basePath: pathname.replace(/\/+$/, '') + apiPath, idleTimeoutMs }
 }
 
 /** Makes a function that connects, closes the connection at once, and says whether that worked. */

@@ -72,7 +72,8 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     if (url === null) return null
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
     const connecting = 'teamId' in row && lookup ? { ...needs, lookup } : needs
-    return openUpstream({ name, url: new URL(url), credential: sent, dialects }, connecting)
+    const apiPath = 'basePath' in row ? (row.basePath ?? undefined) : undefined
+    return openUpstream({ name, url: new URL(url), apiPath, credential: sent, dialects }, connecting)
   }
 
   function retire(backend: Backend): void {

@@ -45,17 +45,20 @@ export function upstreamOf(path: GroupedPath): UpstreamName {
 }
 
 /**
- * The path of a call at its backend: the path of the contract, without the group's prefix where that is stripped,
- * behind the path of the backend's URL, with the caller's query string unchanged. Only the query is taken from the
- * caller's URL. So no spelling of that URL (absolute form, `..`, upper case) reaches another route with the service's
- * credential.
+ * The path of a call at its backend: the path of the contract, without the group's prefix where that is stripped, and
+ * with the base path of the backend in place of `/v1`, with the caller's query string unchanged. Only the query is
+ * taken from the caller's URL. So no spelling of that URL (absolute form, `..`, upper case) reaches another route with
+ * the service's credential.
  */
-export function toBackendPath(backendPrefix: string, path: GroupedPath, callerUrl: string): string {
+export function toBackendPath(basePath: string, path: GroupedPath, callerUrl: string): string {
   const { prefix, isPrefixStripped } = rowOf(upstreamOf(path))
   const own = isPrefixStripped && isAtOrBelow(path, prefix) ? path.slice(prefix.length) : path
   const query = callerUrl.indexOf('?')
-  return backendPrefix + own + (query === -1 ? '' : callerUrl.slice(query))
+  return basePath + own.slice(VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
 }
+
+/** The first segment of the path of every call, without the prefix of a group. */
+const VERSION = '/v1'
 
 function rowOf(name: UpstreamName): UpstreamRow {
   return UPSTREAMS[name]

@@ -17,6 +17,8 @@ export type UpstreamSettings = {
 
 type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly url: URL
+  /** What precedes the paths of its API behind the URL; absent: `/v1`. */
+  readonly apiPath?: string | undefined
   readonly dialects: readonly Dialect[]
   readonly caps?: Partial<ModelCaps>
 }
@@ -24,8 +26,9 @@ type Service = Pick<Backend, 'name' | 'credential'> & {
 export type UpstreamNeeds = Connecting & { readonly clock: Clock }
 
 /** A vendor's service. */
-export function openUpstream({ name, url, credential, dialects, caps = {} }: Service, needs: UpstreamNeeds): Backend {
-  const { canConnect, ...connections } = openBackendPool(url, needs)
+export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
+  const { name, url, apiPath, credential, dialects, caps = {} } = service
+  const { canConnect, ...connections } = openBackendPool(url, needs, apiPath)
   return {
     name,
     kind: 'vendor',

@@ -11,7 +11,7 @@ const readErrorEvent = makeErrorReader()
 
 /** Chat completions, the dialect that every engine supports. */
 export const CHAT: DialectTraits = {
-  path: '/v1/chat/completions',
+  path: '/chat/completions',
   // `n_predict` is llama.cpp's name for it.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
   // `best_of` is vLLM's: it generates that many answers and returns `n` of them.

@@ -12,7 +12,7 @@ const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
 
 /** Asks for one token. Its impossible variant requires a call of a tool that is not offered. */
 const NATIVE_PROBE: NativeProbe = {
-  path: '/v1/messages',
+  path: '/messages',
   body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
   impossible: {
     tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],
@@ -30,7 +30,7 @@ const readErrorEvent = makeErrorReader()
 
 /** Anthropic Messages. */
 export const MESSAGES: DialectTraits = {
-  path: '/v1/messages',
+  path: '/messages',
   tokenLimits: ['max_tokens'],
   answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(MONITORED, options),

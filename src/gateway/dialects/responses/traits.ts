@@ -18,7 +18,7 @@ const PROBE_OUTPUT_TOKENS = 16
 
 /** Requests a stream that its token limit cuts off, because there most engines differ from the dialect. */
 const NATIVE_PROBE: NativeProbe = {
-  path: '/v1/responses',
+  path: '/responses',
   body: { max_output_tokens: PROBE_OUTPUT_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
   impossible: { previous_response_id: 'resp_00000000000000000000000000000000' },
   isAnswer: (text) => isResponseStream(text, PROBE_OUTPUT_TOKENS),
@@ -30,7 +30,7 @@ const COUNTED = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'para
 
 /** `POST /responses/input_tokens` of the vendor, which llama.cpp's server has too. */
 const TOKEN_COUNT: TokenCount = {
-  path: '/v1/responses/input_tokens',
+  path: '/responses/input_tokens',
   toRequest: (request) => Object.fromEntries(Object.entries(request).filter(([name]) => COUNTED.includes(name))),
   read: ({ input_tokens: tokens }) => readCount(tokens),
 }
@@ -40,7 +40,7 @@ const endsFailed = endsWithFailure(readErrorEvent)
 
 /** OpenAI Responses. */
 export const RESPONSES: DialectTraits = {
-  path: '/v1/responses',
+  path: '/responses',
   tokenLimits: ['max_output_tokens'],
   answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(endsFailed), options),

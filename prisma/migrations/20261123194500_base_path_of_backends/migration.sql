@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "backends" ADD COLUMN     "base_path" TEXT;
