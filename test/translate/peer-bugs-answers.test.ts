@@ -237,6 +237,16 @@ describe('ends', () => {
     }
   })
 
+  it('waits for more where content came behind a finish reason', () => {
+    const streams = [toResponses('chat'), DIALECTS.chat.passStream({ model: 'm' })]
+    for (const stream of streams) {
+      feed(stream, ...chunks(delta({ content: 'a' }, 'stop'), delta({ content: 'b' }, 'stop')))
+      expect(stream.state()).toBe('open')
+      stream.end()
+      expect(stream.state()).toBe('ended')
+    }
+  })
+
   it('pi#5592: the stream has ended with message_stop, whatever the connection does', () => {
     const stream = messagesToChat()
     feed(stream, ...named(START, end('end_turn'), STOP))

@@ -65,6 +65,14 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }
 
+/**
+ * Whether a chunk adds to the answer. Where one does behind a finish reason, the reason came too early, as from engines
+ * that write it in each chunk.
+ */
+export function hasContent({ reasoning, text, refusal, tools }: ChatDelta): boolean {
+  return tools.length > 0 || [reasoning, text, refusal].some((part) => part !== '')
+}
+
 /** Reads a whole chat completion as if it were one chunk. A body without an answer is an error. */
 export function readCompletion(body: unknown): ChatEvent {
   if (!isObject(body)) return failed('The backend did not answer with a JSON object.')

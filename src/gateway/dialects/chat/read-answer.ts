@@ -4,7 +4,7 @@ import type { Failure } from '../failures/failure.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
-import { readChatEvent, readCompletion } from './chunk.ts'
+import { hasContent, readChatEvent, readCompletion } from './chunk.ts'
 import type { ChatEvent } from './chunk.ts'
 import { makeChatParts } from './parts.ts'
 
@@ -19,6 +19,8 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   let started = false
   let over = false
   let finish: string | null = null
+  /** There was content behind a finish reason. */
+  let goesOn = false
   let stopSequence: string | null = null
   let usage: AnswerUsage | null = null
 
@@ -31,6 +33,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   function takeChunk(chunk: Extract<ChatEvent, { kind: 'chunk' }>): AnswerEvent[] {
     const events: AnswerEvent[] = started ? [] : [{ type: 'start' }]
     started = true
+    goesOn ||= finish !== null && hasContent(chunk.delta)
     finish = chunk.finish?.toLowerCase() ?? finish
     stopSequence = chunk.stopSequence ?? stopSequence
     usage = chunk.usage ?? usage
@@ -61,7 +64,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
     whole: (body) => [...take(readCompletion(body)), ...take({ kind: 'done' })],
     end: () => (finish === null ? failWith(ENDED_EARLY) : complete()),
     fail: failWith,
-    isFinishing: () => finish !== null && !over,
+    isFinishing: () => finish !== null && !goesOn && !over,
   }
 }
 
