@@ -95,6 +95,20 @@ describe('listDevices', () => {
       expect(await browsers(byLink)).toMatchObject([{ current: true, approvedBy: { via: 'passkey' } }])
     })
 
+    it('lists a browser that a link has signed in for longer than the passkey before', async () => {
+      await using service = await startService({ env: { SVC_REFRESH_IDLE_DAYS: '1' } })
+      const { accessToken } = await service.signIn('ada@example.com')
+      const authenticator = newAuthenticator()
+      await addPasskey(service, bearer(accessToken), authenticator)
+      const cookie = cookiesOf(await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' }))
+      service.clock.advance({ seconds: 20 * 3600 })
+      const token = await requestSignInLink(service, 'ada@example.com')
+      const byLink = cookiesOf(await consumeSignInLink(service, token, { cookie }))
+      service.clock.advance({ seconds: 5 * 3600 })
+      const response = await service.fetch('/v1/devices', { headers: { cookie: byLink } })
+      expect(await response.json()).toMatchObject({ devices: [{ kind: 'browser', current: true }] })
+    })
+
     it('moves the last use with model calls, to the minute', async () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')

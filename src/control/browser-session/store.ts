@@ -112,7 +112,8 @@ type SignInStep = {
 /**
  * Further steps of a `WITH` that begin the session of a browser and end the one that it replaces, with its audit row,
  * so that a browser never has two. Without a row in the step `of` they change nothing. A replaced session of the same
- * account may depend on a device session; the new one then depends on it too, because it is the same browser.
+ * account may depend on a device session; the new one then depends on it too, because it is the same browser. Not where
+ * the device session may expire first: the lists would then not show a browser that is still signed in.
  */
 export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
   if (!browser) return NO_SQL
@@ -132,7 +133,7 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
       JOIN ${of} signed_in ON signed_in.account_id = invitation.account_id
       -- With OFFSET 0, no plan reads all live device sessions.
       JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) device
-        ON device.revoked_at IS NULL
+        ON device.revoked_at IS NULL AND device.idle_expires_at >= ${session.absoluteExpiresAt}::timestamptz
       WHERE invitation.revoked_at IS NULL
     ), begun AS (
       INSERT INTO browser_sessions (
