@@ -161,13 +161,16 @@ describe('svc run opencode', () => {
     })
   })
 
-  it('gives every call a fresh token, so that it works after the first one has expired', async () => {
+  it.each([
+    ['works after the first one has expired', 901],
+    ['works where the clock of this machine has stood still while the first one expired', 0],
+  ])('gives every call a fresh token, so that it %s', async (_case, agedSeconds) => {
     await machine.install('opencode', `console.log('started'); process.stdin.once('data', async () => {${CALL}})`)
     const ran = await machine.start(['run', 'opencode'], {
       onPrint: async (printed, child) => {
         if (!printed.includes('started')) return
         service.clock.advance({ seconds: 901 })
-        await machine.age(service, 901)
+        await machine.age(service, agedSeconds)
         child.stdin?.end('go\n')
       },
     })
@@ -176,7 +179,12 @@ describe('svc run opencode', () => {
 
   it('says what to do when the gateway cannot be reached', async () => {
     const host = `localhost:${await closedPort()}`
-    const local = await openLocalGateway({ gatewayUrl: `http://${host}`, accessToken: async () => 'a' })
+    const token = async () => 'a'
+    const local = await openLocalGateway({
+      gatewayUrl: `http://${host}`,
+      accessToken: token,
+      renewAccessToken: token,
+    })
     const answer = await fetch(`${local.url}/v1/models`, { headers: { authorization: `Bearer ${local.key}` } })
     local.close()
     expect([answer.status, await answer.text()]).toEqual([

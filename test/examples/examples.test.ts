@@ -59,7 +59,9 @@ const token = async () => (await service.signIn('ada@example.com', { deviceId: '
 describe('the example', () => {
   it('with the SDK logs in and calls two dialects', async () => {
     const printed = await run('sdk.ts', { SVC_TOKENS: path.join(folder, 'tokens.json') })
-    expect(printed).toMatch(/compare the code: [A-Z]{4}-[A-Z]{4}\n.*svc\/fast.*\nHello!\nThe message is complete\.\n$/)
+    expect(printed).toMatch(
+      /compare the code: [A-Z]{4}-[A-Z]{4}\n.*svc\/fast.*\nHello!\nHello!\nThe message is complete\.\n$/,
+    )
   })
 
   it.each(['openai.ts', 'anthropic.ts'])('%s streams an answer', async (name) => {

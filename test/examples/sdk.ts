@@ -23,6 +23,7 @@ const question = { role: 'user', content: 'Hello' }
 for await (const chunk of streamChatCompletion(client, { messages: [question] })) {
   process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 }
+console.log()
 for await (const event of streamMessage(client, { max_tokens: 64, messages: [question] })) {
   process.stdout.write(event.delta?.text ?? '')
   if (event.type === 'message_stop') console.log('\nThe message is complete.')

@@ -1,13 +1,19 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { newKeyMaterial } from '../../kernel/secret.ts'
 import { explainConnection } from '../deployment/http.ts'
 import { EXIT, toCommandError } from '../failures.ts'
 import type { LocalGateway } from './agent.ts'
 
-type Needs = { readonly gatewayUrl: string; accessToken(): Promise<string> }
+type Needs = {
+  readonly gatewayUrl: string
+  accessToken(): Promise<string>
+  /** A token other than the one that the gateway has rejected. */
+  renewAccessToken(rejected: string): Promise<string>
+}
 
 export type RunningLocalGateway = LocalGateway & { close(): void }
 
@@ -35,31 +41,40 @@ export async function openLocalGateway(needs: Needs): Promise<RunningLocalGatewa
   }
 }
 
-async function serve(req: IncomingMessage, res: ServerResponse, key: string, { gatewayUrl, accessToken }: Needs) {
+async function serve(req: IncomingMessage, res: ServerResponse, key: string, needs: Needs) {
   if (!isEqual(req.headers.authorization ?? '', `Bearer ${key}`)) {
     return writeError(res, 401, 'This address is only for the agent that svc run has started.')
   }
-  const token = await accessToken()
-  const headers = { ...withoutHopByHop(req.headers), authorization: `Bearer ${token}` }
-  const answer = await forward(req, res, new URL(gatewayUrl + (req.url ?? '/')), headers)
+  const answer = await callGateway(req, res, needs)
   res.writeHead(answer.statusCode ?? 502, withoutHopByHop(answer.headers))
   // When one side breaks, this closes the other.
   await pipeline(answer, res)
 }
 
-/** Streams the call to the gateway. Resolves when the headers of the answer arrive. */
-async function forward(
+/**
+ * Sends the call to the gateway, and once more with a new token when the gateway rejects the token. A token that seems
+ * fresh can have expired: where the clock of this machine was set back, or has stood still while the machine slept.
+ */
+async function callGateway(
   req: IncomingMessage,
   res: ServerResponse,
-  url: URL,
-  headers: IncomingHttpHeaders,
+  { gatewayUrl, accessToken, renewAccessToken }: Needs,
 ): Promise<IncomingMessage> {
+  const left = new AbortController()
+  res.once('close', () => left.abort())
+  const body = await buffer(req)
+  const url = new URL(gatewayUrl + (req.url ?? '/'))
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
-  return new Promise((resolve, reject) => {
-    const call = request(url, { method: req.method, headers }, resolve).on('error', reject)
-    res.once('close', () => call.destroy())
-    pipeline(req, call).catch(reject)
-  })
+  const send = (token: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { ...withoutHopByHop(req.headers), authorization: `Bearer ${token}` }
+      request(url, { method: req.method, headers, signal: left.signal }, resolve).on('error', reject).end(body)
+    })
+  const token = await accessToken()
+  const answer = await send(token)
+  if (answer.statusCode !== 401) return answer
+  answer.resume()
+  return send(await renewAccessToken(token))
 }
 
 /** Headers that are not forwarded: those of RFC 9110, section 7.6.1, and `host`. */

@@ -29,12 +29,13 @@ export const makeRun: MakeCommand = (cli) =>
 async function run(cli: Cli, name: AgentName, args: readonly string[], options: Options): Promise<void> {
   const { environment } = cli
   const deployment = await openDeployment(environment.folder, options.url)
+  const { accessToken, renewAccessToken } = deployment
   const settings = await findAgentSettings(deployment, environment, options.model)
   const agent = AGENTS[name]
   let local: RunningLocalGateway | null = null
   try {
     const launch = await agent.launch(settings, async () => {
-      local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken: deployment.accessToken })
+      local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken, renewAccessToken })
       return local
     })
     cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))

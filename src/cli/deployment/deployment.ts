@@ -26,6 +26,8 @@ export type Deployment = {
   accessToken(onOld?: (reason: string) => void): Promise<string>
   /** A new access token, which is valid for its whole life. */
   newAccessToken(): Promise<string>
+  /** An access token other than the one that the gateway has rejected. */
+  renewAccessToken(rejected: string): Promise<string>
 }
 
 /** Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it. */
@@ -66,6 +68,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
       return renewUnlessOffline(token.accessToken, onOld)
     },
     newAccessToken: async () => renew((await findHeld()).accessToken),
+    renewAccessToken: (rejected) => renew(rejected),
   }
 
   async function findHeld(): Promise<DatedTokens> {
