@@ -2,8 +2,11 @@ import { totalmem } from 'node:os'
 
 /** The bytes of one body that a budget counts. */
 export type HeldBytes = {
-  /** Corrects their number, once it is known. Does nothing after `release`. */
-  resize(bytes: number): void
+  /**
+   * Counts another number of bytes. Returns false, and changes nothing, when there is no room for more. Counts nothing
+   * after `release`.
+   */
+  resize(bytes: number): boolean
   /** Gives them back. May be called again, and before the body is read: its caller may leave meanwhile. */
   release(): void
 }
@@ -19,20 +22,21 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
   let total = 0
   return {
     take(bytes) {
-      if (total > 0 && total + bytes > maxBytes) return null
-      let held = bytes
+      let held = 0
       let isReleased = false
-      total += bytes
       const resize = (size: number) => {
-        if (isReleased) return
-        total += size - held
+        if (isReleased) return true
+        const others = total - held
+        if (size > held && others > 0 && others + size > maxBytes) return false
+        total = others + size
         held = size
+        return true
       }
       const release = () => {
         resize(0)
         isReleased = true
       }
-      return { resize, release }
+      return resize(bytes) ? { resize, release } : null
     },
   }
 }

@@ -22,6 +22,18 @@ it('counts what a body really takes, once it is known', () => {
   expect(budget.take(70)).not.toBeNull()
 })
 
+it('does not count more of a body than there is room for', () => {
+  const budget = openBodyBudget(100)
+  const held = budget.take(0)
+  expect(held?.resize(1000)).toBe(true)
+  held?.resize(40)
+  const other = budget.take(50)
+  expect(held?.resize(51)).toBe(false)
+  expect(held?.resize(50)).toBe(true)
+  other?.release()
+  expect(held?.resize(1000)).toBe(true)
+})
+
 it('does not count a body that is read after it was given back', () => {
   const budget = openBodyBudget(100)
   const held = budget.take(100)
