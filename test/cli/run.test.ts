@@ -162,6 +162,15 @@ describe('svc run opencode', () => {
   })
 
   it.each([
+    [{}, '127.0.0.1'],
+    [{ NO_PROXY: 'corp.example' }, 'corp.example,127.0.0.1'],
+    [{ no_proxy: 'corp.example' }, 'corp.example,127.0.0.1'],
+  ])('keeps the calls to that URL from the proxy of the environment: %j', async (given, hosts) => {
+    const { env } = await started('opencode', [], { HTTP_PROXY: 'http://proxy.example', ...given })
+    expect(env).toMatchObject({ NO_PROXY: hosts, no_proxy: hosts })
+  })
+
+  it.each([
     ['works after the first one has expired', 901],
     ['works where the clock of this machine has stood still while the first one expired', 0],
   ])('gives every call a fresh token, so that it %s', async (_case, agedSeconds) => {

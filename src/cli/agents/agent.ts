@@ -36,7 +36,11 @@ export type Agent = {
   readonly program: string
   readonly installCommand: string
   /** Arguments and variables for one process. Agents that cannot renew a token use `openLocalGateway`. */
-  launch(settings: AgentSettings, openLocalGateway: () => Promise<LocalGateway>): Promise<Launch>
+  launch(
+    settings: AgentSettings,
+    openLocalGateway: () => Promise<LocalGateway>,
+    environment: Environment,
+  ): Promise<Launch>
   /** The same settings as text for its settings file. */
   print(settings: AgentSettings): string
   /** The change of its settings file. */

@@ -18,10 +18,13 @@ export const opencode: Agent = {
   installCommand: 'npm install -g opencode-ai',
   needsKey: true,
   hint: 'Start opencode as you always do.',
-  async launch(settings, openLocalGateway) {
+  async launch(settings, openLocalGateway, { variables }) {
     const { url, key } = await openLocalGateway()
-    const config = toConfig(settings, url, key)
-    return { args: [], variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } }
+    const config = JSON.stringify(toConfig(settings, url, key))
+    return {
+      args: [],
+      variables: { OPENCODE_CONFIG_CONTENT: config, ...withoutProxy(new URL(url).hostname, variables) },
+    }
   },
   print: (settings) => JSON.stringify(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT), null, 2),
   edit: (settings, environment) => ({
@@ -32,6 +35,12 @@ export const opencode: Agent = {
       return setMembers(text, toMembers(toConfig(settings, settings.gatewayUrl, apiKey)))
     },
   }),
+}
+
+/** The variables that keep calls to a host from the proxy of the environment, which cannot reach this machine. */
+function withoutProxy(host: string, { NO_PROXY, no_proxy }: Environment['variables']) {
+  const hosts = [NO_PROXY || no_proxy, host].filter(Boolean).join(',')
+  return { NO_PROXY: hosts, no_proxy: hosts }
 }
 
 /** opencode itself would add the schema to a file that has none. */

@@ -34,10 +34,11 @@ async function run(cli: Cli, name: AgentName, args: readonly string[], options: 
   const agent = AGENTS[name]
   let local: RunningLocalGateway | null = null
   try {
-    const launch = await agent.launch(settings, async () => {
+    const open = async () => {
       local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken, renewAccessToken })
       return local
-    })
+    }
+    const launch = await agent.launch(settings, open, environment)
     cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))
   } finally {
     // Assigned in a function, which the compiler does not follow.
