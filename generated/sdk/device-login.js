@@ -1,5 +1,5 @@
 import { createClient, unwrap } from "./client.js";
-import { SvcError } from "./errors.js";
+import { SvcError, unexpectedAnswer } from "./errors.js";
 import { wait as realWait } from "./wait.js";
 /** The wait between polls is this much longer than required, so that a clock that runs fast does not poll too early. */
 const POLL_INTERVAL_FACTOR = 1.2;
@@ -12,12 +12,21 @@ const MAX_FAILURES = 5;
 export async function deviceLogin(options) {
     const { baseUrl, onCode, tokens, signal, fetch: send, wait = realWait, ...body } = options;
     const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) });
-    const { deviceCode, ...shown } = await unwrap(client.POST('/v1/auth/device/start', { body, signal: signal ?? null }));
+    const starting = client.POST('/v1/auth/device/start', { body, signal: signal ?? null });
+    const started = await unwrap(starting);
+    if (!isStarted(started))
+        throw unexpectedAnswer((await starting).response, `${baseUrl} did not start a login.`, started);
+    const { deviceCode, ...shown } = started;
     await onCode(shown);
     const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal });
     if (tokens)
         await tokens.exclusively(() => tokens.save(toStored(granted)));
     return granted;
+}
+/** Whether an answer has what the login needs. Another service may answer with any JSON. */
+function isStarted({ deviceCode, userCode, verificationUri, intervalSeconds }) {
+    const texts = [deviceCode, userCode, verificationUri];
+    return texts.every((text) => typeof text === 'string') && Number.isFinite(intervalSeconds);
 }
 /** Polls until the login is decided. While the service cannot be reached, the wait doubles with each failure. */
 async function poll(client, { deviceCode, intervalSeconds }, { wait, signal }) {

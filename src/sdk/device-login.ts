@@ -1,7 +1,7 @@
 import type { StartDeviceLogin, StartedDeviceLogin, TokenSet } from '#openapi'
 import { createClient, unwrap } from './client.ts'
 import type { SvcClient } from './client.ts'
-import { SvcError } from './errors.ts'
+import { SvcError, unexpectedAnswer } from './errors.ts'
 import type { Send } from './send.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
 import { wait as realWait } from './wait.ts'
@@ -37,11 +37,21 @@ const MAX_FAILURES = 5
 export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet> {
   const { baseUrl, onCode, tokens, signal, fetch: send, wait = realWait, ...body } = options
   const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) })
-  const { deviceCode, ...shown } = await unwrap(client.POST('/v1/auth/device/start', { body, signal: signal ?? null }))
+  const starting = client.POST('/v1/auth/device/start', { body, signal: signal ?? null })
+  const started = await unwrap(starting)
+  if (!isStarted(started))
+    throw unexpectedAnswer((await starting).response, `${baseUrl} did not start a login.`, started)
+  const { deviceCode, ...shown } = started
   await onCode(shown)
   const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal })
   if (tokens) await tokens.exclusively(() => tokens.save(toStored(granted)))
   return granted
+}
+
+/** Whether an answer has what the login needs. Another service may answer with any JSON. */
+function isStarted({ deviceCode, userCode, verificationUri, intervalSeconds }: StartedDeviceLogin): boolean {
+  const texts: unknown[] = [deviceCode, userCode, verificationUri]
+  return texts.every((text) => typeof text === 'string') && Number.isFinite(intervalSeconds)
 }
 
 /** Polls until the login is decided. While the service cannot be reached, the wait doubles with each failure. */

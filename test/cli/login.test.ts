@@ -228,6 +228,16 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
     expect(await failure(`localhost:${other.port}`)).toContain('is not a control plane of svc')
   })
 
+  it.each(['{}', '{"status":"ok"}', '"ok"', '[]'])(
+    'another service, which answers every request with %s',
+    async (body) => {
+      await using other = await startOther({ status: 200, type: 'application/json', body })
+      expect(await failure(`localhost:${other.port}`)).toBe(
+        `http://localhost:${other.port} did not start a login. Check the URL of the service and your proxy.\n`,
+      )
+    },
+  )
+
   it('one whose texts would change the terminal', async () => {
     const error = { code: 'invalid_request', message: 'No\u001b[2J, not \u009b31mso.' }
     await using refusing = await startOther({ status: 400, type: 'application/json', body: JSON.stringify({ error }) })
