@@ -25,6 +25,13 @@ const INPUT = [{ type: 'message', role: 'user', content: 'Hello' }, REASONING, .
 let server: TestUpstream
 let gateway: TestGateway
 
+const backendOf = (name: string, env: string) => ({
+  name,
+  dialects: ['responses'] as const,
+  url: server.url.href,
+  credential: { env, file: null, as: 'bearer' as const },
+})
+
 beforeAll(async () => {
   server = await startUpstream()
   const names = ['first', 'second']
@@ -32,12 +39,7 @@ beforeAll(async () => {
     servedModel(id, { serve: backends.map((name, rank) => serveEntry(name, 'large', { rank })) })
   gateway = await startGateway({
     vendorc: server.url,
-    backends: names.map((name) => ({
-      name,
-      dialects: ['responses'] as const,
-      url: server.url.href,
-      credential: { env: 'TOKEN', file: null, as: 'bearer' as const },
-    })),
+    backends: names.map((name) => backendOf(name, 'TOKEN')),
     team: { models: [servedModel('vendorc/coder'), modelOf('any/one', ['first']), modelOf('any/two', names)] },
   })
 })
@@ -97,6 +99,19 @@ describe('a responses backend that cannot read the reasoning of a request', () =
   it('is asked again before the next backend of the plan', async () => {
     const response = await post({ model: 'any/two', input: INPUT })
     expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, 'first=400,first=200'])
+  })
+
+  it('gets it again with the credential that it has by then', async () => {
+    server.restart((call) => {
+      if (server.calls.length === 1) gateway.applyBackends(['first', 'second'].map((name) => backendOf(name, 'NEW')))
+      return refusesReasoning(call)
+    })
+    const response = await post({ model: 'any/one', input: INPUT })
+    expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, 'first=400,first=200'])
+    expect(server.calls.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer secret-of-TOKEN',
+      'Bearer secret-of-NEW',
+    ])
   })
 
   it('gets a translated request once more, too', async () => {

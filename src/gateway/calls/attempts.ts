@@ -31,10 +31,8 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
-    const backend = needs.backends.find(step.backend)
     const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false }
-    // Null when the directory has lost the backend since the plan was made.
-    const attempt = backend && (await attemptStep(needs, call, { step, backend, ...place }, attempts))
+    const attempt = await attemptStep(needs, call, { step, ...place }, attempts)
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
       tried.push({ step, result: 'refused' })
@@ -50,21 +48,24 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
 
 /**
  * Sends a step, and once more without reasoning where the backend refuses that. Adds what was sent to `attempts`, and
- * resolves with the last of it; null when there is nothing to send.
+ * resolves with the last of it; null when there is nothing to send, or no backend any more.
  */
 async function attemptStep(
   needs: SendNeeds,
   call: AdmittedCall,
-  sending: Sending,
+  asked: Omit<Sending, 'backend'>,
   attempts: Attempt[],
 ): Promise<Attempt | ApiError | null> {
-  const sent = sendStep(needs, call, sending)
+  const backend = needs.backends.find(asked.step.backend)
+  // The directory has lost the backend since the plan was made.
+  if (!backend) return null
+  const sent = sendStep(needs, call, { ...asked, backend })
   if (!sent || sent instanceof ApiError) return sent
-  nameAttempts(call.res, attempts, sending.backend.name)
+  nameAttempts(call.res, attempts, backend.name)
   const attempt = await sent.ended
   attempts.push(attempt)
   if (!sent.mayRepeat || !attempt.outcome.kept?.isReasoningRefused) return attempt
-  const again = { ...sending, isFirst: false, isRepeated: true }
+  const again = { ...asked, isFirst: false, isRepeated: true }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }
 
