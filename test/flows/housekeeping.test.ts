@@ -46,6 +46,20 @@ describe('housekeeping', () => {
     expect(await audited()).toBe(before)
   })
 
+  it('deletes logins that were started after a clock that was ahead has been set back', async () => {
+    await using service = await startService()
+    const { prisma } = service.database
+    const { sweep } = makeHousekeepingStore({ prisma })
+    for (const daysToMove of [10, -12]) {
+      service.clock.advance({ days: daysToMove })
+      await service.startLogin('ada@example.com')
+      await sweep(service.clock.now())
+      service.clock.advance({ days: 2 })
+      await sweep(service.clock.now())
+    }
+    expect(await prisma.deviceLogin.count()).toBe(0)
+  })
+
   it('deletes call events after 90 days and the names of their batches after 7, in any number', async () => {
     await using database = await freshDatabase()
     const { prisma } = database

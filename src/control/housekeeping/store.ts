@@ -175,10 +175,13 @@ function makeLoginSweeper(db: PrismaClient, days: number): Table {
   return {
     table: 'device_logins',
     async deleteBatch(ago, limit) {
+      const before = ago(days)
+      // The clock was ahead and has been set back, so logins that are started now expire before those of then.
+      if (after > before) after = FIRST
       const [page] = await db.$queryRaw<{ last: Date | null; size: number; due: number; count: number }[]>`
         WITH page AS (
             SELECT id, expires_at FROM device_logins
-            WHERE expires_at > ${after}::timestamptz AND expires_at <= ${ago(days)}
+            WHERE expires_at > ${after}::timestamptz AND expires_at <= ${before}
             ORDER BY expires_at FETCH FIRST (${limit}::int) ROWS WITH TIES),
           due AS (SELECT id FROM page WHERE NOT EXISTS (SELECT 1 FROM device_sessions WHERE login_id = page.id)),
           old AS (SELECT id FROM device_logins WHERE id = ANY (ARRAY(SELECT id FROM due)) FOR UPDATE SKIP LOCKED),
