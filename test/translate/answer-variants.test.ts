@@ -293,6 +293,11 @@ describe('a failure', () => {
     'Invalid request: Your request exceeded model token limit: 262144',
     'context window exceeds limit',
     'The number of tokens to keep from the initial prompt is greater than the context length.',
+    "The prompt is longer than the model's context.",
+    'The request exceeds the available context size.',
+    'Prompt too long',
+    'input length and `max_tokens` exceed context limit: 9 + 1 > 8',
+    "This model's maximum context length is 8192 tokens.",
   ])('is about the length of the prompt: %s', (message) => {
     expect(readFailure({ error: { message } }, 400).kind).toBe('context')
   })

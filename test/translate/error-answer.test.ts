@@ -58,6 +58,48 @@ it.each([
 })
 
 it.each([
+  ['insufficient_quota', 'quota'],
+  ['billing_error', 'quota'],
+  ['billing_hard_limit_reached', 'quota'],
+  ['rate_limit_error', 'rateLimit'],
+  ['ThrottlingException', 'rateLimit'],
+  ['overloaded_error', 'overloaded'],
+  ['slow_down', 'overloaded'],
+  ['request_too_large', 'tooLarge'],
+  ['authentication_error', 'account'],
+  ['permission_error', 'account'],
+  ['invalid_api_key', 'account'],
+  ['unauthorized', 'account'],
+  ['not_found_error', 'notFound'],
+  ['content_filter', 'filter'],
+  ['content_policy_violation', 'filter'],
+  ['invalid_prompt', 'filter'],
+  ['timeout_error', 'timeout'],
+  ['invalid_request_error', 'invalid'],
+])('an error of the type or the code %s is of the kind %s, whatever its status', (name, kind) => {
+  expect(readFailure({ error: { type: name, message: 'odd' } }, 500).kind).toBe(kind)
+  expect(readFailure({ error: { code: name, message: 'odd' } }, 500).kind).toBe(kind)
+})
+
+it.each([
+  [400, 'invalid'],
+  [401, 'account'],
+  [402, 'quota'],
+  [403, 'account'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [413, 'tooLarge'],
+  [429, 'rateLimit'],
+  [499, 'invalid'],
+  [500, 'failed'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded'],
+])('an error without a name has the kind of its status: %i is %s', (status, kind) => {
+  expect(readFailure({ error: { message: 'odd' } }, status).kind).toBe(kind)
+})
+
+it.each([
   [429, 'rateLimit'],
   [400, 'invalid'],
   [503, 'overloaded'],
