@@ -6,7 +6,7 @@ import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
 import { pair } from './pairs.ts'
-import { foldMessage, parsed } from './streams.ts'
+import { chunks, delta, finalResponse, foldMessage, parsed, run } from './streams.ts'
 
 const VALID_ID = /^[a-zA-Z0-9_-]{1,64}$/
 const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })
@@ -239,5 +239,57 @@ describe('reasoning that comes back', () => {
     const made = pair('responses', 'chat', body, { seals }).answer.whole(message)
     const [thought] = readList('answer' in made ? made.answer.output : [])
     expect('encrypted_content' in readObject(thought)).toBe(isAsked)
+  })
+
+  describe('Portkey#1442, openclaude#67, CLIProxyAPI#2360: what Gemini adds to a call comes back with it', () => {
+    const extra_content = { google: { thought_signature: 'EjQK+/MgE=' } }
+    const made = [{ ...chatCall('c1'), extra_content }, chatCall('c2')]
+    const completion = { choices: [{ message: { content: 'On it.', tool_calls: made }, finish_reason: 'tool_calls' }] }
+    const streamed = chunks(
+      delta({ content: 'On it.' }),
+      ...made.map((call, index) => delta({ tool_calls: [{ index, ...call }] })),
+      delta({}, 'tool_calls'),
+      '[DONE]',
+    )
+    const callsIn = (request: Json) =>
+      readList(request.messages).flatMap((message) => readList(readObject(message).tool_calls).map(readObject))
+    const user = { role: 'user', content: 'hi' }
+
+    it.each(['whole', 'streamed'])('to a messages client, which moves its calls to the end (%s)', (how) => {
+      const { answer } = pair('messages', 'chat', {}, { seals })
+      const whole = answer.whole(completion)
+      const stream = foldMessage(run(answer.stream(), ...streamed))
+      const content = readList(how === 'whole' && 'answer' in whole ? whole.answer.content : stream.content)
+      const calls = content.filter((block) => readObject(block).type === 'tool_use')
+      const others = content.filter((block) => readObject(block).type !== 'tool_use')
+      const messages = [user, { role: 'assistant', content: [...others, ...calls] }]
+      const { request } = pair('messages', 'chat', { messages }, { seals })
+      expect(callsIn(request)).toEqual(made)
+      expect(JSON.stringify(readList(request.messages)[1])).not.toContain('svc1')
+      // Another account does not get it.
+      expect(JSON.stringify(pair('messages', 'chat', { messages }, { seals: elsewhere }).request)).not.toContain('EjQK')
+    })
+
+    it.each(['whole', 'streamed'])('to a responses client (%s)', (how) => {
+      const include = ['reasoning.encrypted_content']
+      const { answer } = pair('responses', 'chat', { include }, { seals })
+      const whole = answer.whole(completion)
+      const output = finalResponse(run(answer.stream(), ...streamed)).output
+      const items = readList(how === 'whole' && 'answer' in whole ? whole.answer.output : output)
+      const { request } = pair('responses', 'chat', { include, input: [user, ...items] }, { seals })
+      expect(callsIn(request)).toEqual(made)
+    })
+
+    it('in the seal of a thought that was shown', () => {
+      const message = { reasoning_content: 'hm', tool_calls: made }
+      const { answer } = pair('messages', 'chat', {}, { seals })
+      const whole = answer.whole({ choices: [{ message, finish_reason: 'stop' }] })
+      const content = readList('answer' in whole ? whole.answer.content : [])
+      expect(content).toMatchObject([{ type: 'thinking', thinking: 'hm' }, { type: 'tool_use' }, { type: 'tool_use' }])
+      const caps = { reasoningReplay: 'accepted' } as const
+      const messages = [user, { role: 'assistant', content }]
+      const { request } = pair('messages', 'chat', { messages }, { seals, caps })
+      expect(readList(request.messages)[1]).toMatchObject({ reasoning_content: 'hm', tool_calls: made })
+    })
   })
 })

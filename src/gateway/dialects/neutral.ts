@@ -79,7 +79,8 @@ export type ResultPart = {
 
 /**
  * Reasoning in the form that its backend accepts. `signed` and `redacted`: messages backends. `encrypted`: responses
- * backends. `plain`: chat backends, which sign nothing. `before`: the id of the call that follows this reasoning.
+ * backends. `plain`: chat backends, which sign nothing, and `signed` those that want something back with the call that
+ * follows. `before`: the id of that call.
  */
 export type Seal = {
   readonly kind: 'signed' | 'redacted' | 'encrypted' | 'plain'

@@ -7,6 +7,7 @@ import type { SseEvent } from '../sse/decode.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withCached, withReasoning } from '../tokens/usage.ts'
+import { readExtras } from './call-extras.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -19,6 +20,8 @@ export type ToolDelta = {
   readonly name: string
   readonly args: string
   readonly isFreeText: boolean
+  /** What the vendor wants back with the call. */
+  readonly extras: Json | null
 }
 
 /** What one chunk adds to the answer. */
@@ -144,6 +147,7 @@ function readToolDelta(call: Json, position: number): ToolDelta {
     name: readText(called.name),
     args: isObject(args) ? JSON.stringify(args) : readText(args),
     isFreeText: isObject(call.custom),
+    extras: readExtras(call),
   }
 }
 

@@ -1,7 +1,8 @@
 import type { NewId } from '../dialect.ts'
 import { makeObjectEnd } from '../json/object-end.ts'
 import type { ObjectEnd } from '../json/object-end.ts'
-import type { Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
+import type { AnswerSeal, Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
+import { sealExtras } from './call-extras.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
@@ -48,8 +49,17 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     if (kind === 'text') text = part
   }
 
+  function addCall({ extras }: ToolDelta): Part {
+    if (extras) {
+      const last = parts.at(-1)
+      const thought = last?.kind === 'reasoning' ? last : addPart(parts, 'reasoning')
+      thought.seal = sealExtras(extras)
+    }
+    return calls.add(addPart(parts, 'tool'))
+  }
+
   function takeTool(delta: ToolDelta, inChunk: number): void {
-    const part = calls.find(delta, inChunk) ?? calls.add(addPart(parts, 'tool'))
+    const part = calls.find(delta, inChunk) ?? addCall(delta)
     calls.identify(part, delta)
     // Some engines repeat the name with every fragment, others send the name in fragments.
     if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
@@ -111,9 +121,11 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   }
 }
 
-/** Chat servers do not sign reasoning, so the seal has no payload. It records only which backend wrote the text. */
-function toClose({ sent: text, logprobs, citations }: Part, part: OpenPart, cut: boolean): PartEvent {
-  const seal = part.kind === 'reasoning' ? ({ kind: 'plain', data: '', before: null } as const) : null
+/** Most chat servers do not sign reasoning. Its seal then only records which backend wrote the text. */
+const UNSIGNED: AnswerSeal = { kind: 'plain', data: '', before: null }
+
+function toClose({ sent: text, logprobs, citations, ...closed }: Part, part: OpenPart, cut: boolean): PartEvent {
+  const seal = part.kind === 'reasoning' ? (closed.seal ?? UNSIGNED) : null
   return {
     type: 'close',
     part,
@@ -139,6 +151,8 @@ type Part = {
   readonly logprobs: unknown[]
   sentLogprobs: number
   readonly citations: Citation[]
+  /** What the next call has to bring back. Set for reasoning only. */
+  seal: AnswerSeal | null
   // The members below are set for a tool call only.
   index: number | null
   id: string | null
@@ -160,6 +174,7 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
     logprobs: [],
     sentLogprobs: 0,
     citations: [],
+    seal: null,
     index: null,
     id: null,
     name: '',
@@ -226,7 +241,7 @@ function canEmit(part: Part, ended: boolean): boolean {
 }
 
 function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.sent !== '' || !part.isBlank
+  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || part.seal !== null
 }
 
 function hasSubstantial(parts: readonly Part[], from: number): boolean {

@@ -10,9 +10,10 @@ export type ChatFilePart = { type: 'file'; file: { file_data: string; filename: 
 export type ChatAudioPart = { type: 'input_audio'; input_audio: { data: string; format: string } } & CacheBreakpoint
 export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart | ChatAudioPart
 
-export type ChatToolCall =
+export type ChatToolCall = (
   | { id: string; type: 'function'; function: { name: string; arguments: string } }
   | { id: string; type: 'custom'; custom: { name: string; input: string } }
+) & { extra_content?: Json }
 
 export type ChatMessage =
   | { role: 'system'; content: string | ChatTextPart[] }

@@ -1,5 +1,6 @@
 import type { ModelCaps } from '../caps.ts'
 import { parseObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
@@ -9,6 +10,7 @@ import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
+import { unsealExtras } from './call-extras.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
@@ -64,6 +66,8 @@ class History {
   readonly #exchanges: Exchange[] = [newExchange()]
   /** The exchange of each call, by its id. */
   readonly #exchangeOfCall = new Map<string, Exchange>()
+  /** What the backend wants back with a call, by the id of the call. */
+  readonly #extras = new Map<string, Json>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -84,7 +88,7 @@ class History {
     if (text !== '') this.#ofAssistant().texts.push(text)
     for (const part of parts) {
       if (part.type === 'call') this.#call(part)
-      if (part.type === 'reasoning' && this.#isReplayed(part)) this.#ofAssistant().reasoning.push(part.text)
+      if (part.type === 'reasoning') this.#reasoning(part)
     }
   }
 
@@ -117,9 +121,17 @@ class History {
     return exchange
   }
 
+  #reasoning(part: ReasoningPart): void {
+    const { seal, text } = part
+    const extras = seal && unsealExtras(seal)
+    if (extras) this.#extras.set(toCallId(seal.before ?? ''), extras)
+    if (this.#isReplayed(part)) this.#ofAssistant().reasoning.push(text)
+  }
+
   #call(part: CallPart): void {
     const exchange = this.#ofAssistant()
-    exchange.calls.push(this.#toCall(part))
+    const extras = this.#extras.get(toCallId(part.id))
+    exchange.calls.push({ ...this.#toCall(part), ...(extras && { extra_content: extras }) })
     this.#exchangeOfCall.set(part.id, exchange)
   }
 
@@ -187,7 +199,7 @@ class History {
   #isReplayed({ text, seal }: ReasoningPart): boolean {
     const { caps, backendModel } = this.#needs.context
     if (text === '' || caps.reasoningReplay === 'refused') return false
-    return seal?.kind === 'plain' ? seal.model === backendModel : seal === null && caps.reasoningReplay === 'required'
+    return seal ? seal.model === backendModel : caps.reasoningReplay === 'required'
   }
 
   #toMessages({ texts, reasoning, calls, results, user }: Exchange): ChatMessage[] {
