@@ -108,3 +108,19 @@ it.each([
   expect(readFailure({ error: { message: 'odd', code } }).kind).toBe(kind)
   expect(readFailure({ error: { message: 'odd', code } }, 504).kind).toBe('timeout')
 })
+
+it.each([
+  [
+    'openclaude#67: a list, as Google sends it',
+    [{ error: { code: 400, message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' } }],
+    { kind: 'context', message: 'The input token count (9) exceeds the maximum number of tokens allowed (8).' },
+  ],
+  [
+    'the list of mistakes of FastAPI',
+    { detail: [{ type: 'missing', loc: ['body', 'messages'], msg: 'Field required' }] },
+    { kind: 'invalid', message: 'Field required' },
+  ],
+  ['an empty list', [], { kind: 'invalid', message: 'The backend failed without saying why.' }],
+])('the message of an error is found in %s', (_name, body, expected) => {
+  expect(readFailure(body, 400)).toEqual(expected)
+})

@@ -51,7 +51,5 @@ export function maskCredential(body: Buffer, credential: Credential | null): voi
 /** The body of an error; its text where it is not JSON. */
 function parseError(body: Buffer): unknown {
   const text = body.toString('utf8')
-  const value = parseJson(text) ?? text
-  // Google puts its error into a list.
-  return Array.isArray(value) ? value[0] : value
+  return parseJson(text) ?? text
 }

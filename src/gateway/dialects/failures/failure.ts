@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readCount, readName, readObject, readText } from '../json/read-json.ts'
+import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 
 /**
  * Kinds of failures, by what a client can do:
@@ -47,13 +47,16 @@ export const ENDED_EARLY = backendFailed('The backend ended its answer too early
  * is the status at vLLM, llama.cpp and OpenRouter.
  */
 export function readFailure(value: unknown, status: number | null = null): Failure {
-  const body = readObject(value)
+  // Google's chat completions send a list with the error in it.
+  const body = readObject(Array.isArray(value) ? value[0] : value)
   const error = isObject(body.error) ? body.error : body
   const message =
     readName(error.message) ??
     readName(body.error) ??
     readName(value) ??
     readName(error.detail) ??
+    // FastAPI, of which vLLM and SGLang are made, lists what is wrong with a request.
+    readName(readObject(readList(error.detail)[0]).msg) ??
     'The backend failed without saying why.'
   const details = readText(readObject(error.details).error_code)
   const names = `${readText(error.code)} ${readText(error.type)} ${details}`
