@@ -34,10 +34,11 @@ describe('the sessions of open streams', () => {
   })
 
   it('are ended once by the answer that does not name them', async () => {
-    const { asked, onEnd } = watchOne()
+    const { states, asked, onEnd } = watchOne()
     await vi.advanceTimersByTimeAsync(CHECK_EVERY_MS)
     asked[0]?.([])
     await vi.advanceTimersByTimeAsync(5 * CHECK_EVERY_MS)
+    states.end('session-1')
     expect(onEnd).toHaveBeenCalledTimes(1)
   })
 })
@@ -49,4 +50,14 @@ it('a caller is found whose state was forgotten during the query, because there 
   for (let other = 0; other < 20_000; other++) states.remember(`other-${other}`, CALLER)
   asked.resolve(CALLER)
   expect(await found).toBe(CALLER)
+})
+
+it('a caller whose session ends while the database does not answer is refused', async () => {
+  const states = openLiveStates({ findAlive: async () => new Set(), answerOrLastKnown: makeAnswerOrLastKnown() })
+  states.remember('session-1', CALLER)
+  await vi.advanceTimersByTimeAsync(5000)
+  const found = states.callerOf('session-1', () => new Promise(() => undefined))
+  states.end('session-1')
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await found).toBeNull()
 })
