@@ -73,6 +73,17 @@ describe('svc run codex', () => {
   })
 })
 
+describe('svc run codex with the root certificate of a company', () => {
+  it.each([
+    [{}, 'ca.pem'],
+    [{ CODEX_CA_CERTIFICATE: 'own.pem' }, 'own.pem'],
+    [{ SSL_CERT_FILE: 'all.pem' }, undefined],
+  ])('names its file to Codex unless the person has named one: %j', async (given, file) => {
+    const { env } = await started('codex', [], { NODE_EXTRA_CA_CERTS: 'ca.pem', ...given })
+    expect(env['CODEX_CA_CERTIFICATE']).toBe(file)
+  })
+})
+
 describe('svc run without the control plane', () => {
   it('starts the agent with what it knows of the team, where the team has a gateway of its own', async () => {
     await using other = await newMachine(machine)

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import type { Environment } from '../environment.ts'
 import { CommandError } from '../failures.ts'
 import { toBytes } from '../setup/settings-file.ts'
 import { lineEndOf, startOf } from '../setup/splice.ts'
@@ -20,7 +21,7 @@ export const codex: Agent = {
   program: 'codex',
   installCommand: 'npm install -g @openai/codex',
   hint: 'Start codex as you always do.',
-  async launch(settings) {
+  async launch(settings, _openLocalGateway, { variables }) {
     const [top, provider, auth] = toTables(settings)
     const dotted = (prefix: string, table: Table) =>
       Object.entries(table).map(([key, value]) => `${prefix}${key}=${toToml(value)}`)
@@ -29,7 +30,7 @@ export const codex: Agent = {
       ...dotted(`model_providers.${PROVIDER}.`, provider),
       ...dotted(`model_providers.${PROVIDER}.auth.`, auth),
     ]
-    return { args: overrides.flatMap((override) => ['-c', override]), variables: {} }
+    return { args: overrides.flatMap((override) => ['-c', override]), variables: toCertificates(variables) }
   },
   print(settings) {
     const [top, ...tables] = toTables(settings)
@@ -40,6 +41,12 @@ export const codex: Agent = {
     emptyText: '',
     change: (text) => ({ splices: makeSplices(text, settings), rewritten: REWRITTEN }),
   }),
+}
+
+/** Codex does not read the variable of Node.js with the root certificate of a company; it has one of its own. */
+function toCertificates({ NODE_EXTRA_CA_CERTS, CODEX_CA_CERTIFICATE, SSL_CERT_FILE }: Environment['variables']) {
+  const isChosen = Boolean(CODEX_CA_CERTIFICATE || SSL_CERT_FILE)
+  return NODE_EXTRA_CA_CERTS && !isChosen ? { CODEX_CA_CERTIFICATE: NODE_EXTRA_CA_CERTS } : {}
 }
 
 /** What Codex writes when somebody chooses a model with `/model`. A model of the team is of no use without `svc`. */
