@@ -16,7 +16,7 @@ export type SharedPort = {
 const MAX_CONFIRM_MS = 100
 
 /** How long a connection waits while no process takes any: longer than it takes to replace one that has ended. */
-const MAX_UNASSIGNED_MS = 15_000
+const MAX_UNASSIGNED_MS = 30_000
 
 /**
  * Listens on the port and gives each connection to the process that has the fewest. Rejects with an `AddressError`.
