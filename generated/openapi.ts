@@ -4330,8 +4330,10 @@ export interface components {
         PutTeamBackend: {
             /** @description The dialects that it supports. */
             dialects: ("chat" | "responses" | "messages")[];
-            /** @description What precedes `/v1`. An https:// URL of a host in `allowedHosts`. */
+            /** @description An https:// URL of a host in `allowedHosts`, without `/v1`. */
             url: string;
+            /** @description What stands between `url` and the path of a call, such as `/v1beta/openai`. Default: `/v1`. `/` where nothing does. */
+            basePath?: string;
             /** @description Left out: it stays as it is. Null: the backend wants none. It must be given when the host of the URL changes. */
             credential?: components["schemas"]["NewBackendCredential"] | null;
         };
@@ -4957,8 +4959,10 @@ export interface components {
             source: components["schemas"]["Source"];
             /** @description The dialects in which it can be called. Calls in others are translated. */
             dialects: ("chat" | "responses" | "messages")[];
-            /** @description What precedes `/v1`. Null for a backend of the directory file: its address is the operator's. */
+            /** @description Its address, without `basePath`. Null for a backend of the directory file: its address is the operator's. */
             url: string | null;
+            /** @description What stands between `url` and the path of a call, such as `/chat/completions`. Null as `url`. */
+            basePath: string | null;
             /** @description Null for a backend of the directory file, and for one that wants no credential. */
             credential: components["schemas"]["StoredCredential"] | null;
             /**
@@ -5172,8 +5176,10 @@ export interface components {
             serveShare?: components["schemas"]["FormField"][];
             /** @description The backend to change; for `add-backend` without the name of the team. */
             backend?: string;
-            /** @description What precedes `/v1` in the address of the backend. */
+            /** @description The address of the backend, without `/v1`. */
             url?: string;
+            /** @description What its API has in place of `/v1`. Empty: `/v1`. */
+            basePath?: string;
             /**
              * @description Whether the backend supports the dialect; absent: it does not.
              * @enum {string}
@@ -11273,6 +11279,7 @@ export interface operations {
                      *             "chat"
                      *           ],
                      *           "url": "https://api.vendor.example",
+                     *           "basePath": "/v1",
                      *           "credential": {
                      *             "as": "bearer",
                      *             "setAt": "2026-11-22T09:00:00Z"
@@ -11417,6 +11424,7 @@ export interface operations {
                      *         "chat"
                      *       ],
                      *       "url": "https://api.vendor.example",
+                     *       "basePath": "/v1",
                      *       "credential": {
                      *         "as": "bearer",
                      *         "setAt": "2026-11-22T09:00:00Z"

@@ -11,7 +11,7 @@ import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isName } from '../kernel/team-name.ts'
-import { isBackendUrl } from './backends.ts'
+import { basePath, isBackendUrl } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
 import { readSettings } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
@@ -22,8 +22,9 @@ export type AdminBackend = {
   readonly name: string
   readonly teamId: string
   readonly dialects: readonly Dialect[]
-  /** What precedes `/v1`. */
   readonly url: string
+  /** What precedes the paths of its API behind the URL, without a slash at the end. */
+  readonly basePath: string
   /** Null: it wants none. */
   readonly credential: {
     readonly as: CredentialHeader
@@ -36,6 +37,7 @@ export type AdminBackend = {
 export type AdminBackendSettings = {
   readonly dialects: readonly Dialect[]
   readonly url: string
+  readonly basePath: string
   /** Undefined: as it is. Null: it wants none. */
   readonly credential?: { readonly value: Secret; readonly as: CredentialHeader } | null | undefined
 }
@@ -62,6 +64,7 @@ const settings = object({
       message: 'must be an https:// URL without user name, query and fragment, and without the /v1 at its end',
     })
     .transform((given) => new URL(given).href.replace(/\/+$/, '')),
+  basePath,
   credential: object({ value, as: oneOf(CREDENTIAL_HEADERS).default('bearer') }).nullish(),
 })
 

@@ -15,10 +15,10 @@ import type { GivenPrice } from './prices.ts'
 export type DirectoryBackend = {
   readonly name: string
   readonly dialects: readonly Dialect[]
-  /** What precedes `/v1`; null for a backend whose URL is a setting. */
+  /** Null for a backend whose URL is a setting. */
   readonly url: string | null
-  /** What precedes the paths of its API behind the URL, without a slash at the end; null: `/v1`. */
-  readonly basePath?: string | null
+  /** What precedes the paths of its API behind the URL, without a slash at the end. */
+  readonly basePath: string
   /** Where its credential is, and the header that carries it; null: it wants none. The value itself is never stored. */
   readonly credential: (SecretSource & { readonly as: CredentialHeader }) | null
 }
@@ -53,10 +53,11 @@ export function isBackendUrl(given: string, protocols: readonly string[]): boole
   return protocols.includes(protocol) && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
 }
 
-const basePath = z
+export const basePath = z
   .string(must('text'))
   .regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[\w.~-]+)+\/?$/, 'must be a path such as /v1beta/openai')
-  .transform((given) => given.replace(/\/$/, ''))
+  .nullish()
+  .transform((given) => given?.replace(/\/$/, '') ?? '/v1')
 
 const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
 
@@ -74,7 +75,7 @@ export const backend = object({
   name,
   dialects: list(oneOf(DIALECT_NAMES)).min(1, 'must name at least one dialect'),
   url: url.nullish().transform((given) => given ?? null),
-  basePath: basePath.nullish().transform((given) => given ?? null),
+  basePath,
   credential: credential.nullish().transform((given) => given ?? null),
 })
 

@@ -251,15 +251,17 @@ describe('changeTeamModels with what admins add', () => {
 
   it('200: adds, changes and deletes a backend, and never shows its credential', async () => {
     const credential = 'sk-typed-in-the-page'
-    expect(await change('add-backend', { ...backend, backend: 'vendor', credential })).toMatch(
+    expect(await change('add-backend', { ...backend, basePath: '/api/v3', backend: 'vendor', credential })).toMatch(
       /^200 The backend is saved/,
     )
+    const row = () => rows().adminBackend.findUniqueOrThrow({ where: { name: BACKEND } })
+    expect(await row()).toMatchObject({ basePath: '/api/v3' })
     const kept = await change('change-backend', { url: backend.url, messages: '1', backend: BACKEND, credential: '' })
     expect(kept).toMatch(/^200 The backend is saved/)
-    const row = () => rows().adminBackend.findUniqueOrThrow({ where: { name: BACKEND } })
-    expect(await row()).toMatchObject({ dialects: ['messages'], credentialAs: 'bearer' })
+    expect(await row()).toMatchObject({ basePath: '/v1', dialects: ['messages'], credentialAs: 'bearer' })
     const page = await (await open(path)).text()
     expect(page).toContain(BACKEND)
+    expect(page).toContain('value="/v1"')
     expect(page).toMatch(/type="password"[^>]*autocomplete="off"/)
     expect(page).not.toContain(credential)
     await change('change-backend', { ...backend, backend: BACKEND, removeCredential: '1' })

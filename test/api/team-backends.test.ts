@@ -92,6 +92,7 @@ describe('listTeamBackends', () => {
       source: 'file',
       dialects: ['messages'],
       url: null,
+      basePath: null,
       credential: null,
       problem: null,
     })
@@ -110,6 +111,7 @@ describe('putTeamBackend', () => {
       source: 'admin',
       dialects: ['chat'],
       url: vendor.url.origin,
+      basePath: '/v1',
       credential: { as: 'bearer', setAt: keys.service.clock.now().toISOString() },
       problem: null,
     })
@@ -127,6 +129,20 @@ describe('putTeamBackend', () => {
     }
     expect(await namesFor(keys.ada)).toContain(name)
     expect(await namesFor(keys.stranger)).not.toContain(name)
+  })
+
+  it('200: calls a backend at its base path, which is /v1 again when it is left out', async () => {
+    const name = 'acme/core/path'
+    const url = vendor.url.href
+    const set = (fields: object) => expectJson<TeamBackend>('The backend', put(name, { url, ...fields }))
+    expect(await set({ basePath: '/' })).toMatchObject({ basePath: '/' })
+    expect(await set({ basePath: '/paas/v4/' })).toMatchObject({ basePath: '/paas/v4' })
+    await expectOk('The model', putModel('path', name))
+    afterReload()
+    await expectOk('The call', chat('acme/core/path'))
+    expect(vendor.last().url).toBe('/paas/v4/chat/completions')
+    expect(await set({})).toMatchObject({ basePath: '/v1' })
+    expect(await outcomeOf(await put(name, { url, basePath: 'v4' }))).toBe('400 invalid_request')
   })
 
   it('200: keeps the credential, replaces and removes it, with audit events that have no secret', async () => {

@@ -25,7 +25,13 @@ beforeAll(async () => {
   servers = await Promise.all(BACKENDS.map((dialect) => startUpstream(weatherVendor(dialect))))
   gateway = await startGateway({
     backends: BACKENDS.map((dialect, at) => {
-      return { name: `b-${dialect}`, dialects: [dialect], url: servers[at]?.url.href ?? null, credential: null }
+      return {
+        name: `b-${dialect}`,
+        dialects: [dialect],
+        url: servers[at]?.url.href ?? null,
+        basePath: '/v1',
+        credential: null,
+      }
     }),
     team: {
       models: BACKENDS.map((dialect) => {

@@ -27,6 +27,7 @@ function listed(dialect: Dialect): DirectoryBackend {
     name: `${dialect}-server`,
     dialects: [dialect],
     url: servers[dialect].url.href,
+    basePath: '/v1',
     credential: { env: 'TOKEN', file: null, as },
   }
 }

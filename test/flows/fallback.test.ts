@@ -67,6 +67,7 @@ function serve(places: readonly Place[], dialect: Dialect = 'chat'): string[] {
       name: nameOf(at),
       dialects: [dialect],
       url: urls[to]?.href ?? null,
+      basePath: '/v1',
       credential: null,
     })),
   )
@@ -397,7 +398,7 @@ describe('without a network', () => {
   it('the call may be repeated where the local worker for this time is away too', async () => {
     await using alone = await startGateway({
       engine: deadUrl,
-      backends: [{ name: 'dead', dialects: ['chat'], url: deadUrl.href, credential: null }],
+      backends: [{ name: 'dead', dialects: ['chat'], url: deadUrl.href, basePath: '/v1', credential: null }],
     })
     const entries = [serveEntry('dead', 'large'), serveEntry('local-engine', 'small', { rank: 1, ...offline })]
     alone.known.team = { defaultModel: null, models: [servedModel('any/model', { serve: entries })] }
@@ -422,7 +423,7 @@ describe('200 calls in flight while their backend is killed', () => {
     const places = [first, b].map(({ url }, at) => ({ name: `killed-${at}`, url: url.href }))
     const serve = places.map(({ name }, rank) => serveEntry(name, 'large', { rank }))
     await using patient = await startGateway({
-      backends: places.map((place) => ({ ...place, dialects: ['chat'] as const, credential: null })),
+      backends: places.map((place) => ({ ...place, dialects: ['chat'] as const, basePath: '/v1', credential: null })),
       team: { models: [servedModel('any/model', { serve })] },
       idleTimeoutMs: 60_000,
     })

@@ -29,6 +29,7 @@ const backendOf = (name: string, env: string) => ({
   name,
   dialects: ['responses'] as const,
   url: server.url.href,
+  basePath: '/v1',
   credential: { env, file: null, as: 'bearer' as const },
 })
 

@@ -26,7 +26,8 @@ const BODY = { model: 'any/model', messages: [{ role: 'user', content: 'the-ques
 const PRICE = { input: 2, output: 10, cacheRead: 1 }
 
 function listed(name: string, dialect: Dialect, { url }: TestUpstream): DirectoryBackend {
-  return { name, dialects: [dialect], url: url.href, credential: { env: 'TOKEN', file: null, as: 'bearer' } }
+  const credential = { env: 'TOKEN', file: null, as: 'bearer' } as const
+  return { name, dialects: [dialect], url: url.href, basePath: '/v1', credential }
 }
 
 describe('the spans of a model call', () => {

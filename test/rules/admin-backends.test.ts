@@ -26,6 +26,7 @@ const backend: AdminBackend = {
   ...id,
   dialects: ['chat'],
   url: 'https://api.vendor.example/openai',
+  basePath: '/v1',
   credential: { as: 'bearer', encrypted, setAt: new Date(0) },
 }
 
@@ -42,6 +43,7 @@ describe('readAdminBackend', () => {
     expect(settingsOf({ url: 'https://API.vendor.example/a/', dialects: ['chat', 'chat'] })).toEqual({
       dialects: ['chat'],
       url: 'https://api.vendor.example/a',
+      basePath: '/v1',
     })
     expect(settingsOf({ credential: { value: 'key-1' } }).credential).toMatchObject({ as: 'bearer' })
   })
@@ -53,6 +55,7 @@ describe('readAdminBackend', () => {
     ['a query', { url: 'https://api.vendor.example?a=1' }, 'url: must be an https:// URL'],
     ['a fragment', { url: 'https://api.vendor.example#a' }, 'url: must be an https:// URL'],
     ['a version', { url: 'https://api.vendor.example/v1/' }, 'url: must be an https:// URL'],
+    ['a base path that leads elsewhere', { basePath: '/../v4' }, 'basePath: must be a path'],
     ['no URL', { url: 'api.vendor.example' }, 'url: must be an https:// URL'],
     ['no dialect', { dialects: [] }, 'dialects: must name at least one dialect'],
     ['an empty credential', { credential: { value: '' } }, 'credential.value: must have 1 to 4096'],

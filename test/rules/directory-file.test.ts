@@ -367,7 +367,7 @@ models:
   ])('may have the base path %s instead of /v1', (given, basePath) => {
     const text = changed('https://eu.example.com"', `https://eu.example.com", basePath: ${given}`)
     expect(readDirectoryFile(text, ({ env }) => ({ secret: new Secret(env ?? '') }))).toMatchObject({
-      directory: { backends: [{ basePath }, { basePath: null }] },
+      directory: { backends: [{ basePath }, { basePath: '/v1' }] },
     })
   })
 

@@ -11,7 +11,7 @@ import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/ciphe
 import { testClock } from '../support/clock.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
-const ROW: BackendRow = { name: 'eu', dialects: ['chat'], url: 'http://127.0.0.1:9', credential: null }
+const ROW: BackendRow = { name: 'eu', dialects: ['chat'], url: 'http://127.0.0.1:9', basePath: '/v1', credential: null }
 
 const NEEDS = {
   connectTimeoutMs: 1000,

@@ -2742,6 +2742,7 @@ export const AdminBackendScalarFieldEnum = {
   teamId: 'teamId',
   dialects: 'dialects',
   url: 'url',
+  basePath: 'basePath',
   encryptedCredential: 'encryptedCredential',
   credentialKeyId: 'credentialKeyId',
   credentialAs: 'credentialAs',

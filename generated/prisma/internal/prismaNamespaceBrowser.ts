@@ -210,6 +210,7 @@ export const AdminBackendScalarFieldEnum = {
   teamId: 'teamId',
   dialects: 'dialects',
   url: 'url',
+  basePath: 'basePath',
   encryptedCredential: 'encryptedCredential',
   credentialKeyId: 'credentialKeyId',
   credentialAs: 'credentialAs',

@@ -29,6 +29,7 @@ export type AdminBackendMinAggregateOutputType = {
   name: string | null
   teamId: string | null
   url: string | null
+  basePath: string | null
   encryptedCredential: runtime.Bytes | null
   credentialKeyId: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -40,6 +41,7 @@ export type AdminBackendMaxAggregateOutputType = {
   name: string | null
   teamId: string | null
   url: string | null
+  basePath: string | null
   encryptedCredential: runtime.Bytes | null
   credentialKeyId: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -52,6 +54,7 @@ export type AdminBackendCountAggregateOutputType = {
   teamId: number
   dialects: number
   url: number
+  basePath: number
   encryptedCredential: number
   credentialKeyId: number
   credentialAs: number
@@ -65,6 +68,7 @@ export type AdminBackendMinAggregateInputType = {
   name?: true
   teamId?: true
   url?: true
+  basePath?: true
   encryptedCredential?: true
   credentialKeyId?: true
   credentialAs?: true
@@ -76,6 +80,7 @@ export type AdminBackendMaxAggregateInputType = {
   name?: true
   teamId?: true
   url?: true
+  basePath?: true
   encryptedCredential?: true
   credentialKeyId?: true
   credentialAs?: true
@@ -88,6 +93,7 @@ export type AdminBackendCountAggregateInputType = {
   teamId?: true
   dialects?: true
   url?: true
+  basePath?: true
   encryptedCredential?: true
   credentialKeyId?: true
   credentialAs?: true
@@ -173,6 +179,7 @@ export type AdminBackendGroupByOutputType = {
   teamId: string
   dialects: $Enums.Dialect[]
   url: string
+  basePath: string
   encryptedCredential: runtime.Bytes | null
   credentialKeyId: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -206,6 +213,7 @@ export type AdminBackendWhereInput = {
   teamId?: Prisma.UuidFilter<"AdminBackend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"AdminBackend">
   url?: Prisma.StringFilter<"AdminBackend"> | string
+  basePath?: Prisma.StringFilter<"AdminBackend"> | string
   encryptedCredential?: Prisma.BytesNullableFilter<"AdminBackend"> | runtime.Bytes | null
   credentialKeyId?: Prisma.StringNullableFilter<"AdminBackend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"AdminBackend"> | $Enums.CredentialHeader | null
@@ -219,6 +227,7 @@ export type AdminBackendOrderByWithRelationInput = {
   teamId?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   encryptedCredential?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -235,6 +244,7 @@ export type AdminBackendWhereUniqueInput = Prisma.AtLeast<{
   teamId?: Prisma.UuidFilter<"AdminBackend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"AdminBackend">
   url?: Prisma.StringFilter<"AdminBackend"> | string
+  basePath?: Prisma.StringFilter<"AdminBackend"> | string
   encryptedCredential?: Prisma.BytesNullableFilter<"AdminBackend"> | runtime.Bytes | null
   credentialKeyId?: Prisma.StringNullableFilter<"AdminBackend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"AdminBackend"> | $Enums.CredentialHeader | null
@@ -248,6 +258,7 @@ export type AdminBackendOrderByWithAggregationInput = {
   teamId?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   encryptedCredential?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -266,6 +277,7 @@ export type AdminBackendScalarWhereWithAggregatesInput = {
   teamId?: Prisma.UuidWithAggregatesFilter<"AdminBackend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"AdminBackend">
   url?: Prisma.StringWithAggregatesFilter<"AdminBackend"> | string
+  basePath?: Prisma.StringWithAggregatesFilter<"AdminBackend"> | string
   encryptedCredential?: Prisma.BytesNullableWithAggregatesFilter<"AdminBackend"> | runtime.Bytes | null
   credentialKeyId?: Prisma.StringNullableWithAggregatesFilter<"AdminBackend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableWithAggregatesFilter<"AdminBackend"> | $Enums.CredentialHeader | null
@@ -277,6 +289,7 @@ export type AdminBackendCreateInput = {
   name: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -290,6 +303,7 @@ export type AdminBackendUncheckedCreateInput = {
   teamId: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -301,6 +315,7 @@ export type AdminBackendUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -314,6 +329,7 @@ export type AdminBackendUncheckedUpdateInput = {
   teamId?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -326,6 +342,7 @@ export type AdminBackendCreateManyInput = {
   teamId: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -337,6 +354,7 @@ export type AdminBackendUpdateManyMutationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -349,6 +367,7 @@ export type AdminBackendUncheckedUpdateManyInput = {
   teamId?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -371,6 +390,7 @@ export type AdminBackendCountOrderByAggregateInput = {
   teamId?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   encryptedCredential?: Prisma.SortOrder
   credentialKeyId?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -382,6 +402,7 @@ export type AdminBackendMaxOrderByAggregateInput = {
   name?: Prisma.SortOrder
   teamId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   encryptedCredential?: Prisma.SortOrder
   credentialKeyId?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -393,6 +414,7 @@ export type AdminBackendMinOrderByAggregateInput = {
   name?: Prisma.SortOrder
   teamId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   encryptedCredential?: Prisma.SortOrder
   credentialKeyId?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
@@ -459,6 +481,7 @@ export type AdminBackendCreateWithoutTeamInput = {
   name: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -470,6 +493,7 @@ export type AdminBackendUncheckedCreateWithoutTeamInput = {
   name: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -511,6 +535,7 @@ export type AdminBackendScalarWhereInput = {
   teamId?: Prisma.UuidFilter<"AdminBackend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"AdminBackend">
   url?: Prisma.StringFilter<"AdminBackend"> | string
+  basePath?: Prisma.StringFilter<"AdminBackend"> | string
   encryptedCredential?: Prisma.BytesNullableFilter<"AdminBackend"> | runtime.Bytes | null
   credentialKeyId?: Prisma.StringNullableFilter<"AdminBackend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"AdminBackend"> | $Enums.CredentialHeader | null
@@ -522,6 +547,7 @@ export type AdminBackendCreateManyTeamInput = {
   name: string
   dialects?: Prisma.AdminBackendCreatedialectsInput | $Enums.Dialect[]
   url: string
+  basePath?: string
   encryptedCredential?: runtime.Bytes | null
   credentialKeyId?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -533,6 +559,7 @@ export type AdminBackendUpdateWithoutTeamInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -544,6 +571,7 @@ export type AdminBackendUncheckedUpdateWithoutTeamInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -555,6 +583,7 @@ export type AdminBackendUncheckedUpdateManyWithoutTeamInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.AdminBackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   encryptedCredential?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   credentialKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -569,6 +598,7 @@ export type AdminBackendSelect<ExtArgs extends runtime.Types.Extensions.Internal
   teamId?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   encryptedCredential?: boolean
   credentialKeyId?: boolean
   credentialAs?: boolean
@@ -582,6 +612,7 @@ export type AdminBackendSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   teamId?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   encryptedCredential?: boolean
   credentialKeyId?: boolean
   credentialAs?: boolean
@@ -595,6 +626,7 @@ export type AdminBackendSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   teamId?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   encryptedCredential?: boolean
   credentialKeyId?: boolean
   credentialAs?: boolean
@@ -608,6 +640,7 @@ export type AdminBackendSelectScalar = {
   teamId?: boolean
   dialects?: boolean
   url?: boolean
+  basePath?: boolean
   encryptedCredential?: boolean
   credentialKeyId?: boolean
   credentialAs?: boolean
@@ -615,7 +648,7 @@ export type AdminBackendSelectScalar = {
   createdAt?: boolean
 }
 
-export type AdminBackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "teamId" | "dialects" | "url" | "encryptedCredential" | "credentialKeyId" | "credentialAs" | "credentialSetAt" | "createdAt", ExtArgs["result"]["adminBackend"]>
+export type AdminBackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "teamId" | "dialects" | "url" | "basePath" | "encryptedCredential" | "credentialKeyId" | "credentialAs" | "credentialSetAt" | "createdAt", ExtArgs["result"]["adminBackend"]>
 export type AdminBackendInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   team?: boolean | Prisma.TeamDefaultArgs<ExtArgs>
 }
@@ -639,6 +672,10 @@ export type $AdminBackendPayload<ExtArgs extends runtime.Types.Extensions.Intern
     teamId: string
     dialects: $Enums.Dialect[]
     url: string
+    /**
+     * What precedes the paths of its API behind the URL, without a slash at the end.
+     */
+    basePath: string
     /**
      * AES-256-GCM: nonce, ciphertext, tag. Null: it wants no credential.
      */
@@ -1078,6 +1115,7 @@ export interface AdminBackendFieldRefs {
   readonly teamId: Prisma.FieldRef<"AdminBackend", 'String'>
   readonly dialects: Prisma.FieldRef<"AdminBackend", 'Dialect[]'>
   readonly url: Prisma.FieldRef<"AdminBackend", 'String'>
+  readonly basePath: Prisma.FieldRef<"AdminBackend", 'String'>
   readonly encryptedCredential: Prisma.FieldRef<"AdminBackend", 'Bytes'>
   readonly credentialKeyId: Prisma.FieldRef<"AdminBackend", 'String'>
   readonly credentialAs: Prisma.FieldRef<"AdminBackend", 'CredentialHeader'>

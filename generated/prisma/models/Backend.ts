@@ -159,7 +159,7 @@ export type BackendGroupByOutputType = {
   name: string
   dialects: $Enums.Dialect[]
   url: string | null
-  basePath: string | null
+  basePath: string
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
@@ -190,7 +190,7 @@ export type BackendWhereInput = {
   name?: Prisma.StringFilter<"Backend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableFilter<"Backend"> | string | null
-  basePath?: Prisma.StringNullableFilter<"Backend"> | string | null
+  basePath?: Prisma.StringFilter<"Backend"> | string
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -200,7 +200,7 @@ export type BackendOrderByWithRelationInput = {
   name?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrderInput | Prisma.SortOrder
-  basePath?: Prisma.SortOrderInput | Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -213,7 +213,7 @@ export type BackendWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.BackendWhereInput | Prisma.BackendWhereInput[]
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableFilter<"Backend"> | string | null
-  basePath?: Prisma.StringNullableFilter<"Backend"> | string | null
+  basePath?: Prisma.StringFilter<"Backend"> | string
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -223,7 +223,7 @@ export type BackendOrderByWithAggregationInput = {
   name?: Prisma.SortOrder
   dialects?: Prisma.SortOrder
   url?: Prisma.SortOrderInput | Prisma.SortOrder
-  basePath?: Prisma.SortOrderInput | Prisma.SortOrder
+  basePath?: Prisma.SortOrder
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -239,7 +239,7 @@ export type BackendScalarWhereWithAggregatesInput = {
   name?: Prisma.StringWithAggregatesFilter<"Backend"> | string
   dialects?: Prisma.EnumDialectNullableListFilter<"Backend">
   url?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
-  basePath?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
+  basePath?: Prisma.StringWithAggregatesFilter<"Backend"> | string
   credentialEnv?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableWithAggregatesFilter<"Backend"> | $Enums.CredentialHeader | null
@@ -249,7 +249,7 @@ export type BackendCreateInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
-  basePath?: string | null
+  basePath?: string
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -259,7 +259,7 @@ export type BackendUncheckedCreateInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
-  basePath?: string | null
+  basePath?: string
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -269,7 +269,7 @@ export type BackendUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -279,7 +279,7 @@ export type BackendUncheckedUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -289,7 +289,7 @@ export type BackendCreateManyInput = {
   name: string
   dialects?: Prisma.BackendCreatedialectsInput | $Enums.Dialect[]
   url?: string | null
-  basePath?: string | null
+  basePath?: string
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
@@ -299,7 +299,7 @@ export type BackendUpdateManyMutationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -309,7 +309,7 @@ export type BackendUncheckedUpdateManyInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   dialects?: Prisma.BackendUpdatedialectsInput | $Enums.Dialect[]
   url?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  basePath?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  basePath?: Prisma.StringFieldUpdateOperationsInput | string
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
@@ -419,9 +419,9 @@ export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     url: string | null
     /**
-     * What precedes the paths of its API behind the URL; null: `/v1`.
+     * What precedes the paths of its API behind the URL, without a slash at the end.
      */
-    basePath: string | null
+    basePath: string
     credentialEnv: string | null
     credentialFile: string | null
     /**

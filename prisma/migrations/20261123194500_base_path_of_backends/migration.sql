@@ -1,2 +1,5 @@
 -- AlterTable
-ALTER TABLE "backends" ADD COLUMN     "base_path" TEXT;
+ALTER TABLE "admin_backends" ADD COLUMN     "base_path" TEXT NOT NULL DEFAULT '/v1';
+
+-- AlterTable
+ALTER TABLE "backends" ADD COLUMN     "base_path" TEXT NOT NULL DEFAULT '/v1';

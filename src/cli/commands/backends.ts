@@ -13,6 +13,7 @@ type Backend = components['schemas']['TeamBackend']
 
 type AddOptions = TeamOptions & {
   readonly dialect: PutBackend['dialects']
+  readonly basePath?: string
   readonly credentialFile?: string
   readonly withoutCredential?: boolean
   readonly as?: 'bearer' | 'x-api-key'
@@ -28,12 +29,13 @@ export const makeBackends: MakeCommand = (cli) =>
       new Command('add')
         .description('Add a server for models that you add, or change one that an admin has added.')
         .argument('<name>', NAME)
-        .argument('<address>', 'its URL up to /v1, such as https://api.vendor.example')
+        .argument('<address>', 'its URL without /v1, such as https://api.vendor.example')
         .addOption(
           new Option('--dialect <names...>', 'the dialects that it speaks')
             .choices(['chat', 'responses', 'messages'])
             .default(['chat']),
         )
+        .option('--base-path <path>', 'what its API has in place of /v1, such as /v1beta/openai')
         .option('--credential-file <file>', 'the file that holds its credential; - reads standard input')
         .addOption(new Option('--as <header>', 'how the credential is sent').choices(['bearer', 'x-api-key']))
         .addOption(
@@ -91,12 +93,17 @@ function problemOf({ problem }: Backend): string {
 /** Adds or changes a backend. Its stored credential stays when no option names another one. */
 async function addBackend(cli: Cli, name: string, url: string, options: AddOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
-  const { dialect: dialects, credentialFile, withoutCredential, as } = options
+  const { dialect: dialects, basePath, credentialFile, withoutCredential, as } = options
   if (as && credentialFile === undefined) throw wrongUsage('--as needs a credential. Add --credential-file.')
   const value = credentialFile === undefined ? null : (await readInput(cli, credentialFile)).trim()
   const credential = value === null ? null : { value, ...(as && { as }) }
   const params = { path: { team, name: toNameInTeam(team, name) } }
-  const body = { dialects, url, ...((credential ?? withoutCredential) && { credential }) }
+  const body = {
+    dialects,
+    url,
+    ...(basePath && { basePath }),
+    ...((credential ?? withoutCredential) && { credential }),
+  }
   const backend = await unwrap(control.PUT('/v1/teams/{team}/backends/{name}', { params, body }))
   if (options.json) return cli.output.json(backend)
   cli.output.print(`${backend.name} can serve models of ${team} in a few seconds.`)

@@ -22,18 +22,19 @@ export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, 
 }
 
 function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {
-  return { name, source: 'file', dialects: [...dialects], url: null, credential: null, problem: null }
+  return { name, source: 'file', dialects: [...dialects], url: null, basePath: null, credential: null, problem: null }
 }
 
 /** Converts a backend that an admin has added. Its credential is not shown. */
 export function toAddedBackend(backend: AdminBackend, trust: AdminBackendTrust | null): TeamBackend {
-  const { name, dialects, url, credential } = backend
+  const { name, dialects, url, basePath, credential } = backend
   const opened = readAdminCredential(backend, trust)
   return {
     name,
     source: 'admin',
     dialects: [...dialects],
     url,
+    basePath: basePath || '/',
     credential: credential && { as: credential.as, setAt: credential.setAt.toISOString() },
     problem: 'problem' in opened ? opened.problem : null,
   }

@@ -108,8 +108,8 @@ async function findAdminBackends(db: Transaction, teamId: string): Promise<Admin
   return (await db.adminBackend.findMany({ where: { teamId }, orderBy: { name: 'asc' } })).map(toAdminBackend)
 }
 
-function toColumns({ dialects, url }: AdminBackendSettings) {
-  return { dialects: [...dialects], url }
+function toColumns({ dialects, url, basePath }: AdminBackendSettings) {
+  return { dialects: [...dialects], url, basePath }
 }
 
 /** Nothing when the credential stays as it is. */

@@ -54,14 +54,14 @@ export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayl
 
 /** The row of a backend that admins of a team have added. */
 export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): AdminBackend {
-  const { name, teamId, dialects, url, encryptedCredential: bytes, credentialKeyId: keyId } = row
+  const { name, teamId, dialects, url, basePath, encryptedCredential: bytes, credentialKeyId: keyId } = row
   const { credentialAs: as, credentialSetAt: setAt } = row
   const credential =
     bytes && keyId !== null && as && setAt ? { as: fromHeaderColumn(as), encrypted: { keyId, bytes }, setAt } : null
-  return { name, teamId, dialects, url, credential }
+  return { name, teamId, dialects, url, basePath, credential }
 }
 
-function toBackendRow({ name, dialects, url, basePath = null, credential }: DirectoryBackend) {
+function toBackendRow({ name, dialects, url, basePath, credential }: DirectoryBackend) {
   const { env = null, file = null, as = null } = credential ?? {}
   const credentialAs = as && toHeaderColumn(as)
   return { name, dialects: [...dialects], url, basePath, credentialEnv: env, credentialFile: file, credentialAs }

@@ -68,12 +68,11 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   }
 
   function open(row: BackendRow, secret: Secret | null): Backend | null {
-    const { name, dialects, url, credential } = row
+    const { name, dialects, url, basePath, credential } = row
     if (url === null) return null
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
     const connecting = 'teamId' in row && lookup ? { ...needs, lookup } : needs
-    const apiPath = 'basePath' in row ? (row.basePath ?? undefined) : undefined
-    return openUpstream({ name, url: new URL(url), apiPath, credential: sent, dialects }, connecting)
+    return openUpstream({ name, url: new URL(url), basePath, credential: sent, dialects }, connecting)
   }
 
   function retire(backend: Backend): void {

@@ -18,7 +18,7 @@ export type UpstreamSettings = {
 type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly url: URL
   /** What precedes the paths of its API behind the URL; absent: `/v1`. */
-  readonly apiPath?: string | undefined
+  readonly basePath?: string | undefined
   readonly dialects: readonly Dialect[]
   readonly caps?: Partial<ModelCaps>
 }
@@ -27,8 +27,8 @@ export type UpstreamNeeds = Connecting & { readonly clock: Clock }
 
 /** A vendor's service. */
 export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
-  const { name, url, apiPath, credential, dialects, caps = {} } = service
-  const { canConnect, ...connections } = openBackendPool(url, needs, apiPath)
+  const { name, url, basePath, credential, dialects, caps = {} } = service
+  const { canConnect, ...connections } = openBackendPool(url, needs, basePath)
   return {
     name,
     kind: 'vendor',

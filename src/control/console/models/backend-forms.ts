@@ -19,6 +19,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     const settings = {
       dialects: DIALECT_NAMES.filter((dialect) => form[dialect] === '1'),
       url: required('url', form.url),
+      ...(form.basePath && { basePath: form.basePath }),
       credential: toCredential(form),
     }
     const refusal = await changes.put(actor, { id: teamId, name: team }, name, settings)

@@ -99,14 +99,15 @@ function addForm({ path, draft, team }: ModelsPageForms): Html {
 
 type Values = Partial<ModelsForm>
 
-function toForm({ url, dialects, credential }: TeamBackend): Values {
+function toForm({ url, basePath, dialects, credential }: TeamBackend): Values {
   const spoken = Object.fromEntries(dialects.map((dialect) => [dialect, '1'] as const))
-  return { ...(url !== null && { url }), ...spoken, ...(credential && { credentialAs: credential.as }) }
+  const address = { ...(url !== null && { url }), ...(basePath !== null && { basePath }) }
+  return { ...address, ...spoken, ...(credential && { credentialAs: credential.as }) }
 }
 
 /** The credential is never filled in: it is not known to the page. */
 function backendFields(prefix: string, values: Values, hasCredential: boolean): Interpolation {
-  const { url = '', credentialAs = 'bearer' } = values
+  const { url = '', basePath = '/v1', credentialAs = 'bearer' } = values
   return [
     textField({
       id: `${prefix}-url`,
@@ -114,6 +115,14 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
       label: 'URL, without /v1',
       value: url,
       maxLength: 500,
+      isName: true,
+    }),
+    textField({
+      id: `${prefix}-path`,
+      name: 'basePath',
+      label: 'Path of its API, /v1 if empty',
+      value: basePath,
+      maxLength: 200,
       isName: true,
     }),
     html`<fieldset class="whole ticks">

@@ -53,7 +53,7 @@ function teamModels(words: Words): ModelsPage['models'] {
 
 function teamBackends({ deviceName, passkeyName }: Words): TeamBackendList {
   const setAt = '2026-11-22T09:00:00.000Z'
-  const none = { url: null, credential: null, problem: null }
+  const none = { url: null, basePath: null, credential: null, problem: null }
   return {
     allowedHosts: ['api.vendor.example', '*.models.example'],
     backends: [
@@ -63,6 +63,7 @@ function teamBackends({ deviceName, passkeyName }: Words): TeamBackendList {
         source: 'admin',
         dialects: ['chat', 'responses'],
         url: `https://api.vendor.example/${passkeyName}`,
+        basePath: '/v1',
         credential: { as: 'x-api-key', setAt },
         problem: 'credential_unreadable',
       },
