@@ -3,6 +3,12 @@ import { isDatabaseUnavailable, mayWriteLater, withRetry } from '../../src/datab
 
 const errorWith = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
 
+function circle(): Error {
+  const error = new Error('x')
+  error.cause = new Error('y', { cause: error })
+  return error
+}
+
 describe('the database is unavailable', () => {
   it.each([
     // Prisma.
@@ -60,8 +66,10 @@ it.each<[string, unknown]>([
   ['a foreign key', errorWith({ code: '23503' })],
   ['a division by zero', errorWith({ code: '22012', severity: 'ERROR' })],
   ['a code that only contains one', errorWith({ code: 'X57014' })],
+  ['a code that only begins with one', errorWith({ code: '570140' })],
   ['a file', errorWith({ code: 'ENOENT', syscall: 'open' })],
-  ['a kind that is no text', { kind: 1 }],
+  ['another kind', { kind: 'UniqueConstraintViolation' }],
+  ['causes that go round in a circle', circle()],
   ['a text', 'timeout expired'],
   ['nothing', null],
 ])('the database is available after an error of %s', (_, error) => {
@@ -76,6 +84,7 @@ it.each([
   ['P2002', false],
   ['P4200', false],
   ['420000', false],
+  ['X42P01', false],
 ])('after the code %s, the same write may succeed later: %s', (code, expected) => {
   expect(mayWriteLater(errorWith({ cause: { originalCode: code } }))).toBe(expected)
 })

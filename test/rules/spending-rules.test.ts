@@ -7,7 +7,8 @@ import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rul
 import type { UsedLimit } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/formats/usd.ts'
-import { indexLimits, limitsOf } from '../../src/spending/rules.ts'
+import { describeLimit, indexLimits, limitsOf } from '../../src/spending/rules.ts'
+import type { SpendingLimit } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
@@ -117,6 +118,17 @@ it.each<[string, Record<string, unknown>, number, number]>([
 it('an estimate keeps what was reported, and adds the output behind the report', () => {
   const reported = { ...NO_USAGE, inputTokens: 7, cacheReadTokens: 9000, outputTokens: 2 }
   expect(completeUsage(reported, toCallSize(4001, {}, 'chat'), 400)).toEqual({ ...reported, outputTokens: 102 })
+})
+
+it.each<[Partial<SpendingLimit>, string]>([
+  [{}, 'limit of 10.00 USD a day for the team @acme/core'],
+  [{ subject: 'members', period: 'week' }, 'limit of 10.00 USD a week for each member of @acme/core'],
+  [{ subject: 'member', subjectName: 'ada@example.com' }, 'limit of 10.00 USD a day for ada@example.com'],
+  [{ subject: 'member' }, 'limit of 10.00 USD a day for a former member'],
+  [{ subject: 'key', subjectName: 'ci "x"' }, 'limit of 10.00 USD a day for the API key "ci \\"x\\""'],
+  [{ subject: 'service_account', subjectName: 'builds' }, 'limit of 10.00 USD a day for the service account builds'],
+])('messages describe the limit %j as %s', (given, expected) => {
+  expect(describeLimit(limitOf(given))).toBe(expected)
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {

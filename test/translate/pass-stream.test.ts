@@ -74,6 +74,11 @@ describe('a messages stream of an engine', () => {
     ])
   })
 
+  it('names none where the engine names none', () => {
+    const start = { type: 'message_start', message: { id: 'm' } }
+    expect(parsed(messages(...named(start, STOP)))).toEqual([start, STOP])
+  })
+
   it('ends once', () => {
     expect(messages(...named(START, STOP, STOP), { event: null, data: '[DONE]' }).length).toBe(2)
   })
