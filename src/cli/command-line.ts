@@ -97,17 +97,19 @@ function makeProgram({ stdout, stderr }: Streams, output: Output): Command {
       writeErr: (text) => stderr.write(text),
       outputError: (text, write) => write(output.noteStyle('red', toSentence(text))),
     })
-    .showHelpAfterError('Run with --help to see how it is used.')
+    .showHelpAfterError('Run: svc --help')
     .exitOverride()
 }
 
 /**
- * Messages of commander begin with `error: ` and a small letter, unlike those of this command. It calls the value of an
- * argument a "command-argument value".
+ * Messages of commander begin with `error: ` and a small letter, and some have no full stop. It calls the value of an
+ * argument a "command-argument value", and takes a subcommand that does not exist for an argument too many.
  */
 function toSentence(message: string): string {
   return message
     .replace(/^error: (.)/, (_prefix, first: string) => first.toUpperCase())
+    .replace(/^(.*[^.\n])$/m, '$1.')
+    .replace(/^Too many arguments for '(.*)'\. Expected 0 arguments but got \d+: (.*)\.$/m, "'$1' does not take '$2'.")
     .replace(/^Command-argument value '(.*)' is invalid for argument '(.*?)'\./, "'$1' is not a valid $2.")
 }
 
@@ -125,11 +127,15 @@ async function loadCommands(table: CommandTable, args: readonly string[]): Promi
   return Promise.all(load ? [load()] : Object.values(table).map((each) => each()))
 }
 
-/** Gives a command and its subcommands the settings of the program, which `addCommand` does not do. */
-function inherit(command: Command, parent: Command): Command {
+/**
+ * Gives a command and its subcommands the settings of the program, which `addCommand` does not do. `path`: what people
+ * type before the name of the command.
+ */
+function inherit(command: Command, parent: Command, path = parent.name()): Command {
   const help = { ...parent.configureHelp(), ...command.configureHelp() }
-  command.copyInheritedSettings(parent).configureHelp(help)
-  for (const child of command.commands) inherit(child, command)
+  const typed = `${path} ${command.name()}`
+  command.copyInheritedSettings(parent).configureHelp(help).showHelpAfterError(`Run: ${typed} --help`)
+  for (const child of command.commands) inherit(child, command, typed)
   return command
 }
 

@@ -95,10 +95,17 @@ describe('the exit status', () => {
     expect((await machine.svc(args)).status).toBe(status)
   })
 
-  it('of wrong usage comes with a sentence about the mistake, and where to read on', async () => {
-    expect((await machine.svc(['unknown'])).stderr).toBe(
-      "Unknown command 'unknown'\nRun with --help to see how it is used.\n",
-    )
+  it.each([
+    [['unknown'], "Unknown command 'unknown'.\nRun: svc --help\n"],
+    [['logni'], "Unknown command 'logni'.\n(Did you mean login?)\nRun: svc --help\n"],
+    [['keys', 'crate'], "'keys' does not take 'crate'.\nRun: svc keys --help\n"],
+    [['keys', 'create'], "Missing required argument 'name'.\nRun: svc keys create --help\n"],
+    [
+      ['keys', 'create', 'a', 'b'],
+      "Too many arguments for 'create'. Expected 1 argument but got 2: a, b.\nRun: svc keys create --help\n",
+    ],
+  ])('of svc %j, wrong usage, comes with sentences about the mistake and where to read on', async (args, printed) => {
+    expect((await machine.svc(args)).stderr).toBe(printed)
   })
 
   it.each(['status', 'token', 'models', 'devices', 'sessions', 'members', 'audit', 'usage', 'logout'])(
