@@ -23,6 +23,14 @@ describe('the path that a client with a wrong base URL means', () => {
     expect(suggestPath(given)).toBe(path)
   })
 
+  it('ends alike in most segments, also where another one has more of the segments', () => {
+    expect(makeSuggestPath(['/p/q/x/c', '/b/c'])('/p/q/b/c')).toBe('/b/c')
+  })
+
+  it('has no parameters', () => {
+    expect(makeSuggestPath(['/v1/teams/{team}/usage'])('/usage')).toBe(null)
+  })
+
   it.each(['/', '/v1', '/v1/models/svc/fast', '/v1/responses/input_tokens', '/v1/messages/batches'])(
     'of %s is not known',
     (given) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { absoluteEnd, idleEnd, judgeRefresh } from '../../src/control/tokens/rules.ts'
+import { absoluteEnd, idleEnd, isClientOf, judgeRefresh } from '../../src/control/tokens/rules.ts'
 import type { DeviceSessionState, RefreshVerdict } from '../../src/control/tokens/rules.ts'
 
 const START = Date.UTC(2026, 10, 21)
@@ -61,4 +61,13 @@ describe('the lifetimes of a session', () => {
   it('end after the absolute days in any case', () => {
     expect(absoluteEnd(at(0), lifetimes)).toEqual(at(90 * DAY))
   })
+})
+
+it.each([
+  ['the client that began it', 'editor', 'editor', true],
+  ['another client', 'editor', 'agent', false],
+  ['a client without a name', 'editor', null, true],
+  ['any client where the first had no name', null, 'agent', true],
+])('what a request began may be used by %s: %s, %s', (_, clientId, presented, expected) => {
+  expect(isClientOf({ clientId }, presented)).toBe(expected)
 })
