@@ -38,6 +38,13 @@ describe('a rate limit', () => {
     await expect(limit.take('key')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
   })
 
+  it('refuses a caller who has to wait for a second, and counts nothing in other limits', async () => {
+    const waiting: RateLimit = { take: async () => {}, tryTake: async () => 1, refund: async () => {} }
+    const other = limitOf(1)
+    await expect(combineLimits([waiting, other]).take('key')).rejects.toMatchObject({ retryAfterSeconds: 1 })
+    expect(await other.tryTake('key')).toBe(0)
+  })
+
   it('names what there was too much of, alone and combined', async () => {
     const logins = open('named', { points: 1, seconds: 60, what: 'logins from your network' })
     const mails = combineLimits([logins, limitOf(5)], 'emails to this address')
