@@ -56,8 +56,7 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
     noteStyle: painter(stderr),
     isTerminal: stdout.isTTY === true,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true,
-    // A terminal that does not say how wide it is gets no spinner: it would draw one character a line.
-    busy: (message, task) => (stderr.isTTY && stderr.columns ? withSpinner(stderr, message, task) : task()),
+    busy: (message, task) => (canSpin(stderr, message, variables) ? withSpinner(stderr, message, task) : task()),
   }
 }
 
@@ -66,14 +65,25 @@ function hasColour(stream: Sink, variables: Environment['variables']): boolean {
   return stream.isTTY === true && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
 }
 
+/** Whether a terminal can draw a line again and again: it must be able to go back to its start, and have the room. */
+function canSpin({ isTTY, columns = 0 }: Sink, message: string, variables: Environment['variables']): boolean {
+  return isTTY === true && variables['TERM'] !== 'dumb' && columns > message.length + 2
+}
+
+const FRAMES = ['|', '/', '-', '\\']
+const FRAME_MS = 100
+
+/** Not that of `@clack/prompts`: it reads the terminal meanwhile, and ends the process with status 0 at Ctrl-C. */
 async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise<T>): Promise<T> {
-  const { spinner } = await import('@clack/prompts')
-  const shown = spinner({ output: stderr, withGuide: false })
-  shown.start(message)
+  let count = 0
+  const draw = () => stderr.write(`\r${FRAMES[count++ % FRAMES.length]} ${message}`)
+  draw()
+  const timer = setInterval(draw, FRAME_MS)
   try {
     return await task()
   } finally {
-    shown.clear()
+    clearInterval(timer)
+    stderr.write(`\r${' '.repeat(message.length + 2)}\r`)
   }
 }
 
