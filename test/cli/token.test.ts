@@ -25,6 +25,13 @@ afterAll(async () => {
 const refreshes = () =>
   service.log.filter(({ fields }) => 'route' in fields && fields.route === '/v1/auth/token/refresh').length
 
+/** Signs a machine in, and ends its session without its knowledge. */
+async function signInAndEnd(other: Machine): Promise<void> {
+  await other.signIn(service)
+  const { accessToken } = JSON.parse(await readFile(other.tokensOf(service), 'utf8')) as { accessToken: string }
+  await service.clientOf(accessToken).POST('/v1/auth/logout')
+}
+
 describe('svc token', () => {
   it('prints the access token and nothing else, and sends no request while it is fresh', async () => {
     const before = service.log.length
@@ -84,14 +91,22 @@ describe('svc token', () => {
 
   it('exits with 3 when the session has ended, and forgets its tokens', async () => {
     await using other = await newMachine()
-    await other.signIn(service)
-    const { accessToken } = JSON.parse(await readFile(other.tokensOf(service), 'utf8')) as { accessToken: string }
-    await service.clientOf(accessToken).POST('/v1/auth/logout')
+    await signInAndEnd(other)
     await other.age(service, 900)
     const ran = await other.svc(['token'])
     expect([ran.status, ran.stdout]).toEqual([3, ''])
     expect(ran.stderr).toMatch(/^Your session at \S+ has ended\. .* Run: svc login \S+\n$/)
     expect((await other.svc(['token'])).stderr).toContain('You are not signed in to')
+  })
+
+  it.each([
+    ['keys', 3, /^Your session at \S+ has ended\. .* Run: svc login \S+\n$/],
+    ['logout', 0, /^$/],
+  ])('svc %s exits with %i when the session has ended', async (command, status, printed) => {
+    await using other = await newMachine()
+    await signInAndEnd(other)
+    const ran = await other.svc([command])
+    expect(ran).toMatchObject({ status, stderr: expect.stringMatching(printed) as string })
   })
 
   it('exits with 1 and keeps the tokens when the deployment cannot be reached', async () => {

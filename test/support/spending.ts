@@ -1,4 +1,3 @@
-import { makeLimitStore } from '../../src/control/spending-limits/store.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from './call-events.ts'
 import type { GivenCall } from './call-events.ts'
@@ -15,10 +14,9 @@ export async function spend({ database, clock }: TestService, nanoUsd: number, g
 export async function useUpLimit(service: TestService): Promise<void> {
   const { prisma } = service.database
   const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
-  const { id: accountId } = await prisma.account.findFirstOrThrow()
-  const session = { sessionId: '', sessionKind: 'device', authenticatedAt: null } as const
-  const actor = { accountId, ...session, ip: '127.0.0.1' }
-  const limit = { subject: 'team', of: undefined, period: 'month', amountNanoUsd: 1e9 } as const
-  await makeLimitStore({ prisma }).create(teamId, limit, actor, service.clock.now())
+  const createdAt = service.clock.now()
+  await prisma.spendingLimit.create({
+    data: { teamId, subject: 'team', period: 'month', amountNanoUsd: 1e9, createdAt },
+  })
   await spend(service, 1.5e9)
 }

@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import { NotSignedInError, unwrap } from '../../sdk/index.ts'
+import { unwrap } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
+import { CommandError, EXIT, toCommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly everywhere?: boolean }
 
@@ -30,7 +30,7 @@ async function endSession({ url, control }: Deployment, everywhere: boolean): Pr
       return (await unwrap(control.POST('/v1/auth/logout-everywhere', { body: { scope: 'all' } }))).devices
     await unwrap(control.POST('/v1/auth/logout'))
   } catch (error) {
-    if (!(error instanceof NotSignedInError)) throw toLogoutError(url, error)
+    if (toCommandError(error)?.exitStatus !== EXIT.notSignedIn) throw toLogoutError(url, error)
   }
   return null
 }

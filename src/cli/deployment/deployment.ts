@@ -47,7 +47,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     fetch: sendRequest,
   })
   const clientOf = (baseUrl: string, send: Send) =>
-    createClient({ baseUrl, fetch: withSession(send, session), longestWaitSeconds: 5 })
+    createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: 5 })
   return {
     url,
     profile,
@@ -68,7 +68,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
       return renewUnlessOffline(token.accessToken, onOld)
     },
     newAccessToken: async () => renew((await findHeld()).accessToken),
-    renewAccessToken: (rejected) => renew(rejected),
+    renewAccessToken: renew,
   }
 
   async function findHeld(): Promise<DatedTokens> {
