@@ -23,7 +23,7 @@ export type AdminBackend = {
   readonly teamId: string
   readonly dialects: readonly Dialect[]
   readonly url: string
-  /** What precedes the paths of its API behind the URL, without a slash at the end. */
+  /** The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it. */
   readonly basePath: string
   /** Null: it wants none. */
   readonly credential: {

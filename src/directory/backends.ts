@@ -17,7 +17,7 @@ export type DirectoryBackend = {
   readonly dialects: readonly Dialect[]
   /** Null for a backend whose URL is a setting. */
   readonly url: string | null
-  /** What precedes the paths of its API behind the URL, without a slash at the end. */
+  /** The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it. */
   readonly basePath: string
   /** Where its credential is, and the header that carries it; null: it wants none. The value itself is never stored. */
   readonly credential: (SecretSource & { readonly as: CredentialHeader }) | null

@@ -673,7 +673,7 @@ export type $AdminBackendPayload<ExtArgs extends runtime.Types.Extensions.Intern
     dialects: $Enums.Dialect[]
     url: string
     /**
-     * What precedes the paths of its API behind the URL, without a slash at the end.
+     * The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it.
      */
     basePath: string
     /**

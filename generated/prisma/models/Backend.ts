@@ -419,7 +419,7 @@ export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     url: string | null
     /**
-     * What precedes the paths of its API behind the URL, without a slash at the end.
+     * The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it.
      */
     basePath: string
     credentialEnv: string | null

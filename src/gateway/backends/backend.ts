@@ -15,7 +15,7 @@ export type Backend = {
   readonly name: string
   readonly kind: BackendKind
   readonly traits: KindTraits
-  /** What precedes the paths of its API: the path of the configured URL, and `/v1` unless the directory says else. */
+  /** The path of its API: that of the configured URL, and then `/v1` or what the directory has in its place. */
   readonly basePath: string
   readonly credential: Credential | null
   readonly dialects: BackendDialects

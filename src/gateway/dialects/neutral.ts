@@ -79,8 +79,8 @@ export type ResultPart = {
 
 /**
  * Reasoning in the form that its backend accepts. `signed` and `redacted`: messages backends. `encrypted`: responses
- * backends. `plain`: chat backends, which sign nothing, and `signed` those that want something back with the call that
- * follows. `before`: the id of that call.
+ * backends. `plain`: chat backends that sign nothing. Chat backends that want something back with the next call use
+ * `signed`. `before`: the id of the call that follows this reasoning.
  */
 export type Seal = {
   readonly kind: 'signed' | 'redacted' | 'encrypted' | 'plain'

@@ -220,7 +220,7 @@ function writeText(part: Part): Json[] {
   return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...toMark(part.mark) }]
 }
 
-/** Other vendors read an image whatever type was named. This one refuses it where the bytes are of another type. */
+/** Names the type that the bytes have. Anthropic refuses an image with a wrong one, which other vendors accept. */
 function writeImageSource(source: Source, path: string): Json {
   if (source.kind !== 'bytes') return writeSource(source, path)
   const type = IMAGE_TYPES.find(({ start }) => source.base64.startsWith(start))

@@ -73,16 +73,16 @@ export function toUsage(counts: Counts): Usage {
 }
 
 /**
- * All input of an answer whose dialect includes in it what was read from a cache. Some servers count that beside the
- * input. Their total shows that.
+ * The input tokens, with those that were read from a cache. In the chat and responses dialects `input` includes them.
+ * Some servers count them separately: then the total is the sum of all three.
  */
 export function withCached(input: number, cached: number, output: number = 0, total: number = 0): number {
   return total === input + cached + output ? total - output : input
 }
 
 /**
- * Adds a later report of the same answer, whose counts replace those of the earlier one. A prompt of no token is no
- * report of the prompt: SGLang reports the prompt at the start of a messages stream, and zeros at its end.
+ * Adds a later report of the same answer, whose counts replace those of the earlier one. Zero input
+ * tokens in it are ignored: SGLang reports the prompt at the start of a messages stream, and zeros at its end.
  */
 export function withLaterReport<Report extends Readonly<Record<string, unknown>>>(
   earlier: Report,
