@@ -277,6 +277,8 @@ it(
     request.on('error', () => undefined)
     // The connection is closed before the process goes on, so that it sees the request with its end.
     await new Promise((resolve) => request.once('close', resolve).destroy())
+    // Some kernels hand over the end of a connection a moment after it was closed.
+    await sleep(100)
     running.thaw()
     await waitUntil(
       'the request to end',

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Request } from 'express'
 import { ApiError } from '../../http/errors.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
@@ -57,7 +58,7 @@ export type RefreshingClient = {
   /** Null when it does not name itself. */
   readonly clientId: string | null
   /** Whether it has closed its connection. */
-  readonly hasLeft: () => boolean
+  readonly hasLeft: () => Promise<boolean>
 }
 
 /** The client that has sent a request. */
@@ -65,7 +66,12 @@ export function refreshingClientOf(
   req: Pick<Request, 'headers' | 'ip' | 'socket'>,
   clientId: string | null,
 ): RefreshingClient {
-  return { userAgent: userAgentOf(req), ip: ipOf(req), clientId, hasLeft: () => req.socket.destroyed }
+  const hasLeft = async () => {
+    // The event loop may read the end of the connection only after the answer of the database that led here.
+    await setImmediate()
+    return req.socket.destroyed || req.socket.readableEnded
+  }
+  return { userAgent: userAgentOf(req), ip: ipOf(req), clientId, hasLeft }
 }
 
 /**
@@ -99,7 +105,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
 
     // A process that was frozen or overloaded may read a request long after its client gave up. The client keeps its
     // token then, and would repeat its refresh too late.
-    if (client.hasLeft()) throw new ApiError('service_unavailable')
+    if (await client.hasLeft()) throw new ApiError('service_unavailable')
     const idleExpiresAt = idleEnd(now, lifetimes, session.absoluteExpiresAt)
     const next = { rotatedAt: now, ip: client.ip, idleExpiresAt, fingerprint }
     if (await sessions.rotate(session, next)) return { ...session, generation: generation + 1 }
