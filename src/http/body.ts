@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
+import { toCount } from '../kernel/formats/number-format.ts'
 import { isDeeperThan, MAX_JSON_DEPTH, MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { ApiError } from './errors.ts'
@@ -99,7 +100,7 @@ export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): Reques
       try {
         setBody(req, bytes)
       } catch (error) {
-        const message = error instanceof TooManyValues ? TOO_MANY_VALUES : 'The body is not valid JSON.'
+        const message = error instanceof TooManyValues ? tooManyValues() : 'The body is not valid JSON.'
         return next(new ApiError('invalid_request', { message }))
       }
       next(judgeDepth(req.body))
@@ -124,7 +125,10 @@ function judgeDepth(body: unknown): ApiError | undefined {
 }
 
 const NOT_UTF8 = 'The body is not valid UTF-8.'
-const TOO_MANY_VALUES = `The body has more than ${MAX_JSON_VALUES.toLocaleString('en')} names and values. Send fewer.`
+
+function tooManyValues(): string {
+  return `The body has more than ${toCount(MAX_JSON_VALUES)} names and values. Send fewer.`
+}
 
 /** The decoders of content encodings (RFC 9110, section 8.4.1). */
 const DECODERS = new Map<string, () => Transform>([

@@ -236,13 +236,20 @@ describe('when all backends fail', () => {
     },
   )
 
-  it('an answer of 200 that refuses the credential of the service is 502, and its text stays here', async () => {
-    serve([{ to: 'a' }])
-    a.restart(answersJson({ error: { message: 'Incorrect API key sk-123', code: 'invalid_api_key' } }))
-    const response = await post()
-    expect(response.status).toBe(502)
-    expect(await response.text()).not.toContain('sk-123')
-  })
+  it.each(['chat', 'messages'] as const)(
+    'an answer of 200 that refuses the credential of the service is 502, and its text stays here: %s',
+    async (dialect) => {
+      serve([{ to: 'a' }], dialect)
+      a.restart(answersJson({ error: { message: 'Incorrect API key sk-123', code: 'invalid_api_key' } }))
+      const response = await post()
+      expect(response.status).toBe(502)
+      expect(await response.text()).not.toContain('sk-123')
+      // With a status of 200, spending limits would count an estimate of what the backend may have billed.
+      await expect
+        .poll(() => gateway.events.at(-1))
+        .toMatchObject({ kind: 'failed', result: { outcome: 'refused', status: 401 } })
+    },
+  )
 
   it('an answer whose error is null passes unchanged', async () => {
     serve([{ to: 'a' }])
@@ -393,6 +400,13 @@ describe('without a network', () => {
     expect([first.status, attemptsOf(first)]).toEqual([200, 'dead=unreachable,b=200'])
     const second = await post()
     expect([second.status, servedBy(second), attemptsOf(second)]).toEqual([200, 'b', null])
+  })
+
+  it('tokens are estimated while the backend that counts them cannot be reached', async () => {
+    serve([{ to: 'dead' }], 'messages')
+    await post()
+    const response = await gateway.post('/v1/messages/count_tokens', body)
+    expect([response.status, response.headers.get('x-svc-estimated')]).toEqual([200, '1'])
   })
 
   it('the call may be repeated where the local worker for this time is away too', async () => {

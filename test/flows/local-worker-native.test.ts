@@ -105,6 +105,24 @@ describe('an engine that speaks a dialect itself', () => {
     expect(native.last().body.toString()).not.toContain('compaction')
   })
 
+  const TOOL = { type: 'function', name: 'read', parameters: { type: 'object', properties: {} } }
+  it.each<[string, object]>([
+    ['namespaces', { tools: [{ type: 'namespace', name: 'mcp__files', tools: [TOOL] }] }],
+    ['custom tools', { tools: [{ ...TOOL, type: 'custom' }] }],
+    [
+      'added namespaces',
+      { input: [{ type: 'additional_tools', tools: [{ type: 'namespace', name: 'mcp__files', tools: [TOOL] }] }] },
+    ],
+  ])(
+    'gets a responses call with %s translated, which other servers drop (codex#23186, codex#33263)',
+    async (_, body) => {
+      const { native, call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
+      expect((await call(body)).status).toBe(200)
+      expect(native.last().url).toBe(CHAT_PATH)
+      expect(native.last().body.toString()).toContain('"type":"function"')
+    },
+  )
+
   it.each([
     ['creates', { type: 'create' }, 200],
     ['continues', { type: 'continue', previous_message_id: 'msg_1' }, 404],

@@ -35,8 +35,8 @@ describe('the path of a call at its backend', () => {
     ],
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
-    const { basePath, pool } = openBackendPool(new URL(url), CONNECTING)
-    expect(toBackendPath(basePath, path, callerUrl)).toBe(expected)
+    const { apiPath, pool } = openBackendPool(new URL(url), CONNECTING)
+    expect(toBackendPath(apiPath, path, callerUrl)).toBe(expected)
     await pool.destroy()
   })
 
@@ -54,9 +54,9 @@ describe('the path of a call at its backend', () => {
     ['https://a.example/api', '/paas/v4', '/v1/embeddings', '/api/paas/v4/embeddings'],
     ['https://a.example/api/', '/v3', '/codex/v1/responses', '/api/v3/responses'],
     ['https://a.example', '', '/vendorb/v1/messages/count_tokens', '/messages/count_tokens'],
-  ])('%s with the base path "%s" asked as %s becomes %s', async (url, apiPath, path, expected) => {
-    const { basePath, pool } = openBackendPool(new URL(url), CONNECTING, apiPath)
-    expect(toBackendPath(basePath, path, path)).toBe(expected)
+  ])('%s with the base path "%s" asked as %s becomes %s', async (url, basePath, path, expected) => {
+    const { apiPath, pool } = openBackendPool(new URL(url), CONNECTING, basePath)
+    expect(toBackendPath(apiPath, path, path)).toBe(expected)
     await pool.destroy()
   })
 

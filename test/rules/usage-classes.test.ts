@@ -93,9 +93,19 @@ const CASES: readonly Case[] = [
     { inputTokens: 5, cacheReadTokens: 80, outputTokens: 3 },
   ],
   [
-    'more cached input than input, as no input',
+    'more cached input than input, as input that is all cached',
     { prompt_tokens: 5, 'prompt_tokens_details.cached_tokens': 8, completion_tokens: 1 },
-    { inputTokens: 0, cacheReadTokens: 8, outputTokens: 1 },
+    { inputTokens: 0, cacheReadTokens: 5, outputTokens: 1 },
+  ],
+  [
+    'more long writes than writes, as writes that are all long',
+    {
+      prompt_tokens: 10,
+      'prompt_tokens_details.cache_write_tokens': 4,
+      'prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens': 6,
+      completion_tokens: 1,
+    },
+    { inputTokens: 6, cacheWriteTokens: 0, cacheWriteLongTokens: 4, outputTokens: 1 },
   ],
   ['nothing as unknown, never as zero', {}, {}],
 ]

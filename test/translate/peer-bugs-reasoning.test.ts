@@ -118,6 +118,16 @@ describe('reasoning that comes back', () => {
     expect(pair('responses', 'messages', body).request.messages).toHaveLength(1)
   })
 
+  it('reasoning that a chat backend does not get back leaves the texts around it one message', () => {
+    const signature = seals.write({ kind: 'plain', data: '', before: null }, 'hm')
+    const messages = [
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature }] },
+      { role: 'user', content: 'two' },
+    ]
+    expect(readList(pair('messages', 'chat', { messages }, { seals }).request.messages)).toHaveLength(1)
+  })
+
   it('haystack-core-integrations#2146, opencode#3077: thinking is off where the history has a call without a thought', () => {
     const caps = { ...DEFAULT_CAPS.messages, thinking: 'budget' } as const
     const effort = { reasoning: { effort: 'high' } }

@@ -152,6 +152,44 @@ describe('results of tools', () => {
 })
 
 describe('tools', () => {
+  it.each(['responses', 'chat'] as const)(
+    'LibreChat#13162, theia#16122, docker-agent#2251: a tool that is listed twice is offered once, as it was last (%s)',
+    (client) => {
+      const asTool = (name: string, description: string) =>
+        client === 'chat'
+          ? { type: 'function', function: { name, description } }
+          : { type: 'function', name, description }
+      const search = client === 'chat' ? [] : [{ type: 'web_search' }, { type: 'web_search' }]
+      const tools = [asTool('read', 'old'), asTool('write', 'W'), asTool('read', 'new'), ...search]
+      const { request } = pair(client, 'messages', { tools }, { caps: { hostedSearch: true } })
+      const offered = toolsOf(request).map(({ name, description }) => [name, description])
+      const searched = client === 'chat' ? [] : [['web_search', undefined]]
+      expect(offered).toEqual([['read', 'new'], ['write', 'W'], ...searched])
+      expect(JSON.stringify(request)).not.toContain('not available')
+    },
+  )
+
+  it('LibreChat#13162: a search of the client takes the place of the vendor’s of the same name', () => {
+    const tools = [{ type: 'function', name: 'web_search' }, { type: 'web_search' }]
+    const { request } = pair('responses', 'messages', { tools }, { caps: { hostedSearch: true } })
+    expect(toolsOf(request)).toMatchObject([{ name: 'web_search', input_schema: {} }])
+  })
+
+  it('keep their arguments where a program wrote them as an object', () => {
+    const args = { path: 'a', line: 1 }
+    const call = { id: 'c1', type: 'function', function: { name: 'read', arguments: args } }
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ]
+    const results = [{ role: 'tool', tool_call_id: 'c1', content: 'x' }]
+    const chat = pair('chat', 'messages', { messages: [...messages, ...results] }).request
+    expect(messagesOf(chat).flatMap(blocksOf)).toMatchObject([{}, { type: 'tool_use', input: args }, {}])
+    const input = [user('hi'), { ...called('c1'), arguments: args }, output('c1')]
+    const responses = pair('responses', 'messages', { input }).request
+    expect(messagesOf(responses).flatMap(blocksOf)).toMatchObject([{}, { type: 'tool_use', input: args }, {}])
+  })
+
   it('sub2api#3390: a custom tool gets the schema of an object', () => {
     const [tool] = toolsOf(pair('responses', 'messages', { tools: [PATCH] }).request)
     expect(tool).toMatchObject({ name: 'apply_patch', input_schema: { type: 'object', required: ['input'] } })

@@ -162,6 +162,20 @@ it.each(PAIRS)('thousands of calls are translated in seconds, from $client to $b
   }
 })
 
+it.each(['chat', 'messages'] as const)(
+  'thousands of calls whose results come behind all of them are translated in seconds, to %s',
+  (backend) => {
+    const calls = repeat((at) => [
+      { type: 'function_call', call_id: `call_${at}`, name: 'f', arguments: '{}' },
+      { role: 'user', content: 'Go on.' },
+    ])
+    const results = repeat((at) => ({ type: 'function_call_output', call_id: `call_${at}`, output: 'r' }))
+    const started = process.cpuUsage().user
+    pair('responses', backend, { input: [...calls.flat(), ...results] })
+    expect((process.cpuUsage().user - started) / 1e6).toBeLessThan(4)
+  },
+)
+
 it.each(['messages', 'responses'] as const)(
   'thousands of calls in a stream are translated in seconds, for %s',
   (client) => {

@@ -133,10 +133,10 @@ describe('a document', () => {
     })
   })
 
-  it('that is a text reaches a model that reads no files', () => {
+  it('that is a text reaches a model that reads no files, with its name', () => {
     const part = { type: 'input_file', filename: 'notes.md', file_data: `data:text/plain;base64,${notes}` }
     const { request } = pair('responses', 'chat', { input: [user([part])] })
-    expect(messagesOf(request)[0]?.content).toBe('Grüße')
+    expect(messagesOf(request)[0]?.content).toBe('notes.md\nGrüße')
   })
 
   it('in the result of a tool is announced as a file to a chat backend', () => {

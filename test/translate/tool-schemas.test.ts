@@ -34,6 +34,20 @@ describe.each(PAIRS)('a tool of a $client client at a $backend backend', ({ clie
     expect(written({ type: 'object' })).toEqual({ type: 'object', properties: {} })
   })
 
+  it('has no keyword that is null, as Go writes empty lists (coder/coder#23538, opencode-ai/opencode#278)', () => {
+    const given = { type: 'object', properties: { a: { ...text, enum: null, default: null } }, required: null }
+    const kept = { type: 'object', properties: { a: { ...text, default: null } } }
+    expect(written(given)).toEqual(kept)
+  })
+
+  it('has no $schema and no $comment, which say nothing (CLIProxyAPI#97, #3512, databricks/unity-gateway#491)', () => {
+    const named = { $schema: text, $comment: text }
+    const inner = { type: 'object', properties: named }
+    const empty = { $schema: 'https://json-schema.org/draft/2020-12/schema', $comment: 'generated' }
+    const given = { ...empty, type: 'object', properties: { a: { ...inner, ...empty } } }
+    expect(written(given)).toEqual({ type: 'object', properties: { a: inner } })
+  })
+
   it('has items in each array (archestra-ai/archestra#3864)', () => {
     const bare = { type: 'array' }
     const whole = { type: 'array', items: {} }

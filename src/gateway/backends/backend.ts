@@ -15,8 +15,8 @@ export type Backend = {
   readonly name: string
   readonly kind: BackendKind
   readonly traits: KindTraits
-  /** The path of its API: that of the configured URL, and then `/v1` or what the directory has in its place. */
-  readonly basePath: string
+  /** The path of its API: that of its URL, and then `/v1`, or the `basePath` that the directory has in its place. */
+  readonly apiPath: string
   readonly credential: Credential | null
   readonly dialects: BackendDialects
   readonly health: BackendHealth
@@ -81,7 +81,7 @@ export type Connecting = Timeouts & {
 export function openBackendPool(
   { origin, pathname }: URL,
   { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting,
-  apiPath = '/v1',
+  basePath = '/v1',
 ) {
   const pool = new Pool(origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
@@ -101,7 +101,7 @@ export function openBackendPool(
     maxResponseSize: -1,
   })
   const canConnect = makeConnectProbe(new URL(origin), { lookup, timeout: connectTimeoutMs })
-  return { pool, canConnect, basePath: pathname.replace(/\/+$/, '') + apiPath, idleTimeoutMs }
+  return { pool, canConnect, apiPath: pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
 }
 
 /** Makes a function that connects, closes the connection at once, and says whether that worked. */

@@ -46,15 +46,15 @@ export function upstreamOf(path: GroupedPath): UpstreamName {
 
 /**
  * The path of a call at its backend: the path of the contract, without the group's prefix where that is stripped, and
- * with the base path of the backend in place of `/v1`, with the caller's query string unchanged. Only the query is
+ * with the path of the backend's API in place of `/v1`, with the caller's query string unchanged. Only the query is
  * taken from the caller's URL. So no spelling of that URL (absolute form, `..`, upper case) reaches another route with
  * the service's credential.
  */
-export function toBackendPath(basePath: string, path: GroupedPath, callerUrl: string): string {
+export function toBackendPath(apiPath: string, path: GroupedPath, callerUrl: string): string {
   const { prefix, isPrefixStripped } = rowOf(upstreamOf(path))
   const own = isPrefixStripped && isAtOrBelow(path, prefix) ? path.slice(prefix.length) : path
   const query = callerUrl.indexOf('?')
-  return basePath + own.slice(VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
+  return apiPath + own.slice(VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
 }
 
 /** The first segment of the path of every call, without the prefix of a group. */

@@ -17,7 +17,7 @@ export type UpstreamSettings = {
 
 type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly url: URL
-  /** The path of its API at the URL; absent: `/v1`. */
+  /** Absent: `/v1`. */
   readonly basePath?: string | undefined
   readonly dialects: readonly Dialect[]
   readonly caps?: Partial<ModelCaps>

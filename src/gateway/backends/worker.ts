@@ -110,12 +110,12 @@ function toDialects(native: NativeDialects): BackendDialects {
 /** Every inference server supports chat completions. */
 const CERTAIN: readonly Dialect[] = ['chat']
 
-type Server = Pick<Backend, 'pool' | 'basePath' | 'credential'>
+type Server = Pick<Backend, 'pool' | 'apiPath' | 'credential'>
 
-async function fetchModels({ pool, basePath, credential }: Server): Promise<ProbeResult> {
+async function fetchModels({ pool, apiPath, credential }: Server): Promise<ProbeResult> {
   const request: BackendRequest = {
     method: 'GET',
-    path: `${basePath}/models`,
+    path: `${apiPath}/models`,
     headers: toBackendHeaders(['accept', 'application/json'], credential),
     body: null,
   }
@@ -124,12 +124,12 @@ async function fetchModels({ pool, basePath, credential }: Server): Promise<Prob
   return { kind: reply.kind === 'failed' ? 'unhealthy' : 'unavailable' }
 }
 
-function makeSendProbe({ pool, basePath, credential }: Server): SendProbe {
+function makeSendProbe({ pool, apiPath, credential }: Server): SendProbe {
   const limits = { timeoutMs: DIALECT_PROBE_TIMEOUT_MS, maxBytes: MAX_PROBE_ANSWER_BYTES }
   return async (path, body) => {
     const request: BackendRequest = {
       method: 'POST',
-      path: basePath + path,
+      path: apiPath + path,
       headers: toBackendHeaders(PROBE_HEADERS, credential),
       body: Buffer.from(JSON.stringify(body)),
     }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { planCall } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
 import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
@@ -43,7 +44,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const plan = hasServe
       ? planServed(operation, candidates, needs.affinity.find(admission))
       : planCall(operation, candidates)
-    const isCounted = plan === 'not_supported' && hasServe && operation.isCount
+    const isCounted = hasServe && operation.isCount && cannotCount(plan)
     if (isCounted) return await needs.sendCount(call, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
@@ -56,6 +57,11 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     admission.slot?.free()
     admission.reservation?.release()
   }
+}
+
+/** Whether no backend can be asked for a count in the operation's own dialect. */
+function cannotCount(plan: Plan): boolean {
+  return typeof plan === 'string' ? plan === 'not_supported' : plan.every(({ isReachable }) => !isReachable)
 }
 
 function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model, caller }: Admission): ApiError {

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeDayAt } from '../../spending/periods.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
-import { isFailure } from '../exchange/outcome.ts'
+import { isFailure, isSuccess } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { isUnknown } from '../usage/days.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
@@ -48,9 +48,7 @@ export function recordEnd(
   logFallback(needs.log, admission, attempts)
   // A call that no backend could be asked has no events.
   if (!first || !answering) return
-  const { kind, status } = answering.outcome
-  const isFinished = kind === 'whole' && status !== null && status < 400
-  const ending = isFinished ? 'finished' : 'failed'
+  const ending = isSuccess(answering.outcome) ? 'finished' : 'failed'
   recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
 }
 

@@ -6,7 +6,7 @@ import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } f
 import type { Backend } from '../backends/backend.ts'
 import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
-import { resultOf } from '../exchange/outcome.ts'
+import { isSuccess, resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
@@ -115,8 +115,7 @@ function toTraceHeaders(
 const TRACE_HEADERS = ['traceparent', 'tracestate'] as const
 
 function failIfFailed(span: ServerSpan | ClientSpan, outcome: Outcome): void {
-  const isAnswered = outcome.kind === 'whole' && outcome.status !== null && outcome.status < 400
-  if (!isAnswered) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
+  if (!isSuccess(outcome)) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
 }
 
 function toOutcomeAttributes({ status, firstByteMs }: Outcome): SpanAttributes {

@@ -9,7 +9,7 @@ export type NewId = (prefix: string) => string
 
 /** What differs between dialects, without their translation. `DIALECTS` has a row for each dialect. */
 export type DialectTraits = {
-  /** The path of calls in this dialect, after the base path of a backend. */
+  /** The path of calls in this dialect, behind the path of a backend's API. */
   readonly path: string
   /** The members of a request that limit the tokens of its answer. */
   readonly tokenLimits: readonly string[]
@@ -63,7 +63,7 @@ export type DialectTraits = {
 
 /** Counts the tokens of a request without answering it. */
 export type TokenCount = {
-  /** The path after the base path of a backend. */
+  /** The path behind that of a backend's API. */
   readonly path: string
   /** Makes the request that counts out of the one that would be answered. */
   readonly toRequest: (request: Json) => Json

@@ -1,6 +1,7 @@
 import type { Dialect } from './dialect.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
+import type { Usage } from './tokens/usage.ts'
 
 /**
  * A call and its answer, independent of any dialect. These types are a superset of the three dialects: readers keep
@@ -178,19 +179,6 @@ export type Hints = {
 }
 
 /**
- * Tokens of an answer. `input` includes `cached` and `written`; `output` includes `reasoning`. `writtenLong` is a part
- * of `written`.
- */
-export type AnswerUsage = {
-  readonly input: number
-  readonly cached: number
-  readonly written: number
-  readonly writtenLong: number
-  readonly output: number
-  readonly reasoning: number
-}
-
-/**
  * Why an answer ended. `length`, `context`, `filter` and `blocked` take precedence over `tools`, because a tool call
  * that was cut off must not be executed. `filter`: a filter ended the answer, and another answer may pass it.
  * `blocked`: the vendor refuses the conversation, so another answer to it would end in the same way. `refusal`: the
@@ -216,11 +204,16 @@ export type WebPage = { readonly url: string; readonly title: string | null }
 /** The seal of reasoning in an answer. */
 export type AnswerSeal = Pick<Seal, 'kind' | 'data' | 'before'>
 
-export type PartEvent =
-  | { readonly type: 'open'; readonly part: OpenPart }
-  /** `logprobs`: the log probabilities of the tokens of this delta, in the form that both dialects have. */
-  | { readonly type: 'delta'; readonly part: OpenPart; readonly text: string; readonly logprobs?: readonly unknown[] }
-  | ({ readonly type: 'close'; readonly part: OpenPart } & PartEnd)
+export type PartEvent = { readonly type: 'open'; readonly part: OpenPart } | DeltaEvent | CloseEvent
+
+/** `logprobs`: the log probabilities of the tokens of this delta, in the form that both dialects have. */
+export type DeltaEvent = {
+  readonly type: 'delta'
+  readonly part: OpenPart
+  readonly text: string
+  readonly logprobs?: readonly unknown[]
+}
+export type CloseEvent = { readonly type: 'close'; readonly part: OpenPart } & PartEnd
 
 /** How a part of an answer ended. */
 export type PartEnd = {
@@ -241,9 +234,9 @@ export type FinishEvent = {
   readonly type: 'finish'
   readonly finish: Finish
   readonly stopSequence: string | null
-  readonly usage: AnswerUsage | null
+  readonly usage: Usage | null
 }
-export type FailEvent = { readonly type: 'fail'; readonly failure: Failure; readonly usage: AnswerUsage | null }
+export type FailEvent = { readonly type: 'fail'; readonly failure: Failure; readonly usage: Usage | null }
 
 /**
  * The events of an answer: one `start`; parts one after the other, each opened before its deltas and closed before the

@@ -1,7 +1,7 @@
 import type { NewId } from './dialect.ts'
 import { backendFailed } from './failures/failure.ts'
 import { parseObject } from './json/read-json.ts'
-import type { AnswerEvent, OpenPart, PartEvent } from './neutral.ts'
+import type { AnswerEvent, CloseEvent, OpenPart, PartEvent } from './neutral.ts'
 import { toInput } from './tools/custom-tools.ts'
 import { toCallId } from './tools/tool-names.ts'
 
@@ -12,12 +12,12 @@ export type Stage = (event: AnswerEvent) => readonly AnswerEvent[]
  * Gives a call of the answer another id where the conversation has a call with its id already. Some engines count the
  * calls of every answer from zero, and clients and vendors know a call by its id.
  */
-export function renewCallIds(used: readonly string[], newId: NewId): Stage {
+export function renewCallIds(used: ReadonlySet<string>, newId: NewId): Stage {
   let renewed: OpenPart | null = null
   return (event) => {
     if (!('part' in event) || event.part.kind !== 'tool') return [event]
     const { part } = event
-    if (event.type === 'open') renewed = used.includes(toCallId(part.id)) ? { ...part, id: newId('call_') } : null
+    if (event.type === 'open') renewed = used.has(toCallId(part.id)) ? { ...part, id: newId('call_') } : null
     return [renewed ? { ...event, part: renewed } : event]
   }
 }
@@ -74,7 +74,7 @@ const NO_SUMMARY = 'The model wrote no summary of the conversation.'
  * event. The id is needed because a client may move its calls to the end of a turn before it sends the turn back.
  */
 export function addFollowingCall(): Stage {
-  let held: (PartEvent & { readonly type: 'close' }) | null = null
+  let held: CloseEvent | null = null
   return (event) => {
     const before = held
     held = null

@@ -24,6 +24,7 @@ import {
 } from './stages.ts'
 import type { Stage } from './stages.ts'
 import { keepLastResults, listCallIds, separateCalls } from './tools/call-ids.ts'
+import { keepLastTools } from './tools/tool-names.ts'
 import type {
   AnswerReader,
   AnswerWriter,
@@ -84,13 +85,17 @@ export function translateCall(
     const call = CLIENTS[client].readRequest(body, context)
     if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
     const usedIds = listCallIds(call.request.turns)
-    const asked = { ...call.request, turns: keepLastResults(separateCalls(call.request.turns, usedIds)) }
+    const asked = {
+      ...call.request,
+      turns: keepLastResults(separateCalls(call.request.turns, usedIds)),
+      tools: keepLastTools(call.request.tools),
+    }
     const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [
-        ...(usedIds.length > 0 ? [renewCallIds(usedIds, context.newId)] : []),
+        ...(usedIds.length > 0 ? [renewCallIds(new Set(usedIds), context.newId)] : []),
         ...(context.caps.customTools ? [] : [unwrapCustomTools()]),
         ...(call.argumentsAreObjects ? [requireObjects()] : []),
         ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),

@@ -6,6 +6,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
 import type { Credential } from './headers.ts'
+import { UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
@@ -178,13 +179,15 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#finish({ kind: 'whole', reason: null, refusal: null, kept })
   }
 
-  refuse(status: number, refusal: ApiError): void {
-    this.#status = status
-    this.finish('refused', refusal.code, refusal)
+  refuse(refusal: ApiError): void {
+    const isAccountRefused = refusal.code === 'upstream_refused_credential'
+    // An answer of 200 can refuse the service's account too.
+    if (isAccountRefused && this.#status !== null && this.#status < 400) this.#status = UNAUTHORIZED
+    this.#finish({ kind: 'refused', reason: refusal.code, refusal, kept: null })
   }
 
-  finish(kind: Outcome['kind'], reason: string | null, refusal: ApiError | null = null): void {
-    this.#finish({ kind, reason, refusal, kept: null })
+  finish(kind: Outcome['kind'], reason: string | null): void {
+    this.#finish({ kind, reason, refusal: null, kept: null })
   }
 
   #finish(how: Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>): void {

@@ -15,7 +15,10 @@ export type Outcome = {
   readonly answered: boolean
   /** Whether the backend may have received some of the request. */
   readonly isSent: boolean
-  /** The backend's own status; of a stream that begins with an error, its error's; null when it did not answer. */
+  /**
+   * The backend's own status; where that is below 400 and the answer is or begins with an error, the status for the
+   * error. Null when it did not answer.
+   */
   readonly status: number | null
   /** The time from sending the request to the first byte of the answer's body; null without one. */
   readonly firstByteMs: number | null
@@ -39,6 +42,11 @@ export function isFailure({ kind }: Outcome): boolean {
 
 const FAILURES: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'failed', 'timeout'])
 
+/** Whether the caller has received a whole answer that is not an error. */
+export function isSuccess({ kind, status }: Outcome): boolean {
+  return kind === 'whole' && status !== null && status < 400
+}
+
 /** The outcome in one word: the backend's status, or why there is no answer. */
 export function resultOf({ kind, status }: Outcome): string {
   return status === null || NO_ANSWERS.has(kind) ? kind : String(status)
@@ -55,7 +63,8 @@ export function judgedStatusOf({ kind, status, refusal, kept }: Outcome): number
   return refusal?.code === 'upstream_refused_credential' ? UNAUTHORIZED : (kept?.answer.status ?? status)
 }
 
-const UNAUTHORIZED = 401
+/** The status of a backend that refuses the service's credential, whatever status it answers with. */
+export const UNAUTHORIZED = 401
 
 /** Whether this outcome suggests that the backend is not ready, so that its state should be fetched again. */
 export function suggestsUnready(outcome: Outcome): boolean {

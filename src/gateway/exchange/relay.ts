@@ -50,10 +50,10 @@ export type RelayedExchange = {
   relayWith(relay: Relay): void
   /** Settles the outcome with an error answer that is not sent. */
   keep(kept: KeptAnswer): void
-  /** Settles the outcome with an error instead of the answer, which counts as one of this status. */
-  refuse(status: number, refusal: ApiError): void
+  /** Settles the outcome with an error instead of the answer. */
+  refuse(refusal: ApiError): void
   /** Settles the outcome. The relay calls it after its last write. */
-  finish(kind: Outcome['kind'], reason: string | null, refusal?: ApiError): void
+  finish(kind: Outcome['kind'], reason: string | null): void
   /** Closes the request to the backend. */
   abort(): void
 }

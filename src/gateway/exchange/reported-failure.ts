@@ -5,9 +5,6 @@ import { maskCredential } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
 import type { RelayedExchange } from './relay.ts'
 
-/** The status for which a refusal of the service's account stands. */
-const UNAUTHORIZED = 401
-
 /**
  * Settles an exchange with a failure that the backend reported after a status of 200. `kept` has the status for the
  * failure, because agents react to the status of an error, such as 400 for a prompt that is too long, and not to an
@@ -20,7 +17,7 @@ export function keepFailure(
   credential: Credential | null,
 ): void {
   if (failure.kind === 'account') {
-    exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
+    exchange.refuse(new ApiError('upstream_refused_credential'))
   } else {
     maskCredential(kept.answer.body, credential)
     exchange.keep(kept)

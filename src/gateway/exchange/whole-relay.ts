@@ -109,7 +109,7 @@ export class WholeRelay implements Relay {
     if (failure) return this.#keepFailure(failure, body)
     const given: WholeAnswer = { status: this.#head.status, body }
     const answer = rewrite ? rewrite.whole(given) : given
-    if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
+    if (answer instanceof ApiError) return this.#exchange.refuse(answer)
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
@@ -146,7 +146,6 @@ export class WholeRelay implements Relay {
   }
 
   #refuseCredential(): void {
-    const refusal = new ApiError('upstream_refused_credential')
-    this.#exchange.finish('refused', refusal.code, refusal)
+    this.#exchange.refuse(new ApiError('upstream_refused_credential'))
   }
 }

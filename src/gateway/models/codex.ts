@@ -50,7 +50,10 @@ const EFFORTS = [
   { effort: 'xhigh', description: 'The most reasoning, for the hardest problems' },
 ] as const
 
-/** Local inference servers that read responses calls themselves refuse custom tools, such as `apply_patch`. */
+/**
+ * Whether the local worker serves a model. Codex is not offered `apply_patch` for it: calls with a custom tool are
+ * translated, also for a server that speaks the dialect of Codex.
+ */
 function isOnWorker({ backendModel, serve }: SnapshotModel): boolean {
   return serve.length > 0 ? serve.some(({ backend }) => backend === WORKER_NAME) : backendModel !== null
 }

@@ -20,9 +20,10 @@ type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
 export type SendCount = (call: AdmittedCall, candidates: readonly Candidate[]) => Promise<void>
 
 /**
- * Makes the function that counts tokens where no backend of the model speaks the dialect of the request: by a backend
- * of another dialect, or else with an estimate, which a header marks. It remembers the backends that cannot count. A
- * count of a backend is recorded as a call; an estimate is not, because no backend serves it.
+ * Makes the function that counts tokens where no backend of the model speaks the dialect of the request, or none of
+ * those can be reached: by a backend of another dialect, or else with an estimate, which a header marks. It remembers
+ * the backends that cannot count. A count of a backend is recorded as a call; an estimate is not, because no backend
+ * serves it.
  */
 export function makeSendCount(needs: Needs): SendCount {
   const unable = new WeakSet<Backend>()

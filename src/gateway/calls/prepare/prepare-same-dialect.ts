@@ -34,7 +34,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   return {
     request: {
       method: 'POST',
-      path: toBackendPath(backend.basePath, operation.path, req.originalUrl),
+      path: toBackendPath(backend.apiPath, operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },

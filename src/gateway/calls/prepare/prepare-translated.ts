@@ -31,7 +31,7 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
   return {
     request: {
       method: 'POST',
-      path: backend.basePath + DIALECTS[step.dialect].path,
+      path: backend.apiPath + DIALECTS[step.dialect].path,
       headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     },
@@ -48,7 +48,7 @@ export function prepareCount(call: CallStep, req: CallRequest): BackendRequest |
   if (!translation || translation instanceof ApiError) return translation
   return {
     method: 'POST',
-    path: backend.basePath + tokenCount.path,
+    path: backend.apiPath + tokenCount.path,
     headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
     body: writeWithTexts(tokenCount.toRequest(translation.request), translation.texts),
   }

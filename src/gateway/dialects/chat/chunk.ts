@@ -2,12 +2,13 @@ import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kern
 import { backendFailed, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readUrlCitations } from '../parts/citations.ts'
-import type { AnswerUsage, Citation } from '../neutral.ts'
+import type { Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readArguments, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { withCached, withReasoning } from '../tokens/usage.ts'
-import { readExtras } from './call-extras.ts'
+import { readUsage } from '../tokens/usage.ts'
+import type { Usage } from '../tokens/usage.ts'
+import { readDetails, readExtras } from './wanted-back.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -27,6 +28,8 @@ export type ToolDelta = {
 /** What one chunk adds to the answer. */
 export type ChatDelta = {
   readonly reasoning: string
+  /** The `reasoning_details` of the message, or fragments of them, which the vendor wants back. */
+  readonly details: readonly Json[]
   readonly text: string
   /** The log probabilities of the text's tokens. */
   readonly logprobs: readonly unknown[]
@@ -47,7 +50,7 @@ export type ChatEvent =
       readonly finish: string | null
       /** The stop sequence that ended the text; null when the engine does not report it. */
       readonly stopSequence: string | null
-      readonly usage: AnswerUsage | null
+      readonly usage: Usage | null
       /** The model as the engine names it. */
       readonly model: string | null
     }
@@ -68,11 +71,27 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }
 
-/**
- * Whether a chunk adds to the answer. Where one does behind a finish reason, the reason came too early, as from engines
- * that write it in each chunk.
- */
-export function hasContent({ reasoning, text, refusal, tools }: ChatDelta): boolean {
+/** An event with a chunk of the answer. */
+export type ChatChunk = Extract<ChatEvent, { kind: 'chunk' }>
+
+/** Makes what remembers the finish reason of a stream. It must see each chunk. */
+export function watchFinish() {
+  let reason: string | null = null
+  /** There was content behind a reason, as from engines that write one in each chunk. */
+  let goesOn = false
+  return {
+    see({ finish, delta }: ChatChunk): void {
+      goesOn ||= reason !== null && hasContent(delta)
+      reason = finish?.toLowerCase() ?? reason
+    },
+    /** The last reason, in lower case; null: there was none. */
+    reason: () => reason,
+    /** Whether the backend has said why its answer ends, and only its usage may follow. */
+    isFinishing: () => reason !== null && !goesOn,
+  }
+}
+
+function hasContent({ reasoning, text, refusal, tools }: ChatDelta): boolean {
   return tools.length > 0 || [reasoning, text, refusal].some((part) => part !== '')
 }
 
@@ -121,7 +140,8 @@ function readDelta(delta: Json, logprobs: readonly unknown[]): ChatDelta {
   const legacy = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
   return {
     // Engines use one of these names. An engine that uses both sends the same text twice.
-    reasoning: readContent(delta.reasoning_content) || readContent(delta.reasoning),
+    reasoning: readContent(delta.reasoning_content) || readContent(delta.reasoning) || readThinking(delta.content),
+    details: readDetails(delta),
     text: readContent(delta.content),
     logprobs,
     citations: readUrlCitations(delta.annotations),
@@ -137,6 +157,13 @@ function readContent(content: unknown): string {
     .join('')
 }
 
+/** Mistral's models write their reasoning as parts of the content. */
+function readThinking(content: unknown): string {
+  return readList(content)
+    .map((part) => readContent(readObject(part).thinking))
+    .join('')
+}
+
 function readToolDelta(call: Json, position: number): ToolDelta {
   const called = readObject(call.custom ?? call.function)
   const args = called.input ?? called.arguments
@@ -145,30 +172,8 @@ function readToolDelta(call: Json, position: number): ToolDelta {
     position,
     id: readName(call.id),
     name: readText(called.name),
-    args: isObject(args) ? JSON.stringify(args) : readText(args),
+    args: readArguments(args),
     isFreeText: isObject(call.custom),
     extras: readExtras(call),
   }
-}
-
-/** `prompt_cache_hit_tokens` is DeepSeek's, and `cached_tokens` beside the other counts Moonshot's. */
-function readUsage(value: unknown): AnswerUsage | null {
-  if (!isObject(value)) return null
-  const input = readObject(value.prompt_tokens_details)
-  const cached = readCount(input.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens) ?? 0
-  const [prompt, output, total] = [value.prompt_tokens, value.completion_tokens, value.total_tokens].map(readCount)
-  return {
-    input: withCached(prompt ?? 0, cached, output ?? 0, total ?? 0),
-    cached,
-    written: readCount(input.cache_write_tokens) ?? 0,
-    writtenLong: readCount(readObject(input.cache_write_tokens_details).ttl_12h_tokens) ?? 0,
-    ...readOutput(value),
-  }
-}
-
-function readOutput(value: Json): Pick<AnswerUsage, 'output' | 'reasoning'> {
-  const reasoning = readCount(readObject(value.completion_tokens_details).reasoning_tokens)
-  const [prompt, output] = [readCount(value.prompt_tokens), readCount(value.completion_tokens)]
-  const total = readCount(value.total_tokens)
-  return { output: withReasoning({ prompt, output, reasoning, total }) ?? 0, reasoning: reasoning ?? 0 }
 }

@@ -1,9 +1,10 @@
 import type { NewId } from '../dialect.ts'
 import { makeObjectEnd } from '../json/object-end.ts'
 import type { ObjectEnd } from '../json/object-end.ts'
+import type { Json } from '../json/read-json.ts'
 import type { AnswerSeal, Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
-import { sealExtras } from './call-extras.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
+import { addDetails, sealWantedBack } from './wanted-back.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
 export type ChatParts = {
@@ -40,21 +41,22 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   /** All parts before this index are closed. */
   let firstOpen = 0
 
+  /** The last part, if it is of this kind, or else a new one. */
+  function partOf(kind: 'reasoning' | 'text' | 'refusal'): Part {
+    const last = parts.at(-1)
+    return last?.kind === kind ? last : addPart(parts, kind)
+  }
+
   function take(kind: 'reasoning' | 'text' | 'refusal', fragment: string): void {
     if (fragment === '') return
-    const last = parts.at(-1)
-    const part = last?.kind === kind ? last : addPart(parts, kind)
+    const part = partOf(kind)
     part.waiting += fragment
     part.isBlank &&= fragment.trim() === ''
     if (kind === 'text') text = part
   }
 
   function addCall({ extras }: ToolDelta): Part {
-    if (extras) {
-      const last = parts.at(-1)
-      const thought = last?.kind === 'reasoning' ? last : addPart(parts, 'reasoning')
-      thought.seal = sealExtras(extras)
-    }
+    if (extras) partOf('reasoning').extras = extras
     return calls.add(addPart(parts, 'tool'))
   }
 
@@ -74,7 +76,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
     for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
-      if (canEmit(part, ended)) emit(part, ended, events)
+      if (canEmit(part, ended) && isTextOrFollowed(part, parts, firstOpen)) emit(part, ended, events)
       if (!ended && !(hasSubstantial(parts, firstOpen + 1) && isCloseable(part))) return events
       if (part.open) events.push(toClose(part, part.open, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
@@ -108,6 +110,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   return {
     push(delta) {
       take('reasoning', delta.reasoning)
+      if (delta.details.length > 0) addDetails(partOf('reasoning').details, delta.details)
       take('text', delta.text)
       text?.logprobs.push(...delta.logprobs)
       text?.citations.push(...delta.citations)
@@ -124,8 +127,10 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
 /** Most chat servers do not sign reasoning. Its seal then only records which backend wrote the text. */
 const UNSIGNED: AnswerSeal = { kind: 'plain', data: '', before: null }
 
-function toClose({ sent: text, logprobs, citations, ...closed }: Part, part: OpenPart, cut: boolean): PartEvent {
-  const seal = part.kind === 'reasoning' ? (closed.seal ?? UNSIGNED) : null
+function toClose(closed: Part, part: OpenPart, cut: boolean): PartEvent {
+  const { sent: text, logprobs, citations } = closed
+  const sealed = isWantedBack(closed) ? sealWantedBack(closed) : UNSIGNED
+  const seal = part.kind === 'reasoning' ? sealed : null
   return {
     type: 'close',
     part,
@@ -151,8 +156,10 @@ type Part = {
   readonly logprobs: unknown[]
   sentLogprobs: number
   readonly citations: Citation[]
-  /** What the next call has to bring back. Set for reasoning only. */
-  seal: AnswerSeal | null
+  // The vendor wants the next two members back. They are set for reasoning only.
+  readonly details: Json[]
+  /** The additions of the next call. */
+  extras: Json | null
   // The members below are set for a tool call only.
   index: number | null
   id: string | null
@@ -174,7 +181,8 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
     logprobs: [],
     sentLogprobs: 0,
     citations: [],
-    seal: null,
+    details: [],
+    extras: null,
     index: null,
     id: null,
     name: '',
@@ -240,8 +248,21 @@ function canEmit(part: Part, ended: boolean): boolean {
   return part.name !== '' && (ended || part.waiting !== '')
 }
 
+/**
+ * Whether a part has a text, is a call, or is followed by another part. Reasoning without a text is sent only where
+ * something follows it: Claude Code prints nothing when reasoning is the last block of an answer, and vendors want
+ * reasoning back before calls only.
+ */
+function isTextOrFollowed(part: Part, parts: readonly Part[], at: number): boolean {
+  return part.kind === 'tool' || fullText(part) !== '' || hasSubstantial(parts, at + 1)
+}
+
 function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || part.seal !== null
+  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || isWantedBack(part)
+}
+
+function isWantedBack({ extras, details }: Part): boolean {
+  return extras !== null || details.length > 0
 }
 
 function hasSubstantial(parts: readonly Part[], from: number): boolean {

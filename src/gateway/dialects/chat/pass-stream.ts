@@ -3,7 +3,7 @@ import { ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
 import { parseObject } from '../json/read-json.ts'
 import { renameEvent } from '../passing/rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { hasContent, readChatEvent } from './chunk.ts'
+import { readChatEvent, watchFinish } from './chunk.ts'
 import { isUsageChunk } from './stream-usage.ts'
 
 /**
@@ -13,9 +13,7 @@ import { isUsageChunk } from './stream-usage.ts'
 export function passChatStream({ model, hidesUsage = false }: PassOptions): StreamTranslator {
   let state: StreamState = 'open'
   let started = false
-  let finished = false
-  /** There was content behind a finish reason. */
-  let goesOn = false
+  const finish = watchFinish()
 
   function failWith(message: string): SseEvent[] {
     if (state !== 'open') return []
@@ -37,14 +35,13 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
       if (read.kind === 'nothing') return []
       if (read.kind === 'done') return started ? complete() : failWith(NOT_BEGUN.message)
       started = true
-      goesOn ||= finished && hasContent(read.delta)
-      finished ||= read.finish !== null
+      finish.see(read)
       if (hidesUsage && read.usage && isUsageChunk(parseObject(event.data) ?? {})) return []
       return [renameEvent(event, read.model, model)]
     },
-    end: () => (finished ? complete() : failWith(ENDED_EARLY.message)),
+    end: () => (finish.reason() === null ? failWith(ENDED_EARLY.message) : complete()),
     fail: failWith,
-    state: () => (state === 'open' && finished && !goesOn ? 'finishing' : state),
+    state: () => (state === 'open' && finish.isFinishing() ? 'finishing' : state),
   }
 }
 

@@ -1,11 +1,12 @@
 import type { NewId } from '../dialect.ts'
 import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
+import type { AnswerEvent, Finish } from '../neutral.ts'
+import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
-import { hasContent, readChatEvent, readCompletion } from './chunk.ts'
-import type { ChatEvent } from './chunk.ts'
+import { readChatEvent, readCompletion, watchFinish } from './chunk.ts'
+import type { ChatChunk, ChatEvent } from './chunk.ts'
 import { makeChatParts } from './parts.ts'
 
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
@@ -18,11 +19,9 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   const parts = makeChatParts({ newId, toTool: names.toTool })
   let started = false
   let over = false
-  let finish: string | null = null
-  /** There was content behind a finish reason. */
-  let goesOn = false
+  const finish = watchFinish()
   let stopSequence: string | null = null
-  let usage: AnswerUsage | null = null
+  let usage: Usage | null = null
 
   function failWith(failure: Failure): AnswerEvent[] {
     if (over) return []
@@ -30,11 +29,10 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
     return [{ type: 'fail', failure, usage }]
   }
 
-  function takeChunk(chunk: Extract<ChatEvent, { kind: 'chunk' }>): AnswerEvent[] {
+  function takeChunk(chunk: ChatChunk): AnswerEvent[] {
     const events: AnswerEvent[] = started ? [] : [{ type: 'start' }]
     started = true
-    goesOn ||= finish !== null && hasContent(chunk.delta)
-    finish = chunk.finish?.toLowerCase() ?? finish
+    finish.see(chunk)
     stopSequence = chunk.stopSequence ?? stopSequence
     usage = chunk.usage ?? usage
     return [...events, ...parts.push(chunk.delta)]
@@ -43,13 +41,13 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   function complete(): AnswerEvent[] {
     if (over) return []
     if (!started) return failWith(NOT_BEGUN)
-    if (finish !== null && GAVE_UP.has(finish)) return failWith(backendFailed('The backend gave up on its answer.'))
-    const cut = CUT.has(finish ?? '')
+    const reason = finish.reason() ?? ''
+    if (GAVE_UP.has(reason)) return failWith(backendFailed('The backend gave up on its answer.'))
+    const cut = CUT.has(reason)
     const closing = parts.end(cut)
     if (!cut && parts.hasNamelessCall()) return [...closing, ...failWith(NAMELESS_CALL)]
     over = true
-    const reason = judgeFinish(finish, stopSequence, parts.has)
-    return [...closing, { type: 'finish', finish: reason, stopSequence, usage }]
+    return [...closing, { type: 'finish', finish: judgeFinish(reason, stopSequence, parts.has), stopSequence, usage }]
   }
 
   function take(event: ChatEvent): AnswerEvent[] {
@@ -62,9 +60,9 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   return {
     push: (event) => take(readChatEvent(event)),
     whole: (body) => [...take(readCompletion(body)), ...take({ kind: 'done' })],
-    end: () => (finish === null ? failWith(ENDED_EARLY) : complete()),
+    end: () => (finish.reason() === null ? failWith(ENDED_EARLY) : complete()),
     fail: failWith,
-    isFinishing: () => finish !== null && !goesOn && !over,
+    isFinishing: () => finish.isFinishing() && !over,
   }
 }
 
@@ -85,12 +83,8 @@ const CUT: ReadonlyMap<string, Finish> = new Map([
   ['sensitive', 'filter'],
 ])
 
-function judgeFinish(
-  finish: string | null,
-  stopSequence: string | null,
-  has: (kind: 'tool' | 'refusal') => boolean,
-): Finish {
-  const incomplete = CUT.get(finish ?? '')
+function judgeFinish(reason: string, stopSequence: string | null, has: (kind: 'tool' | 'refusal') => boolean): Finish {
+  const incomplete = CUT.get(reason)
   if (incomplete) return incomplete
   // Some engines report `stop` after a call. The agent would then stop instead of running its tools.
   if (has('tool')) return 'tools'

@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readArguments, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
@@ -89,7 +89,7 @@ function readCall(call: Json, path: string): Part {
   }
   const { name, arguments: args } = readObject(call.function)
   const tool = { kind: 'function', name: readText(name), namespace: null } as const
-  return { type: 'call', id, tool, input: readText(args) || '{}', path }
+  return { type: 'call', id, tool, input: readArguments(args) || '{}', path }
 }
 
 function readResult(message: Json, path: string): Part {

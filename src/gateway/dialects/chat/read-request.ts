@@ -1,10 +1,21 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readCount, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
+import {
+  readBoolean,
+  readCount,
+  readList,
+  readName,
+  readNumber,
+  readObject,
+  readText,
+  readTexts,
+} from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/schemas.ts'
+import { makeFindTool } from '../tools/tool-names.ts'
+import type { FindTool } from '../tools/tool-names.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readMessages } from './read-messages.ts'
 import { makeChatWriter } from './write-answer.ts'
@@ -24,13 +35,13 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
     turns: readMessages(body.messages, context),
     tools,
     choice: readChoice(body.tool_choice, tools),
-    parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
+    parallel: readBoolean(body.parallel_tool_calls),
     maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
     stop: typeof body.stop === 'string' ? [body.stop] : readTexts(body.stop),
     sampling: {
-      temperature: typeof body.temperature === 'number' ? body.temperature : null,
-      topP: typeof body.top_p === 'number' ? body.top_p : null,
-      topK: typeof body.top_k === 'number' ? body.top_k : null,
+      temperature: readNumber(body.temperature),
+      topP: readNumber(body.top_p),
+      topK: readNumber(body.top_k),
       logprobs: body.logprobs === true ? { top: readCount(body.top_logprobs) ?? 0, path: 'logprobs' } : null,
     },
     reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
@@ -78,7 +89,7 @@ function readFormat(value: unknown): OutputFormat | null {
     name: readName(name),
     description: readName(description),
     schema: requireSchema(schema, 'response_format.json_schema.schema'),
-    strict: typeof strict === 'boolean' ? strict : null,
+    strict: readBoolean(strict),
   }
 }
 
@@ -102,7 +113,7 @@ function readTool(tool: Json, path: string): Tool {
     namespace: null,
     description: typeof own.description === 'string' ? own.description : null,
     schema: !isCustom && isObject(own.parameters) ? own.parameters : null,
-    strict: typeof own.strict === 'boolean' ? own.strict : null,
+    strict: readBoolean(own.strict),
     deferred: false,
     grammar: isCustom ? readGrammar(readObject(own.format)) : null,
     path,
@@ -118,23 +129,24 @@ function readGrammar(format: Json): ClientTool['grammar'] {
 function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
   if (choice === undefined || choice === null) return null
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
+  const find = makeFindTool(tools)
   const { type, allowed_tools: allowed } = readObject(choice)
-  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), tools)] }
+  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), find)] }
   const { mode, tools: chosen } = readObject(allowed)
   return {
     mode: mode === 'required' ? 'required' : 'auto',
-    only: readList(chosen).map((tool) => readChosen(readObject(tool), tools)),
+    only: readList(chosen).map((tool) => readChosen(readObject(tool), find)),
   }
 }
 
-function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
+function readChosen(choice: Json, find: FindTool): ToolRef {
   const { type } = choice
   if (type !== 'function' && type !== 'custom') {
     refuse('tool_choice.type', 'tool_choice must be auto, none, required, or name a function or a custom tool.')
   }
   const name = readText(readObject(choice[type]).name)
-  if (!tools.some((tool) => tool.kind === type && tool.name === name)) {
+  return (
+    find({ kind: type, name }) ??
     refuse(`tool_choice.${type}.name`, `There is no tool named ${name}: name one of tools.`)
-  }
-  return { kind: type, name, namespace: null }
+  )
 }

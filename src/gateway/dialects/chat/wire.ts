@@ -15,10 +15,12 @@ export type ChatToolCall = (
   | { id: string; type: 'custom'; custom: { name: string; input: string } }
 ) & { extra_content?: Json }
 
+export type ChatReasoning = { reasoning_content?: string; reasoning_details?: Json[] }
+
 export type ChatMessage =
   | { role: 'system'; content: string | ChatTextPart[] }
   | { role: 'user'; content: string | ChatPart[] }
-  | { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ChatToolCall[] }
+  | ({ role: 'assistant'; content: string | null; tool_calls?: ChatToolCall[] } & ChatReasoning)
   | { role: 'tool'; tool_call_id: string; content: string | ChatTextPart[] }
 
 export type ChatFunction = {

@@ -1,8 +1,10 @@
 import { writeOpenAiError } from '../failures/openai-error.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
+import type { CloseEvent, DeltaEvent, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { writeUrlCitation } from '../parts/citations.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { NO_USAGE, promptTokensOf } from '../tokens/usage.ts'
+import type { Usage } from '../tokens/usage.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
 import { toCallId } from '../tools/tool-names.ts'
 import type { AnswerWriter, TranslationContext } from '../translation.ts'
@@ -12,9 +14,6 @@ type Needs = {
   /** Whether the client asked for a last chunk with the usage. */
   readonly includeUsage: boolean
 }
-
-type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
-type DeltaEvent = Extract<AnswerEvent, { type: 'delta' }>
 
 /**
  * Makes a writer for an answer of the chat dialect. A stream is: a chunk with the role; chunks for reasoning, text,
@@ -179,14 +178,15 @@ function toSignature(sealed: readonly string[]): Json {
   return sealed.length === 0 ? {} : { extra_content: { google: { thought_signature: sealed.join(' ') } } }
 }
 
-function toUsage(usage: AnswerUsage | null): Json {
-  const { input = 0, cached = 0, output = 0, reasoning = 0 } = usage ?? {}
+function toUsage(usage: Usage | null): Json {
+  const known = usage ?? NO_USAGE
+  const [prompt, output] = [promptTokensOf(known), known.outputTokens ?? 0]
   return {
-    prompt_tokens: input,
+    prompt_tokens: prompt,
     completion_tokens: output,
-    total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cached, ...writtenTokens(usage) },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: prompt + output,
+    prompt_tokens_details: { cached_tokens: known.cacheReadTokens ?? 0, ...writtenTokens(known) },
+    completion_tokens_details: { reasoning_tokens: known.reasoningTokens ?? 0 },
   }
 }
 

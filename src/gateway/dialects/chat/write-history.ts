@@ -1,7 +1,7 @@
 import type { ModelCaps } from '../caps.ts'
-import { parseObject } from '../json/read-json.ts'
+import { parseObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
+import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart, Seal } from '../neutral.ts'
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
@@ -10,7 +10,7 @@ import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
-import { unsealExtras } from './call-extras.ts'
+import { addDetails, unsealWantedBack, withoutUnsigned } from './wanted-back.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
@@ -37,9 +37,11 @@ export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatM
 }
 
 /** A turn of the assistant, the results of its calls, then the turn of the user. */
-type Exchange = {
+type Round = {
   readonly texts: string[]
   readonly reasoning: string[]
+  /** Reasoning that the backend wants back as it was. */
+  readonly details: Json[]
   readonly calls: ChatToolCall[]
   readonly results: ChatMessage[]
   readonly user: (ChatPart | SystemText)[]
@@ -51,10 +53,6 @@ const PARAGRAPH = '\n\n'
 /** The limit for the id of a call of Azure OpenAI and of older models (langgenius/dify#28987). */
 const MAX_ID_CHARACTERS = 40
 
-function toId(id: string): string {
-  return toCallId(id, MAX_ID_CHARACTERS)
-}
-
 /** Engines parse arguments for their chat template, and refuse the whole conversation when that fails. */
 function toReadable(args: string): string {
   return parseObject(args) ? args : JSON.stringify(keepBroken(args))
@@ -63,9 +61,11 @@ function toReadable(args: string): string {
 class History {
   readonly #needs: Needs
   readonly #leading: ChatTextPart[] = []
-  readonly #exchanges: Exchange[] = [newExchange()]
-  /** The exchange of each call, by its id. */
-  readonly #exchangeOfCall = new Map<string, Exchange>()
+  readonly #rounds: Round[] = [newRound()]
+  /** The round of each call, by its id. */
+  readonly #roundOfCall = new Map<string, Round>()
+  /** The ids of calls that the details of reasoning name, by the id that the client has. */
+  readonly #namedIds = new Map<string, string>()
   /** What the backend wants back with a call, by the id of the call. */
   readonly #extras = new Map<string, Json>()
 
@@ -78,7 +78,7 @@ class History {
     if (text === '') return
     const part: ChatTextPart = { type: 'text', text, ...writeBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
     const current = this.#current()
-    if (this.#exchanges.length === 1 && isEmpty(current)) this.#leading.push(part)
+    if (this.#rounds.length === 1 && isEmpty(current)) this.#leading.push(part)
     else if (this.#needs.context.caps.midSystem) current.user.push({ type: 'system', part })
     else current.user.push({ ...part, text: `<system>\n${text}\n</system>` })
   }
@@ -103,36 +103,44 @@ class History {
     const { note } = this.#needs
     const leading: ChatTextPart[] = note === null ? this.#leading : [...this.#leading, { type: 'text', text: note }]
     const first: ChatMessage[] = leading.length === 0 ? [] : [{ role: 'system', content: toText(leading) ?? leading }]
-    return [...first, ...this.#exchanges.flatMap((exchange) => this.#toMessages(exchange))]
+    return [...first, ...this.#rounds.flatMap((round) => this.#toMessages(round))]
   }
 
-  #current(): Exchange {
-    return this.#exchanges.at(-1) ?? this.#add()
+  #current(): Round {
+    return this.#rounds.at(-1) ?? this.#add()
   }
 
-  #ofAssistant(): Exchange {
+  #ofAssistant(): Round {
     const { user, results } = this.#current()
     return user.length + results.length > 0 ? this.#add() : this.#current()
   }
 
-  #add(): Exchange {
-    const exchange = newExchange()
-    this.#exchanges.push(exchange)
-    return exchange
+  #add(): Round {
+    const round = newRound()
+    this.#rounds.push(round)
+    return round
   }
 
   #reasoning(part: ReasoningPart): void {
     const { seal, text } = part
-    const extras = seal && unsealExtras(seal)
-    if (extras) this.#extras.set(toCallId(seal.before ?? ''), extras)
+    if (seal) this.#giveBack(seal)
     if (this.#isReplayed(part)) this.#ofAssistant().reasoning.push(text)
   }
 
+  /** Gives back what the backend wants. Details of another model are left out, because only their vendor reads them. */
+  #giveBack(seal: Seal): void {
+    const { extras, details } = unsealWantedBack(seal)
+    if (extras) this.#extras.set(toCallId(seal.before ?? ''), extras)
+    if (details.length === 0 || seal.model !== this.#needs.context.backendModel) return
+    addDetails(this.#ofAssistant().details, details)
+    for (const id of details.map((detail) => readText(detail.id))) this.#namedIds.set(toCallId(id), id)
+  }
+
   #call(part: CallPart): void {
-    const exchange = this.#ofAssistant()
+    const round = this.#ofAssistant()
     const extras = this.#extras.get(toCallId(part.id))
-    exchange.calls.push({ ...this.#toCall(part), ...(extras && { extra_content: extras }) })
-    this.#exchangeOfCall.set(part.id, exchange)
+    round.calls.push({ ...this.#toCall(part), ...(extras && { extra_content: extras }) })
+    this.#roundOfCall.set(part.id, round)
   }
 
   /**
@@ -140,8 +148,8 @@ class History {
    * user's turn, and a failed tool is marked in the text.
    */
   #result({ callId, callPath, parts, failed }: ResultPart): void {
-    const exchange = this.#exchangeOfCall.get(callId)
-    if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    const round = this.#roundOfCall.get(callId)
+    if (!round) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
     const shown = parts.flatMap((part) => this.#show(part))
     const rest = shown.filter((part) => part.type !== 'text')
     const texts = shown.filter((part) => part.type === 'text')
@@ -149,8 +157,8 @@ class History {
     const text = said === '' && rest.length > 0 ? describeFollowing(rest) : said
     const marked = texts.findLast((part) => part.prompt_cache_breakpoint)
     const part: ChatTextPart = { ...marked, type: 'text', text: failed ? `Error: ${text}` : text }
-    exchange.results.push({ role: 'tool', tool_call_id: toId(callId), content: toText([part]) ?? [part] })
-    exchange.user.push(...rest)
+    round.results.push({ role: 'tool', tool_call_id: this.#toId(callId), content: toText([part]) ?? [part] })
+    round.user.push(...rest)
   }
 
   #show(part: Part): ChatPart[] {
@@ -186,13 +194,18 @@ class History {
     return { type: 'file', file: { file_data: toUrl(source, path), filename: name ?? title ?? 'document.pdf' } }
   }
 
+  /** The id of a call for the backend. A detail of reasoning finds its call by the id that the backend gave it. */
+  #toId(id: string): string {
+    return this.#namedIds.get(toCallId(id)) ?? toCallId(id, MAX_ID_CHARACTERS)
+  }
+
   #toCall({ id, tool, input }: CallPart): ChatToolCall {
     const name = this.#needs.names.toName(tool)
     if (tool.kind === 'custom' && this.#needs.context.caps.customTools) {
-      return { id: toId(id), type: 'custom', custom: { name, input } }
+      return { id: this.#toId(id), type: 'custom', custom: { name, input } }
     }
     const args = tool.kind === 'custom' ? toArguments(input) : toReadable(input)
-    return { id: toId(id), type: 'function', function: { name, arguments: args } }
+    return { id: this.#toId(id), type: 'function', function: { name, arguments: args } }
   }
 
   /** Reasoning is sent back only to the model that wrote it, and only if its backend accepts reasoning. */
@@ -202,10 +215,14 @@ class History {
     return seal ? seal.model === backendModel : caps.reasoningReplay === 'required'
   }
 
-  #toMessages({ texts, reasoning, calls, results, user }: Exchange): ChatMessage[] {
+  #toMessages({ texts, reasoning, details, calls, results, user }: Round): ChatMessage[] {
     const text = texts.join(PARAGRAPH)
     const isRequired = this.#needs.context.caps.reasoningReplay === 'required' && calls.length > 0
-    const thought = reasoning.length > 0 || isRequired ? { reasoning_content: reasoning.join(PARAGRAPH) } : {}
+    const signed = withoutUnsigned(details)
+    const thought = {
+      ...((reasoning.length > 0 || isRequired) && { reasoning_content: reasoning.join(PARAGRAPH) }),
+      ...(signed.length > 0 && { reasoning_details: signed }),
+    }
     const messages: ChatMessage[] = []
     if (calls.length > 0) {
       messages.push({ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls: calls })
@@ -220,8 +237,8 @@ function writeDetail(detail: string | null, { vendorHints }: ModelCaps): { detai
   return { detail: detail === 'original' && !vendorHints ? 'high' : detail }
 }
 
-function newExchange(): Exchange {
-  return { texts: [], reasoning: [], calls: [], results: [], user: [] }
+function newRound(): Round {
+  return { texts: [], reasoning: [], details: [], calls: [], results: [], user: [] }
 }
 
 function describeFollowing(parts: readonly ChatPart[]): string {
@@ -229,7 +246,7 @@ function describeFollowing(parts: readonly ChatPart[]): string {
   return `The result is the ${isImage ? 'image' : 'file'} that follows.`
 }
 
-function isEmpty({ texts, calls, results, user }: Exchange): boolean {
+function isEmpty({ texts, calls, results, user }: Round): boolean {
   return texts.length + calls.length + results.length + user.length === 0
 }
 
@@ -238,7 +255,7 @@ function joinTexts(parts: readonly Part[]): string {
 }
 
 /** Writes the user's messages, with system texts between them in their original order. */
-function toUserMessages(parts: Exchange['user']): ChatMessage[] {
+function toUserMessages(parts: Round['user']): ChatMessage[] {
   const messages: ChatMessage[] = []
   let shown: ChatPart[] = []
   const flush = (): void => {

@@ -35,9 +35,24 @@ export function readText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** Returns the arguments of a call as JSON text. Some programs write an object in the place of the text. */
+export function readArguments(value: unknown): string {
+  return isObject(value) ? JSON.stringify(value) : readText(value)
+}
+
 /** Returns the value if it is a text that is not empty, else null. */
 export function readName(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** Returns the value if it is a boolean, else null. */
+export function readBoolean(value: unknown): boolean | null {
+  return typeof value === 'boolean' ? value : null
+}
+
+/** Returns the value if it is a number, else null. */
+export function readNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
 }
 
 /** Returns the value if it is a whole number of at least 0, else null. */

@@ -3,14 +3,15 @@ import { isMessage } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
 import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import { readCount, readList, readName, readObject } from '../json/read-json.ts'
+import { readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
+import type { AnswerEvent, Finish } from '../neutral.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
 import type { PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
-import { withLaterReport } from '../tokens/usage.ts'
+import { toCounts, toUsage, withLaterReport } from '../tokens/usage.ts'
+import type { Counts, Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
 import { BlockReader } from './read-blocks.ts'
@@ -29,7 +30,7 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 class MessagesReader implements AnswerReader {
   readonly #parts: PartQueue
   readonly #blocks: BlockReader
-  #usage: Json = {}
+  #counts: Counts = {}
   #reason: string | null = null
   #stopSequence: string | null = null
   #explanation: string | null = null
@@ -59,12 +60,17 @@ class MessagesReader implements AnswerReader {
   fail(failure: Failure): AnswerEvent[] {
     if (this.#over) return []
     this.#over = true
-    return [{ type: 'fail', failure, usage: toUsage(this.#usage) }]
+    return [{ type: 'fail', failure, usage: this.#usage() }]
   }
 
-  #takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
+  /** Null when the backend has not reported any usage. */
+  #usage(): Usage | null {
+    return Object.keys(this.#counts).length === 0 ? null : toUsage(this.#counts)
+  }
+
+  #takeEnd({ delta, usage }: Json): AnswerEvent[] {
     const end = readObject(delta)
-    this.#usage = withLaterReport(this.#usage, withoutNulls(readObject(counts)))
+    this.#counts = withLaterReport(this.#counts, toCounts(usage))
     this.#reason = readName(end.stop_reason) ?? this.#reason
     this.#stopSequence = readName(end.stop_sequence) ?? this.#stopSequence
     this.#explanation = readName(readObject(end.stop_details).explanation) ?? this.#explanation
@@ -80,7 +86,7 @@ class MessagesReader implements AnswerReader {
     if (!isCut && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL)]
     this.#over = true
     const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
-    return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: toUsage(this.#usage) }]
+    return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: this.#usage() }]
   }
 
   #isCut(): boolean {
@@ -110,7 +116,7 @@ class MessagesReader implements AnswerReader {
     const key = String(event.index)
     switch (event.type) {
       case 'message_start':
-        this.#usage = withoutNulls(readObject(readObject(event.message).usage))
+        this.#counts = toCounts(readObject(event.message).usage)
         return this.#start()
       case 'content_block_start':
         return [...this.#start(), ...this.#closeCall(), ...this.#blocks.open(key, readObject(event.content_block))]
@@ -167,24 +173,4 @@ function judgeFinish(reason: string | null, hasCalls: boolean): Finish {
   const finish = FINISHES.get(reason ?? '') ?? 'stop'
   if (finish === 'tools' && !hasCalls) return 'stop'
   return finish === 'stop' && hasCalls ? 'tools' : finish
-}
-
-function withoutNulls(counts: Json): Json {
-  return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== null && value !== undefined))
-}
-
-/** Null when the backend has not reported any usage. */
-function toUsage(usage: Json): AnswerUsage | null {
-  if (Object.keys(usage).length === 0) return null
-  const count = (value: unknown): number => readCount(value) ?? 0
-  const cached = count(usage.cache_read_input_tokens)
-  const written = count(usage.cache_creation_input_tokens)
-  return {
-    input: count(usage.input_tokens) + cached + written,
-    cached,
-    written,
-    writtenLong: count(readObject(usage.cache_creation).ephemeral_1h_input_tokens),
-    output: count(usage.output_tokens),
-    reasoning: count(readObject(usage.output_tokens_details).thinking_tokens),
-  }
 }

@@ -140,7 +140,7 @@ function readDocument(block: Json, path: string): readonly Found[] {
 
 /** Reads the blocks of a document as parts, after a text with the title and the context of the document. */
 function readContentSource(content: unknown, said: Pick<DocumentPart, 'title' | 'context'>, place: string): Found[] {
-  const head = toDocumentText(said, null)
+  const head = toDocumentText({ name: null, ...said }, null)
   const parts = readBlocks(content, `${place}.content`).flatMap((inner, at) => {
     const inside = `${place}.content.${String(at)}`
     return readShown(inner, inside).map((part) => ({ path: inside, ...part }))

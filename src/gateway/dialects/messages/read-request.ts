@@ -2,9 +2,11 @@ import { isObject } from '../../../kernel/json.ts'
 import {
   isGiven,
   parseObject,
+  readBoolean,
   readCount,
   readList,
   readName,
+  readNumber,
   readObject,
   readText,
   readTexts,
@@ -74,10 +76,6 @@ function continuesThread({ thread }: Json): boolean {
 
 function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : isGiven(value)
-}
-
-function readNumber(value: unknown): number | null {
-  return typeof value === 'number' ? value : null
 }
 
 /**
@@ -189,7 +187,7 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
     namespace: null,
     description: typeof tool.description === 'string' ? tool.description : null,
     schema: tool.input_schema ?? null,
-    strict: typeof tool.strict === 'boolean' ? tool.strict : null,
+    strict: readBoolean(tool.strict),
     deferred: tool.defer_loading === true,
     grammar: null,
     path,

@@ -2,8 +2,10 @@ import type { Failure } from '../failures/failure.ts'
 import { parseExactly } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { UNSIGNED_MARK } from '../unsigned-content.ts'
-import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
+import type { CloseEvent, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { NO_USAGE } from '../tokens/usage.ts'
+import type { Usage } from '../tokens/usage.ts'
 import { toCallId } from '../tools/tool-names.ts'
 import type { AnswerWriter, TranslationContext } from '../translation.ts'
 import { writeMessagesError } from './errors.ts'
@@ -13,8 +15,6 @@ type Needs = {
   /** The stop sequences of the client's request. No other one is reported to the client. */
   readonly stopSequences: readonly string[]
 }
-
-type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 /**
  * Makes a writer for an answer of the messages dialect. A stream is: message_start, content blocks one after the other,
@@ -113,23 +113,18 @@ function searchesOf(count: number): Json {
   return { web_search_requests: count, web_fetch_requests: 0 }
 }
 
-/**
- * In this dialect `input_tokens` does not include cached tokens; in the neutral usage `input` does. Counts that are not
- * known are null, because the vendor's types have every member.
- */
-function toUsage(usage: AnswerUsage | null): Json {
-  const { input = 0, cached = 0, written = 0, writtenLong = 0, output = 0, reasoning = 0 } = usage ?? {}
-  const read = Math.min(cached, input)
-  const stored = Math.min(written, input - read)
-  const long = Math.min(writtenLong, stored)
-  const details = { ephemeral_5m_input_tokens: stored - long, ephemeral_1h_input_tokens: long }
+/** Members that are not known are null, because the vendor's types have every member. */
+function toUsage(usage: Usage | null): Json {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens, reasoningTokens } =
+    usage ?? NO_USAGE
+  const [short, long] = [cacheWriteTokens ?? 0, cacheWriteLongTokens ?? 0]
   return {
-    input_tokens: input - read - stored,
-    cache_creation_input_tokens: stored,
-    cache_read_input_tokens: read,
-    output_tokens: output,
-    cache_creation: stored > 0 ? details : null,
-    output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
+    input_tokens: inputTokens ?? 0,
+    cache_creation_input_tokens: short + long,
+    cache_read_input_tokens: cacheReadTokens ?? 0,
+    output_tokens: outputTokens ?? 0,
+    cache_creation: short + long > 0 ? { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } : null,
+    output_tokens_details: reasoningTokens ? { thinking_tokens: reasoningTokens } : null,
     server_tool_use: null,
     service_tier: null,
     inference_geo: null,

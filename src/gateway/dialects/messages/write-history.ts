@@ -58,9 +58,9 @@ export function toMark(mark: CacheMark | undefined): { cache_control?: Json } {
   return { cache_control: { type: 'ephemeral', ...(mark.ttl === 'long' && { ttl: '1h' }) } }
 }
 
-type Exchange = {
+/** A turn of the assistant, the results of its calls, then the turns of the user and of the system. */
+type Round = {
   readonly said: Json[]
-  readonly calls: Set<string>
   readonly results: Json[]
   readonly user: Json[]
   readonly system: Json[]
@@ -68,7 +68,9 @@ type Exchange = {
 
 class History {
   readonly #needs: Needs
-  readonly #exchanges: Exchange[] = [newExchange()]
+  readonly #rounds: Round[] = [newRound()]
+  /** The round of each call, by its id. */
+  readonly #roundOfCall = new Map<string, Round>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -81,7 +83,7 @@ class History {
   }
 
   messages(): Message[] {
-    const messages = this.#exchanges.flatMap(toMessages)
+    const messages = this.#rounds.flatMap(toMessages)
     const joined: Message[] = []
     for (const { role, content } of messages) {
       if (content.length === 0) continue
@@ -92,14 +94,14 @@ class History {
     return joined
   }
 
-  #current(): Exchange {
-    return this.#exchanges.at(-1) ?? this.#add()
+  #current(): Round {
+    return this.#rounds.at(-1) ?? this.#add()
   }
 
-  #add(): Exchange {
-    const exchange = newExchange()
-    this.#exchanges.push(exchange)
-    return exchange
+  #add(): Round {
+    const round = newRound()
+    this.#rounds.push(round)
+    return round
   }
 
   #assistant(parts: readonly Part[]): void {
@@ -115,12 +117,12 @@ class History {
     }
     // An empty turn is left out. The vendor wants a system message to be last, or before one of the assistant.
     if (said.length === 0) return
-    const exchange = this.#ofAssistant()
-    exchange.said.push(...said)
-    for (const id of calls) exchange.calls.add(id)
+    const round = this.#ofAssistant()
+    round.said.push(...said)
+    for (const id of calls) this.#roundOfCall.set(id, round)
   }
 
-  #ofAssistant(): Exchange {
+  #ofAssistant(): Round {
     const current = this.#current()
     return current.user.length + current.results.length + current.system.length > 0 ? this.#add() : current
   }
@@ -152,9 +154,9 @@ class History {
   }
 
   #result({ callId, callPath, parts, failed, mark }: ResultPart & { readonly mark?: CacheMark }): void {
-    const exchange = this.#exchanges.findLast(({ calls }) => calls.has(callId))
-    if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
-    exchange.results.push({
+    const round = this.#roundOfCall.get(callId)
+    if (!round) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    round.results.push({
       type: 'tool_result',
       tool_use_id: toCallId(callId),
       content: parts.flatMap((part) => this.#show(part)),
@@ -196,12 +198,12 @@ class History {
 
 const PDF_ONLY = 'This model reads only PDF files: send the text of the document, or convert it to PDF.'
 
-function newExchange(): Exchange {
-  return { said: [], calls: new Set(), results: [], user: [], system: [] }
+function newRound(): Round {
+  return { said: [], results: [], user: [], system: [] }
 }
 
 /** A system message must follow a user message. Without one, its text becomes marked text of a user message. */
-function toMessages({ said, results, user, system }: Exchange): Message[] {
+function toMessages({ said, results, user, system }: Round): Message[] {
   const shown = [...results, ...user]
   const isAlone = shown.length === 0
   return [

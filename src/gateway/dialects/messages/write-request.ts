@@ -119,7 +119,8 @@ function writeOutput(format: OutputFormat | null, effort: string | null): { outp
 function writeTools(offer: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
   const { tools, search, mode, allowed, parallel } = offer
   const written = tools.map((tool) => writeTool(tool, names.toName(tool), caps))
-  if (search) {
+  // The vendor refuses two tools of one name, so a client's own search takes the place of the vendor's.
+  if (search && !written.some(({ name }) => name === 'web_search')) {
     const domains = search.domains === null ? {} : { allowed_domains: search.domains }
     const location = search.location === null ? {} : { user_location: { type: 'approximate', ...search.location } }
     written.push({ type: 'web_search_20250305', name: 'web_search', ...domains, ...location })

@@ -6,10 +6,13 @@ export function readableSource(source: Source): Source {
   return { kind: 'text', text: Buffer.from(source.base64, 'base64').toString() }
 }
 
-/** Writes a document as text, for a dialect whose texts have no title. Null: the text follows in other parts. */
+/**
+ * Writes a document as text below its title or name, for a dialect whose texts have none. Null: the text follows in
+ * other parts.
+ */
 export function toDocumentText(
-  { title, context }: Pick<DocumentPart, 'title' | 'context'>,
+  { name, title, context }: Omit<DocumentPart, 'type' | 'source'>,
   text: string | null,
 ): string {
-  return [title, context, text].filter((line) => line !== null).join('\n')
+  return [title ?? name, context, text].filter((line) => line !== null).join('\n')
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../json/read-json.ts'
 import { UNSIGNED_MARK } from '../unsigned-content.ts'
-import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
+import type { CloseEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { writeUrlCitation } from '../parts/citations.ts'
 import { toCallId } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
@@ -16,8 +16,6 @@ export type OpenItem = {
   /** Returns the final item, and the events that end it. */
   close(event: CloseEvent): { readonly item: Json; readonly events: ResponsesEvent[] }
 }
-
-type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 type Needs = {
   readonly outputIndex: number

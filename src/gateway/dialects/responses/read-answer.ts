@@ -5,13 +5,14 @@ import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure } from
 import type { Failure } from '../failures/failure.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
+import type { AnswerEvent, Finish, OpenPart, PartEvent } from '../neutral.ts'
 import { readUrlCitations } from '../parts/citations.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
 import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readTypedEvent } from '../sse/typed-event.ts'
-import { withCached } from '../tokens/usage.ts'
+import { readUsage } from '../tokens/usage.ts'
+import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
 
@@ -77,7 +78,7 @@ class ResponsesReader implements AnswerReader {
     return this.fail(ENDED_EARLY)
   }
 
-  fail(failure: Failure, usage: AnswerUsage | null = null): AnswerEvent[] {
+  fail(failure: Failure, usage: Usage | null = null): AnswerEvent[] {
     if (this.#over) return []
     this.#over = true
     return [{ type: 'fail', failure, usage }]
@@ -128,7 +129,7 @@ class ResponsesReader implements AnswerReader {
 
   #complete(response: Json, isIncomplete: boolean): AnswerEvent[] {
     if (this.#over) return []
-    const usage = toUsage(response.usage)
+    const usage = readUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
     // Without events of items, the last event has the whole answer.
     const items = this.#hasItems ? [] : readList(response.output)
@@ -155,7 +156,7 @@ class ResponsesReader implements AnswerReader {
       case 'response.incomplete':
         return this.#complete(response, event.type === 'response.incomplete' || response.status === 'incomplete')
       case 'response.failed':
-        return this.fail(readFailure(response.error ?? response), toUsage(response.usage))
+        return this.fail(readFailure(response.error ?? response), readUsage(response.usage))
       case 'error':
         return this.fail(readFailure(event))
       default:
@@ -263,20 +264,4 @@ const CUT: ReadonlyMap<string, Finish> = new Map([
 function judgeFinish(has: (kind: OpenPart['kind']) => boolean): Finish {
   if (has('tool')) return 'tools'
   return has('refusal') ? 'refusal' : 'stop'
-}
-
-function toUsage(value: unknown): AnswerUsage | null {
-  if (!isObject(value)) return null
-  const input = readObject(value.input_tokens_details)
-  const written = readObject(input.cache_write_tokens_details)
-  const cached = readCount(input.cached_tokens) ?? 0
-  const output = readCount(value.output_tokens) ?? 0
-  return {
-    input: withCached(readCount(value.input_tokens) ?? 0, cached, output, readCount(value.total_tokens) ?? 0),
-    cached,
-    written: readCount(input.cache_write_tokens) ?? 0,
-    writtenLong: readCount(written.ttl_12h_tokens) ?? 0,
-    output,
-    reasoning: readCount(readObject(value.output_tokens_details).reasoning_tokens) ?? 0,
-  }
 }

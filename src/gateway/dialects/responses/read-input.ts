@@ -1,4 +1,4 @@
-import { readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readArguments, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
@@ -37,7 +37,7 @@ function readItem(item: Json, path: string, context: TranslationContext): Turn |
     case 'message':
       return readMessage(item, path)
     case 'function_call':
-      return toTurn('assistant', path, [toCall(item, 'function', readText(item.arguments) || '{}')])
+      return toTurn('assistant', path, [toCall(item, 'function', readArguments(item.arguments) || '{}')])
     case 'custom_tool_call':
       return toTurn('assistant', path, [toCall(item, 'custom', readText(item.input))])
     case 'function_call_output':

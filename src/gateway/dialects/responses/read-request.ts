@@ -1,5 +1,14 @@
 import { isObject } from '../../../kernel/json.ts'
-import { isGiven, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import {
+  isGiven,
+  readBoolean,
+  readCount,
+  readList,
+  readName,
+  readNumber,
+  readObject,
+  readText,
+} from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { readLimit } from '../read-limit.ts'
@@ -28,12 +37,12 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
     tools: [...tools, ...addedTools],
     // A summary calls no tools. They stay, because some backends refuse earlier calls without them.
     choice: compacts ? { mode: 'none', only: null } : choice,
-    parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
+    parallel: readBoolean(body.parallel_tool_calls),
     maxOutput: readLimit(body, 'max_output_tokens'),
     stop: [],
     sampling: {
-      temperature: typeof body.temperature === 'number' ? body.temperature : null,
-      topP: typeof body.top_p === 'number' ? body.top_p : null,
+      temperature: readNumber(body.temperature),
+      topP: readNumber(body.top_p),
       topK: null,
       logprobs: readLogprobs(body),
     },
@@ -97,7 +106,7 @@ function readFormat(format: unknown): OutputFormat | null {
     name: readName(format.name),
     description: readName(format.description),
     schema: requireSchema(format.schema, 'text.format.schema'),
-    strict: typeof format.strict === 'boolean' ? format.strict : null,
+    strict: readBoolean(format.strict),
   }
 }
 

@@ -1,8 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
+import { readBoolean, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { makeFindTool } from '../tools/tool-names.ts'
+import type { FindTool } from '../tools/tool-names.ts'
 
 /** The tools of a request and the choice among them. */
 export type ReadTools = {
@@ -24,6 +26,17 @@ export function readTools(body: Json): ReadTools {
   return { tools, addedTools, choice: readChoice(body.tool_choice, [...tools, ...addedTools]) }
 }
 
+/**
+ * Whether a request has tools that other servers than the vendor's drop, refuse, or call by a name that the client does
+ * not know.
+ */
+export function hasVendorTools({ tools, input }: Json): boolean {
+  const added = readList(input).flatMap((item) => readList(readObject(item).tools))
+  return [...readList(tools), ...added].some((tool) => VENDOR_TOOLS.has(readObject(tool).type))
+}
+
+const VENDOR_TOOLS: ReadonlySet<unknown> = new Set(['namespace', 'custom'])
+
 function readEntry(entry: Json, path: string): Tool[] {
   if (entry.type !== 'namespace') return [readTool(entry, null, path)]
   const namespace = readName(entry.name)
@@ -41,7 +54,7 @@ function readTool(tool: Json, namespace: string | null, path: string): Tool {
     namespace,
     description: typeof tool.description === 'string' ? tool.description : null,
     schema: !isCustom && isObject(tool.parameters) ? tool.parameters : null,
-    strict: typeof tool.strict === 'boolean' ? tool.strict : null,
+    strict: readBoolean(tool.strict),
     deferred: false,
     grammar: isCustom ? readGrammar(readObject(tool.format)) : null,
     path,
@@ -75,26 +88,27 @@ function readHosted(tool: Json, namespace: string | null, path: string): Tool {
 
 function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
   if (choice === undefined || choice === null) return null
-  if (isObject(choice) && choice.type === 'allowed_tools') {
-    const mode = choice.mode === 'required' ? 'required' : 'auto'
-    return { mode, only: readList(choice.tools).map((tool) => readChosen(readObject(tool), tools)) }
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
+  const find = makeFindTool(tools)
+  const { type, mode, tools: chosen } = readObject(choice)
+  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), find)] }
+  return {
+    mode: mode === 'required' ? 'required' : 'auto',
+    only: readList(chosen).map((tool) => readChosen(readObject(tool), find)),
   }
-  if (choice === 'auto' || choice === 'none') return { mode: choice, only: null }
-  if (choice !== 'required') return { mode: 'required', only: [readChosen(readObject(choice), tools)] }
-  return { mode: 'required', only: null }
 }
 
-function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
-  const { type, name, namespace } = choice
+function readChosen(choice: Json, find: FindTool): ToolRef {
+  const { type, namespace } = choice
+  const name = readText(choice.name)
   if (type !== 'function' && type !== 'custom') {
     refuse(
       'tool_choice',
       `This model cannot be told to use ${readName(type) ?? 'a hosted tool'}: let tool_choice be auto.`,
     )
   }
-  const isChosen = (tool: Tool): tool is Tool & ClientTool =>
-    tool.kind === type && tool.name === name && (namespace === undefined || tool.namespace === namespace)
-  const chosen = tools.find(isChosen)
-  if (!chosen) refuse('tool_choice.name', `There is no tool named ${readText(name)}: name one of tools.`)
-  return { kind: chosen.kind, name: chosen.name, namespace: chosen.namespace }
+  return (
+    find({ kind: type, name }, namespace === undefined ? undefined : readName(namespace)) ??
+    refuse('tool_choice.name', `There is no tool named ${name}: name one of tools.`)
+  )
 }

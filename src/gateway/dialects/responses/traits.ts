@@ -11,6 +11,7 @@ import { endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts
 import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
+import { hasVendorTools } from './read-tools.ts'
 import { RESPONSES_REASONING_RETRY } from './reasoning-retry.ts'
 
 /** The vendor's minimum for `max_output_tokens`. */
@@ -56,7 +57,7 @@ export const RESPONSES: DialectTraits = {
   isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
-  needsVendor: hasCompaction,
+  needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
   readEnding,

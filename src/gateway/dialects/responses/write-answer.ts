@@ -1,8 +1,10 @@
 import type { Failure } from '../failures/failure.ts'
 import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish, FinishEvent } from '../neutral.ts'
+import type { AnswerEvent, Finish, FinishEvent } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { NO_USAGE, promptTokensOf } from '../tokens/usage.ts'
+import type { Usage } from '../tokens/usage.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
 import type { AnswerWriter, TranslationContext } from '../translation.ts'
 import { writeResponsesError } from './errors.ts'
@@ -117,7 +119,7 @@ function toEnd({ finish, usage }: FinishEvent, { showsRefusals }: Pick<Needs, 's
   }
 }
 
-function toFailed(failure: Failure, usage: AnswerUsage | null): ResponseEnd {
+function toFailed(failure: Failure, usage: Usage | null): ResponseEnd {
   return {
     status: 'failed',
     error: writeResponsesError(failure),
@@ -127,13 +129,14 @@ function toFailed(failure: Failure, usage: AnswerUsage | null): ResponseEnd {
 }
 
 /** Always writes both `details` members, because one agent retries an answer without them. */
-function toUsage(usage: AnswerUsage | null): Json {
-  const { input = 0, cached = 0, output = 0, reasoning = 0 } = usage ?? {}
+function toUsage(usage: Usage | null): Json {
+  const known = usage ?? NO_USAGE
+  const [input, output] = [promptTokensOf(known), known.outputTokens ?? 0]
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0, ...writtenTokens(usage) },
+    input_tokens_details: { cached_tokens: known.cacheReadTokens ?? 0, cache_write_tokens: 0, ...writtenTokens(known) },
     output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
+    output_tokens_details: { reasoning_tokens: known.reasoningTokens ?? 0 },
     total_tokens: input + output,
   }
 }

@@ -7,10 +7,8 @@
  * too, but deeper. The depth is known at the end of the event: each bracket that closes between the object and the end
  * of the event encloses the object.
  */
-import { isObject, parseJson } from '../../../kernel/json.ts'
-import { readObject } from '../json/read-json.ts'
-import type { Json } from '../json/read-json.ts'
-import { toUsage, withLaterReport } from './usage.ts'
+import { parseJson } from '../../../kernel/json.ts'
+import { toCounts, toUsage, withLaterReport } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'
 
 /** Reads the usage of one answer. */
@@ -35,12 +33,8 @@ const NEEDLE_TAIL = NEEDLE.subarray(1)
 const MAX_OBJECT_BYTES = 8 * 1024
 /** The maximum number of `usage` objects in one event; the schema of a tool may contain several. */
 const MAX_CANDIDATES = 16
-/** The maximum of a 32-bit column. A larger number is not plausible and is ignored. */
-const MAX_TOKENS = 0x7fff_ffff
 /** 1: a member of the answer or the event. 2: a member of its `message` or `response`. */
 const MAX_DEPTH = 2
-/** The levels of objects inside a usage object, such as `prompt_tokens_details.cache_write_tokens_details`. */
-const MAX_NESTED = 2
 
 const LF = 0x0a
 const CR = 0x0d
@@ -227,7 +221,7 @@ class ByteScanner implements UsageScanner {
   #settleEvent(): void {
     const end = this.#depth
     const counted = this.#candidates.filter(({ depth }) => depth - end >= 1 && depth - end <= MAX_DEPTH)
-    for (const { text } of counted) this.#counts = withLaterReport(this.#counts ?? {}, toCounts(text))
+    for (const { text } of counted) this.#counts = withLaterReport(this.#counts ?? {}, toCounts(parseUsage(text)))
     if (counted.length > 0) this.#unreportedBytes = 0
     this.#state = 'seek'
     this.#matched = 0
@@ -257,25 +251,7 @@ function beginsAtEnd(chunk: Buffer, from: number): number {
   return 0
 }
 
-/** Reads the numbers of a usage object; those of nested objects as `outer.inner`. None when it is not readable. */
-function toCounts(text: string): Counts {
-  return addCounts({}, parseUsage(text), '', MAX_NESTED)
-}
-
-function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
-  for (const name in members) {
-    const value = members[name]
-    if (isCount(value)) counts[prefix + name] = value
-    else if (levels > 0 && isObject(value)) addCounts(counts, value, `${prefix}${name}.`, levels - 1)
-  }
-  return counts
-}
-
 /** Parses an object whose lines may be those of an event. */
-function parseUsage(text: string): Json {
-  return readObject(parseJson(text.includes('data:') ? text.replaceAll(/^data: ?/gm, '') : text))
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS
+function parseUsage(text: string): unknown {
+  return parseJson(text.includes('data:') ? text.replaceAll(/^data: ?/gm, '') : text)
 }

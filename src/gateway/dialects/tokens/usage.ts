@@ -1,4 +1,7 @@
 /** The tokens of a call in classes that do not overlap, because each class has its own price. */
+import { isObject } from '../../../kernel/json.ts'
+import { readObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 
 /** Tokens of one answer; null where the answer did not report them. */
 export type Usage = {
@@ -47,48 +50,78 @@ export function promptTokensOf({
 /** The numbers of a usage object by the names that the dialects give them; those of nested objects as `outer.inner`. */
 export type Counts = Record<string, number>
 
+/** The maximum of a 32-bit column. A larger number is not plausible and is ignored. */
+const MAX_TOKENS = 0x7fff_ffff
+/** The levels of objects inside a usage object, such as `prompt_tokens_details.cache_write_tokens_details`. */
+const MAX_NESTED = 2
+
+/** Reads the usage object of an answer of any dialect; null when it is not an object. */
+export function readUsage(value: unknown): Usage | null {
+  return isObject(value) ? toUsage(toCounts(value)) : null
+}
+
+/** Reads the numbers of a usage object; none when it is not an object. */
+export function toCounts(value: unknown): Counts {
+  return addCounts({}, readObject(value), '', MAX_NESTED)
+}
+
+function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
+  for (const name in members) {
+    const value = members[name]
+    if (isTokens(value)) counts[prefix + name] = value
+    else if (levels > 0 && isObject(value)) addCounts(counts, value, `${prefix}${name}.`, levels - 1)
+  }
+  return counts
+}
+
+function isTokens(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS
+}
+
 /**
  * Converts the counts of an answer of any dialect; their names show the dialect. Chat completions and responses include
- * cached tokens in the input, and messages counts them beside it.
+ * cached tokens in the input, and messages counts them beside it. Counts that exceed the whole of which they are a part
+ * are cut to it.
  */
 export function toUsage(counts: Counts): Usage {
   const includedRead = pick(counts, CACHE_READ)
   const includedWritten = pick(counts, CACHE_WRITTEN)
   const cacheRead = includedRead ?? counts['cache_read_input_tokens']
-  const written = includedWritten ?? counts['cache_creation_input_tokens']
-  const writtenLong = pick(counts, CACHE_WRITTEN_LONG)
-  const input = pick(counts, INPUT)
   const isIncluded = counts['prompt_tokens'] !== undefined || (includedRead ?? includedWritten) !== undefined
-  const cached = isIncluded ? (cacheRead ?? 0) + (written ?? 0) : 0
+  const input = pick(counts, INPUT)
   const output = pick(counts, OUTPUT)
-  const read = isIncluded ? (cacheRead ?? 0) : 0
+  const prompt =
+    isIncluded && input !== undefined ? withCached(input, cacheRead ?? 0, output, counts['total_tokens']) : null
+  const read = upTo(cacheRead, prompt)
+  const written = upTo(includedWritten ?? counts['cache_creation_input_tokens'], prompt && prompt - (read ?? 0))
+  const long = upTo(pick(counts, CACHE_WRITTEN_LONG), written)
   return {
-    inputTokens:
-      input === undefined ? null : Math.max(0, withCached(input, read, output, counts['total_tokens']) - cached),
-    cacheReadTokens: cacheRead ?? null,
-    cacheWriteTokens: written === undefined ? null : Math.max(0, written - (writtenLong ?? 0)),
-    cacheWriteLongTokens: writtenLong ?? null,
+    inputTokens: prompt === null ? (input ?? null) : prompt - (read ?? 0) - (written ?? 0),
+    cacheReadTokens: read,
+    cacheWriteTokens: written === null ? null : written - (long ?? 0),
+    cacheWriteLongTokens: long,
     ...toOutput(counts, output, pick(counts, REASONING)),
   }
+}
+
+function upTo(count: number | undefined, max: number | null): number | null {
+  return count === undefined ? null : Math.min(count, max ?? Infinity)
 }
 
 /**
  * The input tokens, with those that were read from a cache. In the chat and responses dialects `input` includes them.
  * Some servers count them separately: then the total is the sum of all three.
  */
-export function withCached(input: number, cached: number, output: number = 0, total: number = 0): number {
+function withCached(input: number, cached: number, output: number = 0, total: number = 0): number {
   return total === input + cached + output ? total - output : input
 }
 
 /**
- * Adds a later report of the same answer, whose counts replace those of the earlier one. Zero input
- * tokens in it are ignored: SGLang reports the prompt at the start of a messages stream, and zeros at its end.
+ * Adds a later report of the same answer, whose counts replace those of the earlier one. Zero input tokens in
+ * it are ignored: SGLang reports the prompt at the start of a messages stream, and zeros at its end.
  */
-export function withLaterReport<Report extends Readonly<Record<string, unknown>>>(
-  earlier: Report,
-  later: Report,
-): Report {
-  const hasPrompt = later['input_tokens'] !== 0 || CACHED_BESIDE.some((name) => Number(later[name] ?? 0) > 0)
+export function withLaterReport(earlier: Counts, later: Counts): Counts {
+  const hasPrompt = later['input_tokens'] !== 0 || CACHED_BESIDE.some((name) => (later[name] ?? 0) > 0)
   if (hasPrompt) return { ...earlier, ...later }
   const output = Object.entries(later).filter(([name]) => name.startsWith('output_tokens'))
   return { ...later, ...earlier, ...Object.fromEntries(output) }
@@ -128,23 +161,18 @@ const REASONING = [
   'output_tokens_details.thinking_tokens',
 ] as const
 
+/**
+ * The output, with the reasoning. Some servers, such as xAI's, count the reasoning beside the completion. Their total
+ * shows that.
+ */
 function toOutput(
   { prompt_tokens: prompt, total_tokens: total }: Counts,
   output: number | undefined,
   reasoning: number | undefined,
 ): Pick<Usage, 'outputTokens' | 'reasoningTokens'> {
-  const known = { prompt: prompt ?? null, output: output ?? null, reasoning: reasoning ?? null, total: total ?? null }
-  return { outputTokens: withReasoning(known), reasoningTokens: known.reasoning }
-}
-
-/** The counts of a chat answer; null where it does not report them. */
-type ChatCounts = { readonly [Name in 'prompt' | 'output' | 'reasoning' | 'total']: number | null }
-
-/**
- * All output of a chat answer, with the reasoning; null when the output is not reported. Some servers, such as xAI's,
- * count the reasoning beside the completion. Their total shows that.
- */
-export function withReasoning({ prompt, output, reasoning, total }: ChatCounts): number | null {
-  if (output === null || reasoning === null || prompt === null) return output
-  return total === prompt + output + reasoning ? output + reasoning : output
+  if (output === undefined || reasoning === undefined || prompt === undefined) {
+    return { outputTokens: output ?? null, reasoningTokens: reasoning ?? null }
+  }
+  const isBeside = total === prompt + output + reasoning
+  return { outputTokens: isBeside ? output + reasoning : output, reasoningTokens: reasoning }
 }

@@ -1,11 +1,10 @@
 import type { Json } from '../json/read-json.ts'
-import type { AnswerUsage } from '../neutral.ts'
+import type { Usage } from './usage.ts'
 
 /** The members for tokens that were written to a cache, as the chat and the responses dialect have them. */
-export function writtenTokens(usage: AnswerUsage | null): Json {
-  const { written = 0, writtenLong = 0 } = usage ?? {}
-  if (written === 0) return {}
-  const long = Math.min(writtenLong, written)
-  const details = { ttl_30m_tokens: written - long, ttl_12h_tokens: long }
-  return { cache_write_tokens: written, cache_write_tokens_details: details }
+export function writtenTokens({ cacheWriteTokens, cacheWriteLongTokens }: Usage): Json {
+  const [short, long] = [cacheWriteTokens ?? 0, cacheWriteLongTokens ?? 0]
+  if (short + long === 0) return {}
+  const details = { ttl_30m_tokens: short, ttl_12h_tokens: long }
+  return { cache_write_tokens: short + long, cache_write_tokens_details: details }
 }

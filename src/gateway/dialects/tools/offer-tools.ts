@@ -1,6 +1,7 @@
 import type { ModelCaps } from '../caps.ts'
 import type { ClientTool, HostedTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { toolKeyOf } from './tool-names.ts'
 
 /** The tools of a request that a backend is offered. */
 export type ToolOffer = {
@@ -46,7 +47,8 @@ export function offerTools(
     } else if (tool.name !== PLACEHOLDER && (!tool.deferred || added.has(tool.name))) own.push(tool)
   }
   const only = choice?.only ?? null
-  const chosen = only === null ? own : own.filter((tool) => only.some((ref) => isSame(ref, tool)))
+  const allowed = only && new Set(only.map(toolKeyOf))
+  const chosen = allowed === null ? own : own.filter((tool) => allowed.has(toolKeyOf(tool)))
   if (choice?.mode === 'required' && chosen.length === 0 && (only !== null || !search)) {
     refuse('tool_choice', 'No tool is there that could be called: send tools, or leave tool_choice out.')
   }
@@ -79,8 +81,4 @@ function refuseUnlessOptional({ type, name, webSearch, essential, path }: Tool &
   if (webSearch && !essential) return
   const called = name === '' || name === type ? type : `${name} of type ${type}`
   refuse(path, `This model has no hosted tool ${called}: leave it out, or send a function in its place.`)
-}
-
-function isSame(a: ToolRef, b: ToolRef): boolean {
-  return a.kind === b.kind && a.name === b.name && a.namespace === b.namespace
 }

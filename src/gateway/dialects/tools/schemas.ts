@@ -8,9 +8,9 @@ export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (!isObject(schema)) return true
   if (isObject(schema.properties)) {
-    const required = readList(schema.required)
+    const required = new Set(readList(schema.required))
     if (schema.additionalProperties !== false) return false
-    if (!Object.keys(schema.properties).every((name) => required.includes(name))) return false
+    if (!Object.keys(schema.properties).every((name) => required.has(name))) return false
   } else if (schema.type === 'object' && schema.additionalProperties !== false) return false
   return Object.values(schema).every(isStrictSchema)
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NeutralRequest, ToolRef } from '../neutral.ts'
+import type { NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 
 /** Maps the tools of a request to names in a dialect without namespaces, and names back to tools. */
 export type ToolNames = {
@@ -15,7 +15,7 @@ export type ToolNames = {
  */
 export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turns'>, maxLength: number): ToolNames {
   const found = new Map<string, ToolRef>()
-  const add = (tool: ToolRef): void => void found.set(keyOf(tool), tool)
+  const add = (tool: ToolRef): void => void found.set(toolKeyOf(tool), tool)
   for (const tool of tools) if (tool.kind !== 'hosted') add(tool)
   for (const { parts } of turns) for (const part of parts) if (part.type === 'call') add(part.tool)
 
@@ -23,7 +23,7 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   const toName = (tool: ToolRef): string => {
     const name = plainName(tool)
     const owner = owners.get(name)
-    const isFree = !owner || owner.key === keyOf(tool) || owner.rank > rank(tool)
+    const isFree = !owner || owner.key === toolKeyOf(tool) || owner.rank > rank(tool)
     return isValid(name, maxLength) && isFree ? name : hashedName(tool, maxLength)
   }
   const byName = new Map([...found.values()].map((tool) => [toName(tool), toRef(tool)] as const))
@@ -58,7 +58,7 @@ function findOwners(tools: readonly ToolRef[]): ReadonlyMap<string, Owner> {
     const name = plainName(tool)
     const lowest = owners.get(name)?.rank ?? Infinity
     if (rank(tool) > lowest) continue
-    owners.set(name, { rank: rank(tool), key: rank(tool) === lowest ? null : keyOf(tool) })
+    owners.set(name, { rank: rank(tool), key: rank(tool) === lowest ? null : toolKeyOf(tool) })
   }
   return owners
 }
@@ -81,7 +81,31 @@ function hashedName(tool: ToolRef, maxLength: number): string {
   return `${clean.slice(0, maxLength - hash.length - 1)}_${hash}`
 }
 
-function keyOf({ kind, name, namespace }: ToolRef): string {
+/**
+ * Leaves the last definition of each tool, at the place of its first one. A name that is listed twice is fine for chat
+ * vendors, and messages vendors refuse the request.
+ */
+export function keepLastTools(tools: readonly Tool[]): readonly Tool[] {
+  const keyed = tools.map((tool) => [tool.kind === 'hosted' ? `hosted\0${tool.type}` : toolKeyOf(tool), tool] as const)
+  return [...new Map(keyed).values()]
+}
+
+/** Finds a tool of the client. Without a namespace, it is the first one of this kind and name. */
+export type FindTool = (tool: Pick<ToolRef, 'kind' | 'name'>, namespace?: string | null) => ToolRef | undefined
+
+/** Makes the look-up of the tools that a choice may name. */
+export function makeFindTool(tools: readonly Tool[]): FindTool {
+  const own = tools.filter((tool) => tool.kind !== 'hosted').toReversed()
+  const inNamespace = new Map(own.map((tool) => [toolKeyOf(tool), toRef(tool)]))
+  const anywhere = new Map(own.map((tool) => [toolKeyOf({ ...tool, namespace: null }), toRef(tool)]))
+  return (tool, namespace) => {
+    const key = toolKeyOf({ ...tool, namespace: namespace ?? null })
+    return namespace === undefined ? anywhere.get(key) : inNamespace.get(key)
+  }
+}
+
+/** One text for what identifies a tool. */
+export function toolKeyOf({ kind, name, namespace }: ToolRef): string {
   return `${kind}\0${namespace ?? ''}\0${name}`
 }
 

@@ -80,9 +80,10 @@ function withoutAlternatives(schema: Json): Json {
   const branches = [...all, ...choices.flat()]
   if (branches.length === 0) return rest
   const required = [rest, ...all].flatMap((branch) => readTexts(branch.required))
-  const inAll = choices.flatMap(([first, ...others]) =>
-    readTexts(first?.required).filter((name) => others.every((other) => readTexts(other.required).includes(name))),
-  )
+  const inAll = choices.flatMap(([first, ...others]) => {
+    const lists = others.map((other) => new Set(readTexts(other.required)))
+    return [...new Set(readTexts(first?.required))].filter((name) => lists.every((list) => list.has(name)))
+  })
   return {
     ...rest,
     description: addSentence(rest.description, `The arguments must match: ${JSON.stringify(given)}`),
@@ -111,11 +112,22 @@ const NESTED: ReadonlySet<string> = new Set(['items', 'additionalProperties', 'n
 const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'patternProperties'])
 
-/** Adds the items of arrays that have none, which some vendors require. */
+/** Keywords that may be null. Programs in Go write null for other lists and objects that are empty. */
+const NULLABLE: ReadonlySet<string> = new Set(['default', 'const', 'example'])
+
+/** Keywords that constrain nothing, and that Gemini refuses. */
+const REFUSED: ReadonlySet<string> = new Set(['$schema', '$comment'])
+
+/** Adds the items of arrays that have none, which some vendors require, and removes what some vendors refuse. */
 function completeArrays(schema: Json): Json {
   const isArray = schema.type === 'array' || readList(schema.type).includes('array')
   const items = isArray && schema.items === undefined && schema.prefixItems === undefined ? { items: {} } : {}
-  return { ...Object.fromEntries(Object.entries(schema).map(completeMember)), ...items }
+  const given = Object.entries(schema).filter(([name, value]) => isKept(name, value))
+  return { ...Object.fromEntries(given.map(completeMember)), ...items }
+}
+
+function isKept(name: string, value: unknown): boolean {
+  return !REFUSED.has(name) && (value !== null || NULLABLE.has(name))
 }
 
 function completeMember([name, value]: [string, unknown]): [string, unknown] {
