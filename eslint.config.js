@@ -25,6 +25,11 @@ export default tseslint.config(
           selector: 'ImportSpecifier[importKind="type"]',
           message: 'Import types on a line of their own: import type { Name } from "...".',
         },
+        {
+          selector: 'CallExpression[callee.property.name="toLocaleString"]',
+          message:
+            'Use src/kernel/formats: the first formatter takes 12 ms, which a module must not spend when it loads.',
+        },
         ...IMPORT_ORDER,
       ],
       // Numbers and booleans print well.

@@ -16917,7 +16917,7 @@ export interface operations {
     showTeamMembers: {
         parameters: {
             query?: {
-                /** @description The last address of the page before: part of the link to the next page. */
+                /** @description The last address of the page before: part of the link to the next page, and of the forms on it. */
                 after?: string;
             };
             header?: never;
@@ -17046,7 +17046,10 @@ export interface operations {
     };
     changeTeamMembers: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The last address of the page before: part of the link to the next page, and of the forms on it. */
+                after?: string;
+            };
             header?: never;
             path: {
                 /**
@@ -17226,7 +17229,7 @@ export interface operations {
     showTeamDevices: {
         parameters: {
             query?: {
-                /** @description Where the page before ended: part of the link to the next page. */
+                /** @description Where the page before ended: part of the link to the next page, and of the forms on it. */
                 before?: string;
             };
             header?: never;
@@ -17355,7 +17358,10 @@ export interface operations {
     };
     changeTeamDevices: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the page before ended: part of the link to the next page, and of the forms on it. */
+                before?: string;
+            };
             header?: never;
             path: {
                 /**

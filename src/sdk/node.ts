@@ -96,15 +96,18 @@ async function take(file: string, mine: string): Promise<boolean> {
 
 /**
  * Moves a stale lock file away. If another process has replaced it by a fresh one in the meantime, puts that one back.
+ * Rejects where it cannot be moved, such as on a disk that is read-only: the caller would wait for ever.
  */
 async function removeStale(file: string): Promise<void> {
   if (!(await isStale(file))) return
   const aside = `${file}.${randomBytes(6).toString('hex')}.stale`
-  const moved = await rename(file, aside).then(
-    () => true,
-    () => false,
-  )
-  if (!moved) return
+  try {
+    await whenFree(() => rename(file, aside))
+  } catch (error) {
+    // Another process has moved it.
+    if (hasCode(error, 'ENOENT')) return
+    throw error
+  }
   if (!(await isStale(aside))) await link(aside, file).catch(() => {})
   await rm(aside, { force: true })
 }

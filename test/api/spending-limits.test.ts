@@ -98,7 +98,10 @@ describe('a spending limit', () => {
     expect(await outcomeOf(await send('PATCH', `${PATH}/${id}`, keys.ada, AMOUNT))).toBe('404 not_found')
     const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
     expect(events).toMatchObject([
-      { kind: 'spending_limit.created', details: { subject: 'member', period: 'day' } },
+      {
+        kind: 'spending_limit.created',
+        details: { name: 'ada@example.com, day', subject: 'member', period: 'day' },
+      },
       { kind: 'spending_limit.changed', details: { amountNanoUsd: 5 } },
       { kind: 'spending_limit.removed' },
     ])

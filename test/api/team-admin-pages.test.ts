@@ -54,8 +54,24 @@ describe('showTeamMembers and changeTeamMembers', () => {
     expect(await (await open(path)).text()).not.toContain('grace@example.com')
   })
 
-  it('400: says what is wrong with an address, and refuses a form without its field', async () => {
-    expect(await noticeOf(post(path, { action: 'invite', email: 'a b' }))).toMatch(/^400 That is not one email address/)
+  it('200: stays on the part of the list where the form was', async () => {
+    const after = `${path}?after=ada%40example.com`
+    expect(await noticeOf(post(path, { action: 'invite', email: 'zoe@example.com' }))).toMatch(/^200 Invited/)
+    expect(await (await open(after)).text()).toContain(`<form method="post" action="${after}">`)
+    const memberId = await accountOf('zoe@example.com')
+    const removed = await post(after, { action: 'remove', memberId })
+    expect(await noticeOf(Promise.resolve(removed.clone()))).toMatch(/^200 Removed\./)
+    const listed = [...(await removed.text()).matchAll(/<span class="name">([^<]+@[^<]+)<\/span>/g)].map(
+      ([, email]) => email,
+    )
+    expect(listed).toEqual(['member@example.com'])
+    expect((await post(`${path}?after=${'x'.repeat(255)}`, { action: 'remove', memberId })).status).toBe(400)
+  })
+
+  it('400: says what is wrong with an address, which stays filled in, and refuses a form without its field', async () => {
+    const wrong = await post(path, { action: 'invite', email: 'ada..b@example.com', role: 'admin' })
+    expect(await noticeOf(Promise.resolve(wrong.clone()))).toMatch(/^400 That is not one email address/)
+    expect(await wrong.text()).toMatch(/value="ada\.\.b@example\.com"[^]*<option value="admin" selected>/)
     expect((await post(path, { action: 'remove' })).status).toBe(400)
     // Without the field, nobody is made a member.
     const fields = { action: 'set-role', memberId: await accountOf('ada@example.com') }
@@ -136,6 +152,21 @@ describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevic
     expect(await noticeOf(post(path, { action: 'sign-out', sessionId: id }))).toMatch(/^200 It is signed out/)
     expect(await isSignedIn()).toBe(false)
     expect(await noticeOf(post(path, { action: 'sign-out', sessionId: id }))).toMatch(/^404 It is not signed in/)
+  })
+
+  it('200: stays on the part of the list where the form was, and 400 signs nothing out', async () => {
+    const { id, isSignedIn } = await signIn('on-page-two')
+    await signIn('on-page-one')
+    const { next } = await list('?limit=1')
+    const second = `${path}?before=${next}`
+    const page = await (await open(second)).text()
+    expect(page).toContain(`<form method="post" action="${second}">`)
+    const fields = { action: 'sign-out', sessionId: id }
+    expect((await post(`${path}?before=x`, fields)).status).toBe(400)
+    expect(await isSignedIn()).toBe(true)
+    const signedOut = await (await post(second, fields)).text()
+    expect(signedOut).toContain('It is signed out.')
+    expect(signedOut).not.toContain('on-page-one')
   })
 
   it('400: refuses a place that is none, an id that is none, and a form without a device', async () => {
@@ -261,7 +292,8 @@ describe('changeTeamModels with what admins add', () => {
     expect(await row()).toMatchObject({ basePath: '/v1', dialects: ['messages'], credentialAs: 'bearer' })
     const page = await (await open(path)).text()
     expect(page).toContain(BACKEND)
-    expect(page).toContain('value="/v1"')
+    expect(page).toContain('https://api.vendor.example · API at /v1<')
+    expect(page).toMatch(/name="basePath"\s+value="\/v1"\s+maxlength="200"\s+autocomplete="off"(?!\s+required)/)
     expect(page).toMatch(/type="password"[^>]*autocomplete="off"/)
     expect(page).not.toContain(credential)
     await change('change-backend', { ...backend, backend: BACKEND, removeCredential: '1' })
@@ -357,6 +389,29 @@ describe('showTeamAudit', () => {
     const second = await (await open(next)).text()
     expect(second).toContain('&lt;i&gt;key 9&lt;/i&gt;')
     expect(second).not.toContain('&lt;i&gt;key 10&lt;/i&gt;')
+  })
+
+  it('200: writes the details of a change for people, and its name once', async () => {
+    const { prisma } = keys.service.database
+    const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
+    const details = {
+      name: 'grace@example.com, day',
+      of: UNKNOWN,
+      subject: 'member',
+      amountNanoUsd: 2_500_000_000,
+      models: ['svc/fast', 'svc/deep'],
+      expiresAt: '2027-02-21T22:26:21.845Z',
+      reason: 'signed_out_by_admin',
+    }
+    await prisma.auditEvent.create({
+      data: { teamId, at: keys.service.clock.now(), kind: 'spending_limit.created', details },
+    })
+    const page = await (await open(path)).text()
+    const row = page.split('<tr>').find((one) => one.includes('Spending limit created'))
+    expect(row?.match(/grace@example\.com/g)).toHaveLength(1)
+    expect(row).toContain(
+      'models svc/fast svc/deep, reason signed out by admin, subject member, expires at 21 Feb 2027, 22:26 UTC, amount $2.50</small>',
+    )
   })
 
   it('400: refuses a place that is none', async () => {

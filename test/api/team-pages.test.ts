@@ -136,9 +136,9 @@ describe('showTeamLimits and changeTeamLimits', () => {
     for (const whose of ['team', 'members', member ?? '', ...others])
       expect(await create(whose, '20000', whose === 'members' ? 'day' : 'month')).toMatch(/^200 .* The limit is set\./)
     const text = await textOf(team.asAdmin(PAGE))
-    expect(text).toMatch(/The whole team 12,345\.68 of 20,000\.00 USD this month Resets 1 \w{3} \d{4}, 00:00 \(UTC\)/)
-    expect(text).toContain('Each member 12,345.68 of 20,000.00 USD today by the member who spent the most')
-    expect(text).toContain('API key &lt;job&gt; 0.00 of 20,000.00 USD this month')
+    expect(text).toMatch(/The whole team \$12,345\.68 of \$20,000\.00 this month Resets 1 \w{3} \d{4}, 00:00 \(UTC\)/)
+    expect(text).toContain('Each member $12,345.68 of $20,000.00 today by the member who spent the most')
+    expect(text).toContain('API key &lt;job&gt; $0.00 of $20,000.00 this month')
     expect(await (await team.asAdmin(PAGE)).text()).toMatch(/role="img"\s+aria-label="62% used"/)
   })
 
@@ -146,25 +146,23 @@ describe('showTeamLimits and changeTeamLimits', () => {
     const response = await team.asMember(PAGE)
     expect(await response.clone().text()).not.toContain('<form method="post" action="/teams')
     const text = await textOf(Promise.resolve(response))
-    expect(text).toContain('The whole team 12,345.68 of 20,000.00 USD this month')
-    expect(text).toContain('Each member 0.0042 of 20,000.00 USD today')
-    expect(text).toContain('member@example.com 0.0042 of 20,000.00 USD this month')
+    expect(text).toContain('The whole team $12,345.68 of $20,000.00 this month')
+    expect(text).toContain('Each member $0.0042 of $20,000.00 today')
+    expect(text).toContain('member@example.com $0.0042 of $20,000.00 this month')
     expect(text).not.toMatch(/nightly|spent the most|job/)
   })
 
   it('200: has the limits on the overview, the most used first', async () => {
     expect(await textOf(asBrowser(HOME))).toContain(
-      'Spending limits The whole team 12,345.68 of 20,000.00 USD this month',
+      'Spending limits The whole team $12,345.68 of $20,000.00 this month',
     )
-    expect(await textOf(team.asMember(HOME))).toContain(
-      'Your spending limits The whole team 12,345.68 of 20,000.00 USD',
-    )
+    expect(await textOf(team.asMember(HOME))).toContain('Your spending limits The whole team $12,345.68 of $20,000.00')
   })
 
   it('200 and 404: changes the amount, and removes the limit', async () => {
     const limitId = await idOf('team')
     const changed = await textOf(change({ action: 'change', limitId, amount: '100.000000001' }))
-    expect(changed).toMatch(/^200 .* The limit is changed\. .* The whole team Used up 12,345\.68 of 100\.00 USD/)
+    expect(changed).toMatch(/^200 .* The limit is changed\. .* The whole team Used up \$12,345\.68 of \$100\.00/)
     expect(await (await team.asAdmin(PAGE)).text()).toContain('value="100.000000001"')
     expect(await textOf(change({ action: 'remove', limitId }))).toMatch(/^200 .* The limit is removed\./)
     for (const action of ['change', 'remove'])

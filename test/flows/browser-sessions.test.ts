@@ -51,6 +51,18 @@ describe('the session page', () => {
     expect([await findOverflow(page), await findViolations(page)]).toEqual([0, []])
   })
 
+  it('writes the day and the time zone of a call, in the language of the page', async () => {
+    const { service, baseUrl } = fixture
+    const run = { team: '@acme/core', accountId: await accountIdOf(service, ADA), sessionId: 'dated' }
+    await saveEvents(service, eventOf('finished', run, { at: new Date('2026-11-21T09:00:30Z') }))
+    const page = await fixture.signedInPage()
+    const browser = await page.context().newCDPSession(page)
+    await browser.send('Emulation.setLocaleOverride', { locale: 'de-DE' })
+    await browser.send('Emulation.setTimezoneOverride', { timezoneId: 'Europe/Berlin' })
+    await page.goto(`${baseUrl}/session#dated`)
+    await page.getByText(/^21 Nov 2026, 10:00:30 (CET|GMT\+1) · /).waitFor()
+  })
+
   it('continues by itself after the stream was broken off', async () => {
     const { service, baseUrl } = fixture
     const run = { team: '@acme/core', accountId: await accountIdOf(service, ADA), sessionId: 'broken' }

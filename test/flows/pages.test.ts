@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invitationMail } from '../../src/control/mails/invitation.ts'
 import { documentOf } from '../../src/docs/document.ts'
 import { docsPage } from '../../src/docs/page.ts'
 import { readContract } from '../../src/http/contract.ts'
@@ -102,6 +103,31 @@ describe('the pages in a browser', () => {
     expect(otherHosts).toEqual([])
   })
 
+  it('show all columns of the changes of a team at 1280 px, whatever the names are', async () => {
+    const page = await browser.newPage({ width: 1280, scheme: 'light' })
+    await page.goto(`${hostileServer.url}/team-audit`)
+    const [inner, outer] = await page
+      .locator('.scroll')
+      .evaluate(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])
+    expect(inner).toBe(outer)
+  })
+
+  it('mark only the current one of the pages of a team where the colours are forced', async () => {
+    const page = await browser.newPage({ width: 1280, scheme: 'light' })
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(`${server.url}/team-usage`)
+    const marked = await page
+      .locator('.tabs a')
+      .evaluateAll((links) =>
+        links
+          .filter(
+            (link) => getComputedStyle(link).borderBottomColor !== getComputedStyle(document.body).backgroundColor,
+          )
+          .map((link) => link.textContent),
+      )
+    expect(marked).toEqual(['Usage'])
+  })
+
   it('refuse an injected script by their Content-Security-Policy', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light' })
     await page.goto(`${server.url}/sign-in`)
@@ -169,6 +195,15 @@ describe('the pages in a browser', () => {
     expect(await without.getByRole('button', { name: 'passkey' }).count()).toBe(0)
     expect(await without.getByRole('button', { name: 'Email me a sign-in link' }).count()).toBe(1)
     expect(await without.locator('noscript p').isVisible()).toBe(true)
+  })
+
+  it('of the email that invites a person fits into 320 px, with its command', async () => {
+    const page = await browser.newPage({ width: 320, scheme: 'light' })
+    const baseUrl = 'https://agents.engineering.example.com'
+    const invited = { team: '@acme/core', role: 'member', invitedBy: 'ada@example.com', baseUrl } as const
+    await page.setContent(invitationMail(invited).html)
+    expect(await page.getByText(`svc login ${baseUrl}`).count()).toBe(1)
+    expect(await findOverflow(page)).toBe(0)
   })
 
   it('of the documentation fit into 320 px and have no accessibility violation', async () => {

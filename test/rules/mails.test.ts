@@ -7,10 +7,14 @@ import {
   passkeyChangedMail,
   refreshReusedMail,
 } from '../../src/control/mails/notices.ts'
+import { spendingReachedMail } from '../../src/control/mails/spending-limit.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import { limitOf, USD } from '../support/spending-limits.ts'
 
 const LINK = 'https://svc.example.org/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c'
-const DEVICE_PAGE = 'https://svc.example.org/device'
+const BASE_URL = 'https://svc.example.org'
+const DEVICE_PAGE = `${BASE_URL}/device`
+const KEYS_PAGE = `${BASE_URL}/teams/acme/core/keys`
 const AT = new Date('2026-11-21T09:00:12Z')
 const UNTIL = new Date('2026-11-21T09:10:12Z')
 
@@ -35,7 +39,7 @@ function mailsWith(name: string): [string, ComposedMail][] {
 function keyMade(name: string, change: 'created' | 'rotated', serviceAccount: string | null): ComposedMail {
   const key = { name, prefix: 'svck_7Fq2', team: '@acme/core', models: null, expiresAt: UNTIL }
   const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
-  return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com' })
+  return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com', baseUrl: BASE_URL })
 }
 
 function approval(deviceName: string, userCode: string | null): ComposedMail {
@@ -99,7 +103,7 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
     }
     const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href)
     expect(links).toHaveLength(1)
-    expect([LINK, DEVICE_PAGE]).toContain(links[0])
+    expect([LINK, DEVICE_PAGE, KEYS_PAGE]).toContain(links[0])
   })
 
   it('loads nothing from the network', () => {
@@ -115,6 +119,22 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
 function titleOf({ html }: ComposedMail): string | undefined {
   return /<title>(.*)<\/title>/.exec(html)?.[1]
 }
+
+it('emails about API keys link to the page on which the reader can revoke them', () => {
+  expect(keyMade('builds', 'created', null).text).toContain(`\n${DEVICE_PAGE}\n`)
+  expect(keyMade('builds', 'created', 'build-server').text).toContain(`\n${KEYS_PAGE}\n`)
+})
+
+it('the email about a spending limit links to the limits of the team', () => {
+  const mail = spendingReachedMail({
+    limit: limitOf(),
+    percent: 80,
+    spentNanoUsd: 8 * USD,
+    member: null,
+    baseUrl: BASE_URL,
+  })
+  expect(mail.text).toContain(`\n${BASE_URL}/teams/acme/core/limits\n`)
+})
 
 describe('approve this sign-in', () => {
   it('has the code in its subject, unless the person has to type it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toDuration, toPercent } from '../../src/control/console/format.ts'
+import { toCalls, toDuration, toPercent } from '../../src/control/console/format.ts'
 import { dayChart, fillDays } from '../../src/control/console/usage/chart.ts'
 import { writeDollars } from '../../src/kernel/formats/usd.ts'
 
@@ -23,6 +23,14 @@ describe('numbers on the pages of a team', () => {
     [999, 1000, '100%'],
   ])('writes %i of %i as %s', (part, whole, text) => {
     expect(toPercent(part, whole)).toBe(text)
+  })
+
+  it.each([
+    [0, '0 calls'],
+    [1, '1 call'],
+    [12_345, '12,345 calls'],
+  ])('writes %i calls as %s', (count, text) => {
+    expect(toCalls(count)).toBe(text)
   })
 
   it.each([

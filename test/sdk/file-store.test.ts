@@ -99,4 +99,15 @@ describe('fileTokenStore', () => {
     expect(most).toBe(1)
     expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
   })
+
+  it('does not wait for ever where the lock of a process that has ended cannot be moved away', async () => {
+    // The name of the lock is short enough for a file system, and the name that it would be moved to is too long.
+    const long = path.join(folder, 'x'.repeat(245))
+    await writeFile(`${long}.lock`, 'a process that died')
+    await utimes(`${long}.lock`, 0, 0)
+    await expect(fileTokenStore(long).exclusively(() => Promise.resolve())).rejects.toMatchObject({
+      code: 'ENAMETOOLONG',
+      syscall: 'rename',
+    })
+  })
 })

@@ -8,6 +8,7 @@
 import type { components } from '../../../generated/openapi.ts'
 import { isUuid } from '../../kernel/identifier.ts'
 import { parseJson } from '../../kernel/json.ts'
+import { withoutNulls } from '../../kernel/without-nulls.ts'
 
 export type SessionEvent = components['schemas']['SessionEvent']
 
@@ -110,11 +111,4 @@ export function readSessionCursor(text: string): SessionCursor | null {
 function parseList(text: string): readonly unknown[] {
   const value = parseJson(text)
   return Array.isArray(value) ? value : []
-}
-
-type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> }
-
-function withoutNulls<Fields extends object>(fields: Fields): Known<Fields> {
-  // Only fields that are null are removed.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Known<Fields>
 }

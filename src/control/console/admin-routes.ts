@@ -51,13 +51,13 @@ export function makeAdminPageHandlers({
   return {
     async showTeamMembers(req, res) {
       const admin = await findAdmin(req)
-      send(res, await members.render(admin, { after: req.query.after ?? '', notice: null }))
+      send(res, await members.render(admin, { after: req.query.after ?? '', notice: null, draft: null }))
     },
 
     async changeTeamMembers(req, res) {
       const admin = await findAdmin(req)
-      const notice = await members.change(admin, req.body)
-      send(res, await members.render(admin, { after: '', notice }), notice)
+      const outcome = await members.change(admin, req.body)
+      send(res, await members.render(admin, { after: req.query.after ?? '', ...outcome }), outcome.notice)
     },
 
     async changeTeamModels(req, res) {
@@ -74,16 +74,15 @@ export function makeAdminPageHandlers({
 
     async showTeamDevices(req, res) {
       const admin = await findAdmin(req)
-      send(
-        res,
-        await devices.render(admin, { before: readCursor('before', req.query.before, readTimeCursor), notice: null }),
-      )
+      const before = readCursor('before', req.query.before, readTimeCursor)
+      send(res, await devices.render(admin, { before, notice: null }))
     },
 
     async changeTeamDevices(req, res) {
       const admin = await findAdmin(req)
+      const before = readCursor('before', req.query.before, readTimeCursor)
       const notice = await devices.signOut(admin, req.body.sessionId)
-      send(res, await devices.render(admin, { before: null, notice }), notice)
+      send(res, await devices.render(admin, { before, notice }), notice)
     },
 
     async showTeamKeys(req, res) {

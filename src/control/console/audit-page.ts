@@ -1,6 +1,9 @@
 import type { components } from '../../../generated/openapi.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
+import { isUuid } from '../../kernel/identifier.ts'
+import { writeDollars } from '../../kernel/formats/usd.ts'
+import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import { time } from '../pages/parts.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
@@ -31,13 +34,17 @@ export function auditPage(viewer: FramedViewer, { events, next }: AuditPage): Ht
 const NONE = html`<p class="empty">There are no changes on this page.</p>`
 
 const COLUMNS: readonly Column<AuditEvent>[] = [
-  { heading: 'When', cell: ({ at }) => html`<span class="day">${time(new Date(at))}</span>` },
-  { heading: 'What', cell: ({ action }) => toWords(action) },
+  { heading: 'When', cell: ({ at }) => time(new Date(at)) },
+  { heading: 'What', cell: changeOf },
   { heading: 'Of', cell: ({ subject }) => text(subject) },
-  { heading: 'By', cell: ({ actor }) => (actor.kind === 'file' ? 'Directory file' : text(actor.email)) },
-  { heading: 'From', cell: ({ ip }) => ip && html`<span class="ip">${ip}</span>` },
-  { heading: 'Details', cell: ({ details }) => html`<small class="name details">${toList(details)}</small>` },
+  { heading: 'By', cell: authorOf },
 ]
+
+/** The action, and below it what else is known of it. */
+function changeOf(event: AuditEvent): Interpolation {
+  const details = toList(event)
+  return html`${toWords(event.action)} ${details && html`<small class="name under">${details}</small>`}`
+}
 
 /** `api_key.created` as `API key created`. */
 function toWords(action: string): string {
@@ -49,10 +56,27 @@ function text(value: string | null): Interpolation {
   return value && html`<span class="name">${value}</span>`
 }
 
-/** The details that are texts or numbers, as `role admin, previous role member`. */
-function toList(details: Readonly<Record<string, unknown>>): string {
+/** Who made the change, and below it the IP address that it came from. */
+function authorOf({ actor, ip }: AuditEvent): Interpolation {
+  const author = actor.kind === 'file' ? 'Directory file' : text(actor.email)
+  return html`${author} ${ip && html`<small class="name under ip">${ip}</small>`}`
+}
+
+/** The details that people understand, as `role admin, previous role member`, without the name in the next column. */
+function toList({ subject, details }: AuditEvent): string {
   return Object.entries(details)
-    .filter(([, value]) => typeof value === 'string' || typeof value === 'number')
-    .map(([name, value]) => `${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${String(value)}`)
+    .filter(([, value]) => value !== subject)
+    .map(([name, value]) => toText(name, value))
+    .filter(Boolean)
     .join(', ')
+}
+
+/** A detail with its name; empty for an id and for what is no text, number or list of texts. */
+function toText(name: string, value: unknown): string {
+  const words = name.replace(/NanoUsd$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  if (typeof value === 'number') return `${words} ${name.endsWith('NanoUsd') ? writeDollars(value) : value}`
+  if (Array.isArray(value)) return value.length > 0 ? `${words} ${value.join(' ')}` : ''
+  if (typeof value !== 'string' || isUuid(value)) return ''
+  if (name === 'via' || name === 'reason') return `${words} ${value.replaceAll('_', ' ')}`
+  return `${words} ${name.endsWith('At') ? toUtcText(new Date(value)) : value}`
 }

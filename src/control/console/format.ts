@@ -1,8 +1,10 @@
 /** How the pages of a team write numbers and durations. */
-import { makeNumberFormat } from '../../kernel/formats/number-format.ts'
+import { makeNumberFormat, toCount } from '../../kernel/formats/number-format.ts'
 
-/** Whole numbers, with separators: `12,345`. */
-export const toCount = makeNumberFormat({})
+/** How many calls, in words: `1 call`, `12,345 calls`. */
+export function toCalls(count: number): string {
+  return count === 1 ? '1 call' : `${toCount(count)} calls`
+}
 
 /** Large numbers in few characters: `12.3M`. */
 export const toCompact = makeNumberFormat({ notation: 'compact', maximumFractionDigits: 1 })

@@ -4,6 +4,7 @@ import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { readSessionCursor, writeSessionCursor } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
+import { pathOfTeam } from '../pages/forms.ts'
 import { findPage, readCursor } from '../paging.ts'
 import type { LimitForms } from './limits/limit-forms.ts'
 import type { ModelForms } from './models/model-forms.ts'
@@ -11,7 +12,6 @@ import { NO_OUTCOME } from './models/models-outcome.ts'
 import type { makeFindOverview } from './overview/find-overview.ts'
 import { overviewPage } from './overview/overview-page.ts'
 import { sessionsPage } from './sessions-page.ts'
-import { pathOf } from './viewer.ts'
 import type { FindViewer } from './viewer.ts'
 
 type Needs = {
@@ -32,7 +32,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
   const { findViewer, findOverview, sessions, models, limits, clock } = needs
   return {
     async openOwnTeam(req, res) {
-      const Location = pathOf(callerOf(req).team)
+      const Location = pathOfTeam(callerOf(req).team)
       res.statusCode = 303
       res.set({ Location }).end()
     },

@@ -4,6 +4,7 @@ import { actorOf, callerOf } from '../../http/request.ts'
 import type { Actor, Caller, Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
+import { pathOfTeam } from '../pages/forms.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
 
 /** The person who looks at the pages of a team. */
@@ -45,8 +46,8 @@ export function makeFindViewer({ members }: Needs): FindViewer {
       role: membership.role,
       email: await members.findEmail(accountId),
       team,
-      path: pathOf(team),
-      others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOf(other) })),
+      path: pathOfTeam(team),
+      others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOfTeam(other) })),
     }
   }
 }
@@ -63,9 +64,4 @@ export function onlyAdmins(findViewer: FindViewer): FindViewer {
 /** Whose calls a viewer sees: an admin those of the whole team, a member their own. */
 export function subjectOf({ team, role, caller }: Viewer) {
   return { team, accountId: role === 'admin' ? null : caller.accountId }
-}
-
-/** The address of a team's pages: `/teams/acme/core` for `@acme/core`. */
-export function pathOf(team: string): string {
-  return `/teams/${team.slice(1)}`
 }

@@ -9,6 +9,8 @@ export type ComposedMail = { readonly subject: string; readonly text: string; re
 export type EmailPart =
   | { readonly kind: 'paragraph'; readonly text: string }
   | { readonly kind: 'code'; readonly label: string; readonly code: string }
+  /** Typed into a terminal. Unlike a code it can be long, so it may take several lines. */
+  | { readonly kind: 'command'; readonly label: string; readonly command: string }
   | { readonly kind: 'facts'; readonly facts: readonly Fact[] }
   /** The address stands alone on its line, so that it can be copied and no client breaks it. */
   | { readonly kind: 'link'; readonly label: string; readonly address: string }
@@ -76,12 +78,18 @@ function toText(part: EmailPart): string {
     case 'paragraph':
       return wrap(part.text)
     case 'code':
-      return `${part.label}:\n\n    ${part.code}`
+      return toIndented(part.label, part.code)
+    case 'command':
+      return toIndented(part.label, part.command)
     case 'facts':
       return part.facts.map(factToText).join('\n')
     case 'link':
       return `${part.label}:\n${part.address}`
   }
+}
+
+function toIndented(label: string, text: string): string {
+  return `${label}:\n\n    ${text}`
 }
 
 function factToText({ label, value, note }: Fact): string {
@@ -118,6 +126,8 @@ const STYLE = {
   code:
     'margin:0;font:600 30px/1.3 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;' +
     'letter-spacing:2px;white-space:nowrap',
+  command:
+    'margin:6px 0 0;font:600 15px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;word-break:break-word',
   table: 'margin:0 0 20px;border-collapse:collapse',
   factLabel:
     'padding:5px 20px 5px 0;font-size:14px;font-weight:400;opacity:0.75;line-height:24px;' +
@@ -159,10 +169,9 @@ function toHtml(part: EmailPart): Html {
     case 'paragraph':
       return html`<p style="${STYLE.paragraph}">${part.text}</p>`
     case 'code':
-      return html`<div style="${STYLE.box}">
-        <p style="${STYLE.label}">${part.label}</p>
-        <p style="${STYLE.code}">${part.code}</p>
-      </div>`
+      return toBox(part.label, part.code, STYLE.code)
+    case 'command':
+      return toBox(part.label, part.command, STYLE.command)
     case 'facts':
       return html`<table style="${STYLE.table}">
         ${part.facts.map(factToHtml)}
@@ -173,6 +182,13 @@ function toHtml(part: EmailPart): Html {
         </p>
         <p style="${STYLE.address}">${part.address}</p>`
   }
+}
+
+function toBox(label: string, text: string, style: string): Html {
+  return html`<div style="${STYLE.box}">
+    <p style="${STYLE.label}">${label}</p>
+    <p style="${style}">${text}</p>
+  </div>`
 }
 
 function factToHtml({ label, value, note }: Fact): Html {

@@ -23,7 +23,7 @@ export function invitationMail({ team, role, invitedBy, baseUrl }: InvitationMai
     },
     { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}/sign-in` },
     { kind: 'paragraph', text: 'There is no password: you get a link by email, and can then add a passkey.' },
-    { kind: 'code', label: 'To use a coding agent, run this on your computer', code: `svc login ${baseUrl}` },
+    { kind: 'command', label: 'To use a coding agent, run this on your computer', command: `svc login ${baseUrl}` },
     {
       kind: 'paragraph',
       text: 'Then “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',

@@ -1,5 +1,6 @@
 import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
+import { pathOfTeam } from '../pages/forms.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 
@@ -113,10 +114,12 @@ export type KeyMade = Occurrence & {
   readonly serviceAccount: string | null
   /** The address of the person who made the key. */
   readonly madeBy: string
+  /** The public address of the deployment. */
+  readonly baseUrl: string
 }
 
 /** Tells that an API key was made, or replaced by a new one. The key itself is never in an email. */
-export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence }: KeyMade): ComposedMail {
+export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...occurrence }: KeyMade): ComposedMail {
   const { title, subject } = KEY_HEADINGS[change]
   const owner = serviceAccount === null ? 'your account' : `the service account ${serviceAccount}`
   // The prefix tells two keys of one name apart.
@@ -134,7 +137,9 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence
     },
     { kind: 'paragraph', text: 'If you know about this, there is nothing to do.' },
     { kind: 'paragraph', text: serviceAccount === null ? IF_NOT_YOUR_KEY : IF_NOT_YOUR_TEAMS_KEY },
-    toDevices(occurrence),
+    serviceAccount === null
+      ? toDevices(occurrence)
+      : { kind: 'link', label: 'Keys of the team', address: `${baseUrl}${pathOfTeam(key.team)}/keys` },
   ])
 }
 
@@ -152,7 +157,7 @@ const IF_NOT_YOUR_KEY =
   'If not, somebody else is signed in as you. On the page below, sign out the device that you do not know, and say ' +
   'that it was not yours: this revokes its keys too. Then tell an admin of your team.'
 const IF_NOT_YOUR_TEAMS_KEY =
-  'If not, ask the person who created it. Any admin of the team can revoke it: svc keys --service.'
+  'If not, ask the person who created it. Any admin of the team can revoke it on the page below.'
 
 /** The name is in the subject, so that two emails of one kind can be told apart in a list. */
 function headingOf(title: string, name: string): Heading {

@@ -9,7 +9,8 @@ import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './n
 import { spendingReachedMail } from './spending-limit.ts'
 import type { SpendingReached } from './spending-limit.ts'
 
-type Data<Notice> = Omit<Notice, 'devicePage'>
+/** What the caller knows; the addresses of pages are added. */
+type Data<Notice> = Omit<Notice, 'devicePage' | 'baseUrl'>
 
 /**
  * Tells the owner of an address what happened to the account. Emails are sent in the background: no answer waits for
@@ -22,8 +23,8 @@ export type Notify = {
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
   keyMade(email: string, data: Data<KeyMade>): void
-  spendingReached(email: string, data: SpendingReached): void
-  invited(email: string, data: Omit<InvitationMail, 'baseUrl'>): void
+  spendingReached(email: string, data: Data<SpendingReached>): void
+  invited(email: string, data: Data<InvitationMail>): void
   /** Lets `settled` also wait for other work that may end with an email. */
   inBackground(work: Promise<void>): void
   /** Resolves when no email is being sent. */
@@ -61,8 +62,8 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
-    keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage })),
-    spendingReached: (email, data) => send(email, 'spending_limit_reached', spendingReachedMail(data)),
+    keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage, baseUrl })),
+    spendingReached: (email, data) => send(email, 'spending_limit_reached', spendingReachedMail({ ...data, baseUrl })),
     invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
     inBackground,
     async settled() {

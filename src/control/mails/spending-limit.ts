@@ -1,6 +1,7 @@
 import { writeUsd } from '../../kernel/formats/usd.ts'
 import { describeLimit, writeReset } from '../../spending/rules.ts'
 import type { CountedLimit } from '../../spending/rules.ts'
+import { pathOfTeam } from '../pages/forms.ts'
 import { composeMail, quoteUnlinked } from './compose.ts'
 import type { ComposedMail } from './compose.ts'
 
@@ -12,10 +13,12 @@ export type SpendingReached = {
   readonly spentNanoUsd: number
   /** The address of the member, for a limit of each member; null for all others. */
   readonly member: string | null
+  /** The public address of the deployment. */
+  readonly baseUrl: string
 }
 
 /** Tells an admin that a spending limit is nearly or wholly used up. */
-export function spendingReachedMail({ limit, percent, spentNanoUsd, member }: SpendingReached): ComposedMail {
+export function spendingReachedMail({ limit, percent, spentNanoUsd, member, baseUrl }: SpendingReached): ComposedMail {
   const title = percent === 100 ? 'A spending limit is used up' : `A spending limit has reached ${percent} %`
   const who = member === null ? [] : [{ label: 'Member', value: quoteUnlinked(member) }]
   return composeMail({ title, subject: `${title}: ${limit.team}` }, [
@@ -30,7 +33,7 @@ export function spendingReachedMail({ limit, percent, spentNanoUsd, member }: Sp
       ],
     },
     { kind: 'paragraph', text: percent === 100 ? WHEN_USED_UP : WHEN_NEAR },
-    { kind: 'code', label: 'To see all limits of the team', code: 'svc limits --team' },
+    { kind: 'link', label: 'Limits of the team', address: `${baseUrl}${pathOfTeam(limit.team)}/limits` },
   ])
 }
 
@@ -38,6 +41,5 @@ function nameIn({ subjectName }: CountedLimit): string | null {
   return subjectName === null ? null : quoteUnlinked(subjectName)
 }
 
-const WHEN_USED_UP =
-  'Calls of models with a price are refused until the limit resets. To allow more, raise the limit: svc limits set.'
+const WHEN_USED_UP = 'Calls of models with a price are refused until the limit resets. To allow more, raise the limit.'
 const WHEN_NEAR = 'When it is used up, calls of models with a price are refused until it resets.'

@@ -52,5 +52,10 @@ export const PATHS = {
   sessionScript: '/assets/session.js',
 } as const
 
+/** The path of a team's first page: `/teams/acme/core` for `@acme/core`. */
+export function pathOfTeam(team: string): string {
+  return `${PATHS.team}/${team.slice(1)}`
+}
+
 /** The `action` of the forms that go to `PATHS.device`. */
 export type DeviceAction = DeviceForm['action']

@@ -53,9 +53,9 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if ((await tx.spendingLimit.count({ where: { teamId, ...owner, period } })) > 0) return 'exists'
         if ((await tx.spendingLimit.count({ where: { teamId } })) >= MAX_LIMITS) return 'too_many'
         const data = { teamId, ...owner, period, amountNanoUsd: BigInt(amountNanoUsd), createdAt: now }
-        const row = await tx.spendingLimit.create({ data })
-        await saveEvent(tx, 'spending_limit.created', row, actor, now)
-        return { id: row.id }
+        const row = await tx.spendingLimit.create({ data, select: { id: true } })
+        await saveEvent(tx, 'spending_limit.created', row.id, actor, now)
+        return row
       })
     },
 
@@ -63,12 +63,12 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
         await lockTeam(tx, teamId, actor)
-        const [row] = await tx.spendingLimit.updateManyAndReturn({
+        const { count } = await tx.spendingLimit.updateMany({
           where: { id, teamId },
           data: { amountNanoUsd: BigInt(amountNanoUsd) },
         })
-        if (row) await saveEvent(tx, 'spending_limit.changed', row, actor, now)
-        return row !== undefined
+        if (count > 0) await saveEvent(tx, 'spending_limit.changed', id, actor, now)
+        return count > 0
       })
     },
 
@@ -76,10 +76,9 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
         await lockTeam(tx, teamId, actor)
-        const row = await tx.spendingLimit.findFirst({ where: { id, teamId } })
-        if (!row) return false
+        if ((await tx.spendingLimit.count({ where: { id, teamId } })) === 0) return false
+        await saveEvent(tx, 'spending_limit.removed', id, actor, now)
         await tx.spendingLimit.deleteMany({ where: { id, teamId } })
-        await saveEvent(tx, 'spending_limit.removed', row, actor, now)
         return true
       })
     },
@@ -128,17 +127,19 @@ async function lockNewestKey(tx: Transaction, id: string): Promise<string | null
   return row.next === null ? id : lockNewestKey(tx, row.next)
 }
 
-type Row = Prisma.SpendingLimitGetPayload<object>
+/** Whose limit it is, for the audit row. */
+const OWNER = {
+  account: { select: { email: true } },
+  key: { select: { name: true } },
+  serviceAccount: { select: { name: true } },
+} as const
 
-async function saveEvent(
-  tx: Transaction,
-  kind: string,
-  { id, teamId, subject, accountId, keyId, serviceAccountId, period, amountNanoUsd }: Row,
-  actor: Actor,
-  at: Date,
-): Promise<void> {
+async function saveEvent(tx: Transaction, kind: string, id: string, actor: Actor, at: Date): Promise<void> {
+  const row = await tx.spendingLimit.findUniqueOrThrow({ where: { id }, include: OWNER })
+  const { teamId, subject, accountId, keyId, serviceAccountId, period } = row
   const of = accountId ?? keyId ?? serviceAccountId
-  const details = { name: `${subject}, ${period}`, subject, of, period, amountNanoUsd: Number(amountNanoUsd) }
+  const owner = row.account?.email ?? row.key?.name ?? row.serviceAccount?.name ?? subject
+  const details = { name: `${owner}, ${period}`, subject, of, period, amountNanoUsd: Number(row.amountNanoUsd) }
   await tx.auditEvent.create({
     data: { kind, at, accountId: actor.accountId, teamId, subjectId: id, ip: actor.ip, details },
   })

@@ -29,7 +29,7 @@ export async function applyPricesFile({ file, service, log }: Needs): Promise<st
   const { prices } = await loadPricesFile(file)
   service.applyPrices(prices)
   log.info({ file, models: prices.size }, 'prices.applied')
-  return `The price file ${file} was applied. Models with a price: ${prices.size}.`
+  return `The price file ${file} was applied. Names of models with a price: ${prices.size}.`
 }
 
 /** Reads a price file. Rejects with a `PricesFileError`. */
@@ -43,8 +43,8 @@ export async function loadPricesFile(file: string): Promise<{ readonly text: str
 }
 
 /**
- * Checks the list in `source` and puts it in the place of `file`. Resolves with the number of its models, and of those
- * whose price is new or changed. Rejects with a `PricesFileError`, and then `file` stays as it was.
+ * Checks the list in `source` and puts it in the place of `file`. Resolves with how many names have a price, and for
+ * how many of them it is new or changed. Rejects with a `PricesFileError`, and then `file` stays as it was.
  */
 export async function replacePricesFile(source: string, file: string): Promise<{ models: number; changed: number }> {
   const { text, prices } = await loadPricesFile(source)

@@ -21,7 +21,7 @@ export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }):
   return {
     async render(admin, { before, notice }) {
       const { shown, last } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
-      return teamDevicesPage(admin, { devices: shown, next: last, notice })
+      return teamDevicesPage(admin, { devices: shown, before, next: last, notice })
     },
 
     async signOut({ actor, teamId }, sessionId) {

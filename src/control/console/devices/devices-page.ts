@@ -2,6 +2,7 @@ import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { deviceNamed, fold, time } from '../../pages/parts.ts'
 import { writeTimeCursor } from '../../paging.ts'
+import type { TimeCursor } from '../../paging.ts'
 import type { TeamDevice } from '../../team-devices/store.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
@@ -11,14 +12,17 @@ import { nextPage } from '../table.ts'
 
 export type TeamDevicesPage = {
   readonly devices: readonly TeamDevice[]
+  /** Where the page before ended; null on the first page. */
+  readonly before: TimeCursor | null
   /** The last device of the page; null on the last page. */
   readonly next: TeamDevice | null
   readonly notice: TeamNotice | null
 }
 
 /** The devices and browsers that are signed in to a team, for its admins. */
-export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }: TeamDevicesPage): Html {
+export function teamDevicesPage(viewer: FramedViewer, { devices, before, next, notice }: TeamDevicesPage): Html {
   const path = `${viewer.path}/devices`
+  const here = before ? toPage(path, before) : path
   return teamPage(
     viewer,
     'devices',
@@ -29,12 +33,17 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }:
           devices.length === 0
             ? html`<p class="empty">There are no devices on this page.</p>`
             : html`<ul class="rows">
-                ${devices.map((device) => deviceRow(device, path))}
+                ${devices.map((device) => deviceRow(device, here))}
               </ul>`
         }
-        ${nextPage(next && `${path}?before=${writeTimeCursor({ at: next.lastSeenAt, id: next.id })}`, 'More devices')}
+        ${nextPage(next && toPage(path, { at: next.lastSeenAt, id: next.id }), 'More devices')}
       </section>`,
   )
+}
+
+/** The path of the page that begins after a device. */
+function toPage(path: string, before: TimeCursor): string {
+  return `${path}?before=${writeTimeCursor(before)}`
 }
 
 function deviceRow({ kind, id, email, deviceName, ...device }: TeamDevice, path: string): Html {

@@ -2,15 +2,15 @@
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { Role } from '../../../kernel/caller.ts'
-import { writeUsd } from '../../../kernel/formats/usd.ts'
+import { writeDollars } from '../../../kernel/formats/usd.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { quoted } from '../../pages/parts.ts'
 import { toPercent } from '../format.ts'
 
-/** Whose limit it is, a bar of what is used, and the same in words: `12.40 of 50.00 USD this month`. */
+/** Whose limit it is, a bar of what is used, and the same in words: `$12.40 of $50.00 this month`. */
 export function limitLines(limit: LimitAnswer, role: Role): Html {
   const { remainingNanoUsd, spentNanoUsd, amountNanoUsd } = limit
-  const spent = `${writeUsd(spentNanoUsd)} of ${writeUsd(amountNanoUsd)} USD ${CURRENT[limit.period]}`
+  const spent = `${writeDollars(spentNanoUsd)} of ${writeDollars(amountNanoUsd)} ${CURRENT[limit.period]}`
   // An admin sees the highest sum of all members, and a member their own.
   const by = limit.subject === 'members' && role === 'admin' && spentNanoUsd > 0 && ' by the member who spent the most'
   return html`<p class="row-name">

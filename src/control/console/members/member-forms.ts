@@ -7,6 +7,7 @@ import type { Invite } from '../../invitations/invite.ts'
 import type { MemberChanges } from '../../members/changes.ts'
 import type { ListedMember, MemberRefusal, TeamMemberStore } from '../../members/store.ts'
 import { findPage } from '../../paging.ts'
+import { noticeStatusOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { membersPage } from './members-page.ts'
@@ -14,9 +15,14 @@ import { membersPage } from './members-page.ts'
 /** The members page and its forms. */
 export type MemberForms = {
   /** `after`: the address that the page follows; empty for the first page. */
-  render(admin: Viewer, content: { readonly after: string; readonly notice: TeamNotice | null }): Promise<Html>
-  change(admin: Viewer, form: components['schemas']['MembersForm']): Promise<TeamNotice>
+  render(admin: Viewer, content: MembersOutcome & { readonly after: string }): Promise<Html>
+  change(admin: Viewer, form: MembersForm): Promise<MembersOutcome>
 }
+
+type MembersForm = components['schemas']['MembersForm']
+
+/** What a form did. `draft`: the form that changed nothing, for the page that says why. */
+type MembersOutcome = { readonly notice: TeamNotice | null; readonly draft: MembersForm | null }
 
 type Needs = {
   readonly members: TeamMemberStore
@@ -29,24 +35,31 @@ const MEMBERS_OF_PAGE = 50
 
 /** Makes the members page and its forms. */
 export function makeMemberForms({ members, changes, invite, clock }: Needs): MemberForms {
+  async function apply({ actor, teamId, team }: Viewer, form: MembersForm): Promise<TeamNotice> {
+    const { action, email, role, memberId } = form
+    if (action === 'invite') {
+      const made = await invite(actor, { teamId, team, email: required('email', email), role: role ?? 'member' })
+      if (typeof made === 'string') return made
+      return made.emailed ? 'invited' : 'invited_without_email'
+    }
+    const member = { teamId, accountId: required('memberId', memberId) }
+    if (action === 'remove') return toNotice(await changes.remove(actor, member))
+    return toNotice(await changes.setRole(actor, member, required('role', role)))
+  }
+
   return {
-    async render(admin, { after, notice }) {
+    async render(admin, { after, ...outcome }) {
       const now = clock.now()
       const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
         members.list(admin.teamId, { after, limit }, now),
       )
-      return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.actor, now), notice })
+      const fresh = isFresh(admin.actor, now)
+      return membersPage(admin, { members: shown, after, next: last && last.email, fresh, ...outcome })
     },
 
-    async change({ actor, teamId, team }, { action, email, role, memberId }) {
-      if (action === 'invite') {
-        const made = await invite(actor, { teamId, team, email: required('email', email), role: role ?? 'member' })
-        if (typeof made === 'string') return made
-        return made.emailed ? 'invited' : 'invited_without_email'
-      }
-      const member = { teamId, accountId: required('memberId', memberId) }
-      if (action === 'remove') return toNotice(await changes.remove(actor, member))
-      return toNotice(await changes.setRole(actor, member, required('role', role)))
+    async change(admin, form) {
+      const notice = await apply(admin, form)
+      return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
     },
   }
 }

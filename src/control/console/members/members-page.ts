@@ -1,11 +1,12 @@
+import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { toCount } from '../../../kernel/formats/number-format.ts'
 import type { ListedMember } from '../../members/store.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice } from '../../pages/choice-field.ts'
 import { ICONS } from '../../pages/icons.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
-import { toCount } from '../format.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { noticeOf } from '../notices.ts'
@@ -14,43 +15,72 @@ import { nextPage } from '../table.ts'
 
 export type MembersPage = {
   readonly members: readonly ListedMember[]
+  /** The email address after which this page begins; empty on the first page. */
+  readonly after: string
   /** The address that the next page follows; null on the last page. */
   readonly next: string | null
   /** Whether the sign-in is fresh, which making an admin needs. */
   readonly fresh: boolean
   readonly notice: TeamNotice | null
+  /** The form that was refused, which stays filled in. */
+  readonly draft: Draft | null
 }
 
+type Draft = components['schemas']['MembersForm']
+
 /** Who may sign in to a team, for its admins. */
-export function membersPage(viewer: FramedViewer, { members, next, fresh, notice }: MembersPage): Html {
+export function membersPage(viewer: FramedViewer, data: MembersPage): Html {
+  const { members, after, next, fresh, notice, draft } = data
   const path = `${viewer.path}/members`
+  const row = { path: after ? toPage(path, after) : path, fresh, self: viewer.email }
   return teamPage(
     viewer,
     'members',
-    html`${noticeOf(notice)} ${invitePart(path, fresh)}
+    html`${noticeOf(notice)} ${invitePart(path, fresh, draft)}
       <section class="part" aria-labelledby="members">
         <h2 id="members">People of the team</h2>
         ${
           members.length === 0
             ? html`<p class="empty">There is nobody on this page.</p>`
             : html`<ul class="rows">
-                ${members.map((member) => memberRow(member, path, fresh))}
+                ${members.map((member) => memberRow(member, row))}
               </ul>`
         }
-        ${nextPage(next && `${path}?after=${encodeURIComponent(next)}`, 'More people')}
+        ${nextPage(next && toPage(path, next), 'More people')}
       </section>`,
   )
 }
 
-function invitePart(path: string, fresh: boolean): Html {
+/** The path of the page that begins after an email address. */
+function toPage(path: string, after: string): string {
+  return `${path}?after=${encodeURIComponent(after)}`
+}
+
+function invitePart(path: string, fresh: boolean, draft: Draft | null): Html {
+  const given = draft?.action === 'invite' ? draft : null
   return html`<section class="part" aria-labelledby="invite">
     <h2 id="invite">Invite a person</h2>
     <form method="post" action="${path}" class="fields">
       <div>
         <label for="email">Email address</label>
-        <input id="email" name="email" type="email" required maxlength="254" autocomplete="off" spellcheck="false" />
+        <input
+          id="email"
+          name="email"
+          type="email"
+          value="${given?.email ?? ''}"
+          required
+          maxlength="254"
+          autocomplete="off"
+          spellcheck="false"
+        />
       </div>
-      ${choiceField({ id: 'role', name: 'role', label: 'Role', choices: fresh ? [MEMBER, ADMIN] : [MEMBER] })}
+      ${choiceField({
+        id: 'role',
+        name: 'role',
+        label: 'Role',
+        choices: fresh ? [MEMBER, ADMIN] : [MEMBER],
+        chosen: given?.role,
+      })}
       <button class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
     </form>
     ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
@@ -60,11 +90,15 @@ function invitePart(path: string, fresh: boolean): Html {
 const MEMBER: Choice = ['member', 'Member']
 const ADMIN: Choice = ['admin', 'Admin']
 
-function memberRow(member: ListedMember, path: string, fresh: boolean): Html {
+/** Where the forms of rows are sent, whether the sign-in is fresh, and the address of the viewer. */
+type RowOptions = { readonly path: string; readonly fresh: boolean; readonly self: string }
+
+function memberRow(member: ListedMember, { path, fresh, self }: RowOptions): Html {
   const isListed = member.source === 'directory'
   return html`<li class="${isListed ? 'row plain' : 'row'}">
     <p class="row-name">
       <span class="name">${member.email}</span> ${member.role === 'admin' && html`<span class="badge">Admin</span>`}
+      ${member.email === self && html`<span class="badge plain">You</span>`}
     </p>
     <p class="row-facts">
       <span>${lastUse(member)}</span>

@@ -37,7 +37,7 @@ export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms:
 }
 
 function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canChange: boolean): Html {
-  const { name, source, dialects, url, credential, problem } = backend
+  const { name, source, dialects, url, basePath, credential, problem } = backend
   const given = draft?.action === 'change-backend' && draft.backend === name ? draft : null
   return html`<li class="${source === 'admin' ? 'row' : 'row plain'}">
     <p class="row-name">
@@ -45,7 +45,7 @@ function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canC
     </p>
     <p class="row-facts">
       <span>${dialects.join(', ')}</span>
-      <span class="name">${url ?? 'of the directory file'}</span>
+      <span class="name">${url === null ? 'of the directory file' : `${url} · API at ${basePath}`}</span>
       ${source === 'admin' && html`<span>${credentialOf(credential)}</span>`}
     </p>
     ${source === 'admin' && fold('Edit', name, editForms(backend, path, given, canChange), given !== null)}
@@ -72,6 +72,7 @@ function editForms(backend: TeamBackend, path: string, given: ModelsForm | null,
       </form>`,
     html`<form method="post" action="${path}">
       ${hidden}
+      <p>While a model uses it, it cannot be deleted. Deleting it cannot be undone: its credential is deleted too.</p>
       <button class="button danger" name="action" value="delete-backend">Delete it with its credential</button>
     </form>`,
   ]
@@ -122,6 +123,7 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
       name: 'basePath',
       label: 'Path of its API, /v1 if empty',
       value: basePath,
+      isOptional: true,
       maxLength: 200,
       isName: true,
     }),

@@ -38,7 +38,11 @@ export function ownModelsPart(
         ${own.map((model) => ownModel(model, backends, path, draft))}
       </ul>`
     }
-    ${backends.length > 0 && html`<div class="foot">${addModelForm(backends, given, path, team)}</div>`}
+    ${
+      backends.length > 0
+        ? html`<div class="foot">${addModelForm(backends, given, path, team)}</div>`
+        : html`<p class="empty">The team has no backend yet that a model could name.</p>`
+    }
   </section>`
 }
 
@@ -79,6 +83,7 @@ function ownModel(model: TeamModel, backends: readonly string[], path: string, d
         </form>`,
         html`<form method="post" action="${path}">
           ${hidden}
+          <p>Calls of it are refused within 5 seconds. What it was used for stays in the reports.</p>
           <button class="button danger" name="action" value="delete">Delete it</button>
         </form>`,
       ],
@@ -105,7 +110,13 @@ function modelFields(
 ): Interpolation {
   const { displayName = '', aliases = '', contextWindow = '' } = values
   return [
-    textField({ id: `${prefix}-displayName`, name: 'displayName', label: 'Title', value: displayName, maxLength: 200 }),
+    textField({
+      id: `${prefix}-displayName`,
+      name: 'displayName',
+      label: 'Display name',
+      value: displayName,
+      maxLength: 200,
+    }),
     textField({
       id: `${prefix}-aliases`,
       name: 'aliases',

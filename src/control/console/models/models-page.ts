@@ -1,8 +1,9 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { toCount } from '../../../kernel/formats/number-format.ts'
 import { choiceField } from '../../pages/choice-field.ts'
-import { toCount } from '../format.ts'
+import { countOf } from '../../pages/parts.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { noticeOf } from '../notices.ts'
@@ -34,7 +35,7 @@ export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
     'models',
     html`${noticeOf(notice, detail)} ${admin && defaultPart(data, path)}
       <section class="part" aria-labelledby="models">
-        <h2 id="models">Models of the team <span class="count">${models.length}</span></h2>
+        <h2 id="models">Models of the team ${countOf(models)}</h2>
         ${
           models.length === 0
             ? html`<p class="empty">

@@ -1,11 +1,12 @@
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { toCount } from '../../../kernel/formats/number-format.ts'
 import { toDayText } from '../../../kernel/formats/utc-text.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { PATHS } from '../../pages/forms.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from '../../usage/report.ts'
 import { lastDayOfMonth } from '../../usage/rules.ts'
-import { toCompact, toCount, toDuration, toPercent } from '../format.ts'
+import { toCalls, toCompact, toDuration, toPercent } from '../format.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { limitLines } from '../limits/limit-lines.ts'
@@ -36,9 +37,9 @@ export function overviewPage(viewer: FramedViewer, overview: Overview): Html {
 
 function tiles(total: UsageSums): Html {
   const shown: readonly (readonly [term: string, value: Interpolation, detail: Interpolation])[] = [
-    ['Spend', costOf(total), total.unpricedCalls > 0 && `${toCount(total.unpricedCalls)} calls without a price`],
+    ['Spend', costOf(total), total.unpricedCalls > 0 && `${toCalls(total.unpricedCalls)} without a price`],
     ['Calls', toCount(total.calls), total.unknownCalls > 0 && `${toCount(total.unknownCalls)} with unknown usage`],
-    ['Errors', toPercent(total.failedCalls, total.calls), `${toCount(total.failedCalls)} calls`],
+    ['Errors', toPercent(total.failedCalls, total.calls), toCalls(total.failedCalls)],
     ['Tokens', toCompact(inputOf(total) + total.outputTokens), `${toCompact(total.outputTokens)} of them output`],
   ]
   return html`<dl class="tiles">

@@ -1,10 +1,11 @@
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { toCount } from '../../../kernel/formats/number-format.ts'
 import { writeDollars } from '../../../kernel/formats/usd.ts'
 import { toDayText } from '../../../kernel/formats/utc-text.ts'
 import type { UsageGrouping, UsageSums } from '../../usage/report.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
-import { toCompact, toCount } from '../format.ts'
+import { toCompact } from '../format.ts'
 import type { Column } from '../table.ts'
 import { dayChart, fillDays, MAX_CHART_DAYS } from './chart.ts'
 
@@ -16,7 +17,7 @@ export function labelOf(
   by: UsageGrouping,
   row: { readonly id: string | null; readonly name: string | null },
 ): Interpolation {
-  if (by === 'day') return html`<span class="day">${toDayText(row.id ?? '')}</span>`
+  if (by === 'day') return toDayText(row.id ?? '')
   if (by === 'key' && row.id === null) return 'Without a key'
   const gone = by === 'key' ? 'Deleted key' : 'Deleted account'
   const text = by === 'member' || by === 'key' ? (row.name ?? gone) : row.id

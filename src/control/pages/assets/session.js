@@ -16,9 +16,9 @@ const MAX_ROWS = 500
 /** A call whose gateway was killed has no end. */
 const MAX_CALL_MS = 3_600_000
 
-const numbers = new Intl.NumberFormat()
-const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+/** Written as on the other pages, which are in English: `12,345` and `21 Nov 2026, 10:15:30 GMT+1`. */
+const numbers = new Intl.NumberFormat('en-US')
+const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
 
 /** A refusal of the service. */
 class Refusal extends Error {
@@ -108,7 +108,7 @@ function toSessionRow({ id, account, model, calls, failedCalls, runningCalls, to
   link.textContent = id
   link.href = `#${new URLSearchParams({ id, account, team })}`
   setState(row, runningCalls > 0 ? 'running' : 'idle')
-  field('facts', row).textContent = [account, model, `last active ${dates.format(new Date(lastActiveAt))}`].join(' · ')
+  field('facts', row).textContent = [account, model, `last active ${times.format(new Date(lastActiveAt))}`].join(' · ')
   field('tokens', row).textContent = `${toCalls(calls, failedCalls)} · ${toTokens(tokens)}`
   return row
 }

@@ -7,15 +7,22 @@ import type { Sample, Viewers } from './viewers.ts'
 
 /** The members of a team, their devices and sessions, and its audit events. */
 export function sampleMemberPages(words: Words, { admin, member }: Viewers): Sample[] {
+  const page = { members: members(words), after: words.email }
   return [
     ['team-sessions', sessionsPage(admin, { sessions: sessions(words), next: 'WzFd' })],
     ['team-sessions-empty', sessionsPage(member, { sessions: [], next: null })],
+    ['team-members', membersPage(admin, { ...page, next: words.email, fresh: true, notice: 'invited', draft: null })],
     [
-      'team-members',
-      membersPage(admin, { members: members(words), next: words.email, fresh: true, notice: 'invited' }),
+      'team-members-stale',
+      membersPage(admin, {
+        ...page,
+        next: null,
+        fresh: false,
+        notice: 'invalid_email',
+        draft: { action: 'invite', email: words.email },
+      }),
     ],
-    ['team-members-stale', membersPage(admin, { members: members(words), next: null, fresh: false, notice: 'listed' })],
-    ['team-devices', teamDevicesPage(admin, { devices: devices(words), next: null, notice: null })],
+    ['team-devices', teamDevicesPage(admin, { devices: devices(words), before: null, next: null, notice: null })],
     ['team-audit', auditPage(admin, { events: events(words), next: '1-1' })],
   ]
 }
