@@ -57,6 +57,8 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
 }
 
+const NO_FOLDER = 'it cannot be created, because its disk is read-only or missing'
+
 /** The error as a message for people, with its exit status; null for a bug. */
 export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof CommandError) return error
@@ -87,5 +89,8 @@ function isBrokenAnswer(error: unknown): boolean {
 
 /** Why a file cannot be read or written, in words; null for other errors. */
 export function findFileProblem(error: unknown): string | null {
-  return FILE_PROBLEMS[codeOf(error) ?? ''] ?? null
+  const code = codeOf(error) ?? ''
+  // Node.js says only this when it makes several folders.
+  const isFolder = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
+  return (isFolder && code === 'ENOENT' ? NO_FOLDER : FILE_PROBLEMS[code]) ?? null
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -333,7 +333,9 @@ describe('svc sessions', () => {
   it('lists the sessions of agents in the team', async () => {
     const run = { team: '@acme/core', accountId: await accountIdOf(service, 'ada@example.com'), sessionId: 'run-7' }
     await saveEvents(service, eventOf('started', run), eventOf('failed', run))
-    expect((await machine.svc(['sessions'])).stdout).toMatch(/run-7 +ada@example\.com +svc\/fast +1 +1 +100 +20/)
+    await service.database.prisma.agentSession.updateMany({ data: { inputTokens: 1_234_567n } })
+    const row = /run-7 +ada@example\.com +svc\/fast +1 +1 +1,234,567 +20/
+    expect((await machine.svc(['sessions'])).stdout).toMatch(row)
     expect(await jsonOf<object[]>(['sessions', '--account', 'ada@example.com'])).toMatchObject([{ id: 'run-7' }])
   })
 })
@@ -482,7 +484,7 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
       expect.stringContaining('acme/core/vendor can serve models of @acme/core'),
     ])
     const { stdout, stderr } = await machine.svc(['backends'])
-    expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +set, sent as x-api-key/)
+    expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +\/v1 +set, sent as x-api-key/)
     expect(stdout).not.toContain('sk-1')
     expect(stderr).toBe('Admins may add backends at: *.vendor.example\n')
     expect((await machine.svc(['backends', 'remove', 'vendor'])).stdout).toContain('acme/core/vendor is removed')
@@ -575,6 +577,18 @@ describe('svc doctor', () => {
     expect(ran.stdout).toMatch(/^problem +sign-in +You are not signed in\. Run: svc login URL$/m)
   })
 
+  it('finds a damaged record of svc setup, and goes on', async () => {
+    await using other = await newMachine(machine)
+    await other.install('codex', '')
+    const record = path.join(other.home, '.config/svc/setup/codex.json')
+    await mkdir(path.dirname(record))
+    await writeFile(record, '{"file":')
+    const { status, stdout } = await other.svc(['doctor'])
+    expect(status).toBe(1)
+    expect(stdout).toContain(`${record} is damaged. It records what svc setup has written`)
+    expect(stdout).toMatch(/^ok +opencode/m)
+  })
+
   it('finds credentials that others can read', async () => {
     await using other = await newMachine(machine)
     const folder = path.join(other.home, '.config/svc')
@@ -642,6 +656,8 @@ describe('svc doctor', () => {
   })
 })
 
+const FULL_DISK = `throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })`
+
 describe('svc logout', () => {
   it('ends the session at the service and forgets it here', async () => {
     await using other = await newMachine()
@@ -661,6 +677,16 @@ describe('svc logout', () => {
     expect(ran.status).toBe(1)
     expect(ran.stderr).toContain('The credentials of this machine are forgotten')
     expect((await other.svc(['token', '--url', url])).status).toBe(3)
+  })
+
+  it('removes the credentials on a full disk', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    const ran = await other.start(['logout'], {
+      env: { NODE_OPTIONS: `--import=${await other.watchWrites(FULL_DISK)}` },
+    })
+    expect([ran.status, ran.stdout]).toEqual([0, `Signed out of ${service.config.baseUrl}.\n`])
+    expect((await other.svc(['token'])).stderr).toContain('You are not signed in')
   })
 
   it('signs every device out with --everywhere', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
@@ -80,15 +80,18 @@ describe('svc login', () => {
     ])
   })
 
-  it('works where the id of the device was not stored because the disk was full', async () => {
-    await using machine = await newMachine()
-    await mkdir(path.join(machine.home, '.config/svc'), { recursive: true })
-    await writeFile(path.join(machine.home, '.config/svc/device-id'), '')
-    await machine.signIn(service)
-    const id = (await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')).trim()
-    const devices = JSON.parse((await machine.svc(['devices', '--json'])).stdout) as { deviceId: string }[]
-    expect(devices).toContainEqual(expect.objectContaining({ deviceId: id, current: true }))
-  })
+  it.each(['', '\0\0\0\0'])(
+    'works where the id of the device was damaged when the machine stopped: %j',
+    async (damaged) => {
+      await using machine = await newMachine()
+      await mkdir(path.join(machine.home, '.config/svc'), { recursive: true })
+      await writeFile(path.join(machine.home, '.config/svc/device-id'), damaged)
+      await machine.signIn(service)
+      const id = (await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')).trim()
+      const devices = JSON.parse((await machine.svc(['devices', '--json'])).stdout) as { deviceId: string }[]
+      expect(devices).toContainEqual(expect.objectContaining({ deviceId: id, current: true }))
+    },
+  )
 
   it('keeps the earlier sign-in whole when the deployment fails after the approval', async () => {
     await using machine = await newMachine()
@@ -115,6 +118,25 @@ describe('svc login', () => {
       'The login was approved, but then it failed: The service answered 500. Run svc login again.\n',
     ])
     expect(await stored()).toEqual(before)
+  })
+
+  it('leaves the machine signed out when it is killed between its two files', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    await machine.svc(['invite', 'grace@example.com'])
+    const kill = `if (content.includes('accessToken')) process.kill(process.pid, 'SIGKILL')`
+    const ran = await machine.start(['login', service.config.baseUrl, '--email', 'grace@example.com'], {
+      env: { NODE_OPTIONS: `--import=${await machine.watchWrites(kill)}` },
+      onPrint: async (printed) => {
+        if (printed.includes('Waiting for the approval')) await service.approveByMail('grace@example.com')
+      },
+    })
+    expect(ran.status).toBe(null)
+    // The next command would wait for ten seconds until the lock is stale.
+    await rm(`${machine.tokensOf(service)}.lock`)
+    expect((await machine.svc(['status'])).stderr).toContain('You are not signed in')
+    await machine.signIn(service, 'grace@example.com')
+    expect((await machine.svc(['status'])).stdout).toContain('grace@example.com')
   })
 
   it('takes localhost and 127.0.0.1 for one deployment', async () => {

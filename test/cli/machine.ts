@@ -19,6 +19,14 @@ export type Ran = { readonly status: number | null; readonly stdout: string; rea
 /** Keeps compiled code between the many starts of the command. vitest.config.ts sets it. */
 const { NODE_COMPILE_CACHE = '' } = process.env
 
+const WATCH_WRITES = `import { open } from 'node:fs/promises'
+const opened = await open(import.meta.filename)
+const FileHandle = Object.getPrototypeOf(opened)
+await opened.close()
+const { writeFile } = FileHandle
+FileHandle.writeFile = async function (content) { CODE; return writeFile.call(this, content) }
+`
+
 type Variables = Readonly<Record<string, string>>
 
 type Options = {
@@ -50,6 +58,8 @@ export type Machine = AsyncDisposable & {
   signIn(service: TestService, email?: string): Promise<Ran>
   /** Puts a program on PATH: JavaScript, run by this Node.js. */
   install(name: string, code: string): Promise<void>
+  /** Writes a module that runs this code whenever the process writes `content` into a file. Returns its path. */
+  watchWrites(code: string): Promise<string>
   /** Makes the stored access token look as if it had been stored so long ago. */
   age(service: TestService, seconds: number): Promise<void>
   /** Copies what is stored of a service to another address, where its gateway is too unless `gatewayUrl` is given. */
@@ -88,6 +98,11 @@ export async function newMachine(like?: Machine): Promise<Machine> {
     },
     async install(name, code) {
       await writeFile(path.join(bin, name), `#!${process.execPath}\n${code}`, { mode: 0o755 })
+    },
+    async watchWrites(code) {
+      const module = path.join(home, 'watch-writes.mjs')
+      await writeFile(module, WATCH_WRITES.replace('CODE', code))
+      return module
     },
     async moveProfile(service, url, gatewayUrl = url) {
       const from = path.dirname(tokensOf(service))

@@ -122,6 +122,20 @@ describe('svc run claude', () => {
     expect(await isToken(stdout)).toBe(true)
   })
 
+  it('empties variables for another service that its settings file may set', async () => {
+    const { args } = await started('claude')
+    const { env } = JSON.parse(args[1] ?? '') as { env: Record<string, string> }
+    expect(env).toMatchObject({ ANTHROPIC_AUTH_TOKEN: '', CLAUDE_CODE_USE_BEDROCK: '', ANTHROPIC_MODEL: '' })
+  })
+
+  it('takes a model with the suffix by which Claude Code asks for its long context', async () => {
+    const { args } = await started('claude', ['--model', 'vendorb/writer[1m]'])
+    const { env } = JSON.parse(args[1] ?? '') as { env: Record<string, string> }
+    expect(env['ANTHROPIC_MODEL']).toBe('vendorb/writer[1m]')
+    expect(await machine.svc(['run', 'claude', '--model', 'unknown[1m]'])).toMatchObject({ status: 2 })
+    expect(await machine.svc(['run', 'codex', '--model', 'vendorb/writer[1m]'])).toMatchObject({ status: 2 })
+  })
+
   it('removes variables that override the settings from its environment', async () => {
     const given = {
       ANTHROPIC_API_KEY: 'k',

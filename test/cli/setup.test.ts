@@ -324,6 +324,18 @@ describe('what svc setup writes', () => {
     expect(Object.keys(env)).toEqual(['ANTHROPIC_BASE_URL', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
   })
 
+  it('for Claude Code: own variables for another service are empty until the settings are removed', async () => {
+    await using machine = await newMachine(signedIn)
+    const own = JSON.stringify({ env: { ANTHROPIC_AUTH_TOKEN: 'theirs', CLAUDE_CODE_USE_BEDROCK: '1', MINE: 'x' } })
+    await put(fileOf(machine, 'claude'), own)
+    await setup(machine, 'claude', '--write')
+    const { env } = JSON.parse(await readFile(fileOf(machine, 'claude'), 'utf8')) as { env: Record<string, string> }
+    expect(env).toMatchObject({ ANTHROPIC_AUTH_TOKEN: '', CLAUDE_CODE_USE_BEDROCK: '', MINE: 'x' })
+    expect(env).not.toHaveProperty('ANTHROPIC_API_KEY')
+    await setup(machine, 'claude', '--remove')
+    expect(await readFile(fileOf(machine, 'claude'), 'utf8')).toBe(own)
+  })
+
   it('for Claude Code: the chosen model for each of its names', async () => {
     await using machine = await newMachine(signedIn)
     await put(fileOf(machine, 'claude'), CLAUDE_OWN)
@@ -420,6 +432,32 @@ describe('what svc setup writes', () => {
     expect(res.status).toBe(200)
     await writeFile(fileOf(machine, 'opencode'), valid)
     await setup(machine, 'opencode', '--remove')
+  })
+
+  it('never lets the settings of opencode for one deployment name the API key of another', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    const record = `${keyFileOf(machine)}.json`
+    const { id } = JSON.parse(await readFile(record, 'utf8')) as { id: string }
+    await writeFile(record, JSON.stringify({ url: 'https://earlier.example', id }))
+    const key = await readFile(keyFileOf(machine), 'utf8')
+    await writeFile(fileOf(machine, 'opencode'), '{ not JSON')
+    const ran = await machine.svc(['setup', 'opencode', '--write'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('cannot be read')])
+    expect(await readFile(keyFileOf(machine), 'utf8')).toBe(key)
+    await machine.svc(['keys', 'revoke', id])
+  })
+
+  it.each([
+    ['opencode.json', 'Remove that by hand'],
+    ['opencode.key.json', 'revoke the key: svc keys'],
+  ])('says which record is damaged, and what to do: %s', async (name, advice) => {
+    await using machine = await newMachine(signedIn)
+    const record = path.join(path.dirname(keyFileOf(machine)), name)
+    await put(record, '[]')
+    const ran = await machine.svc(['setup', 'opencode', '--remove'])
+    expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining(`${record} is damaged.`) as string })
+    expect(ran.stderr).toContain(advice)
   })
 
   it('takes the settings of opencode out without the deployment, and says that the key may still work', async () => {

@@ -35,6 +35,8 @@ export type Agent = {
   /** The name of its program. */
   readonly program: string
   readonly installCommand: string
+  /** A suffix of model names that is an option for the agent. The agent removes it before it calls the model. */
+  readonly modelSuffix?: string
   /** Arguments and variables for one process. Agents that cannot renew a token use `openLocalGateway`. */
   launch(
     settings: AgentSettings,

@@ -7,39 +7,58 @@ import type { Agent, AgentSettings } from './agent.ts'
 /** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = '45000'
 
-/** Variables that override `apiKeyHelper`, or send calls to another service. */
+const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
+const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
+
+/** Variables that override `apiKeyHelper`, send calls to another service, or name models of another service. */
 const CONFLICTING = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
   'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_ANTHROPIC_AWS',
+  'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_USE_MANTLE',
   'CLAUDE_CODE_USE_VERTEX',
+  MODEL_VARIABLE,
+  WINDOW_VARIABLE,
+  ...CLAUDE_FAMILIES.map(({ variable }) => variable),
 ]
 
 export const claude: Agent = {
   program: 'claude',
   installCommand: 'npm install -g @anthropic-ai/claude-code',
+  // Asks for the long context window of a model.
+  modelSuffix: '[1m]',
   hint: 'Start claude as you always do.',
   async launch(settings) {
-    const { env } = toSettings(settings)
-    const models = [MODEL_VARIABLE, WINDOW_VARIABLE, ...CLAUDE_FAMILIES.map(({ variable }) => variable)]
-    const removed = [...CONFLICTING, ...Object.keys(env), ...models]
-    const variables = Object.fromEntries(removed.map((name) => [name, undefined]))
-    return { args: ['--settings', JSON.stringify(toSettings(settings))], variables }
+    const whole = withEmpty(toSettings(settings), CONFLICTING)
+    const variables = Object.fromEntries(Object.keys(whole.env).map((name) => [name, undefined]))
+    return { args: ['--settings', JSON.stringify(whole)], variables }
   },
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
     emptyText: '{}\n',
-    change: (text) => setMembers(text, toMembers(toSettings(settings))),
+    change: (text) => {
+      const own = CONFLICTING.filter((name) => text.includes(`"${name}"`))
+      return setMembers(text, toMembers(withEmpty(toSettings(settings), own)))
+    },
   }),
 }
 
-const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
-const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
+type Settings = { readonly apiKeyHelper: string; readonly env: Readonly<Record<string, string>> }
 
-function toSettings(settings: AgentSettings) {
+/**
+ * The same settings, with an empty text for each of these variables that they do not set. The person's own settings
+ * file may set them for another service. Claude Code would then send the token of that service to svc, or not call svc.
+ */
+function withEmpty({ apiKeyHelper, env }: Settings, names: readonly string[]): Settings {
+  return { apiKeyHelper, env: { ...Object.fromEntries(names.map((name) => [name, ''])), ...env } }
+}
+
+function toSettings(settings: AgentSettings): Settings {
   const { gatewayUrl, tokenCommandLine } = settings
   return {
     apiKeyHelper: tokenCommandLine,
@@ -67,7 +86,7 @@ function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Re
   }
 }
 
-function toMembers({ apiKeyHelper, env }: ReturnType<typeof toSettings>): [path: string[], value: string][] {
+function toMembers({ apiKeyHelper, env }: Settings): [path: string[], value: string][] {
   return [
     [['apiKeyHelper'], toByteValue(apiKeyHelper)],
     ...Object.entries(env).map(([name, value]): [string[], string] => [['env', name], toByteValue(value)]),

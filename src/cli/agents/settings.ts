@@ -12,12 +12,13 @@ import { OPENCODE_PROVIDER } from './opencode.ts'
 
 /**
  * Asks a deployment for the settings of an agent. The model is `given`, or else the default model of the team, or else
- * its first model.
+ * its first model. `suffix`: the `modelSuffix` of the agent.
  */
 export async function findAgentSettings(
   deployment: Deployment,
   environment: Environment,
   given?: string,
+  suffix = '',
 ): Promise<AgentSettings> {
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
   const [{ data }, discovery] = await Promise.all([
@@ -30,7 +31,8 @@ export async function findAgentSettings(
   const prefixes = data.flatMap(({ metadata }) => metadata.aliases.filter(isPrefix).map((alias) => alias.slice(0, -1)))
   const hasModel = (name: string) =>
     models.some(({ id }) => id === name) || prefixes.some((prefix) => name.startsWith(prefix))
-  if (given !== undefined && !hasModel(given)) {
+  const called = given?.endsWith(suffix) ? given.slice(0, given.length - suffix.length) : given
+  if (called !== undefined && !hasModel(called)) {
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
   }
   const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)

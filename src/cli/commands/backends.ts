@@ -61,11 +61,12 @@ async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {
   if (listed.backends.length === 0) output.print(`${team} has no backends.`)
   else {
     output.table(
-      ['NAME', 'DIALECTS', 'ADDRESS', 'CREDENTIAL', ''],
+      ['NAME', 'DIALECTS', 'ADDRESS', 'BASE PATH', 'CREDENTIAL', ''],
       listed.backends.map((backend) => [
         backend.name,
         backend.dialects.join(' '),
         backend.url ?? 'directory file',
+        backend.basePath ?? '',
         credentialOf(backend),
         problemOf(backend),
       ]),

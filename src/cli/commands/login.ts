@@ -107,8 +107,8 @@ function showCode({ environment, output }: Cli, { url, email, mayOpen }: Login, 
 }
 
 /**
- * Stores the tokens and the profile together, after the last request: where it fails, tokens of one account never stand
- * beside the profile of another.
+ * Stores the tokens and the profile together, after the last request. The earlier tokens go first: where this process
+ * ends in between, tokens of one account never stand beside the profile of another.
  */
 async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Profile> {
   const { account, organization, team, accessToken } = granted
@@ -118,8 +118,11 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
   })
   const profile = { url, account, organization, team, ...toTeamFacts(found) }
   const tokens = profiles.tokens(url)
-  await profiles.save(profile)
-  await tokens.exclusively(() => tokens.save(toStored(granted)))
+  await tokens.exclusively(async () => {
+    await tokens.save(null)
+    await profiles.save(profile)
+    await tokens.save(toStored(granted))
+  })
   await profiles.setCurrent(url)
   return profile
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
+import type { TokenStore } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -18,9 +19,18 @@ export const makeLogout: MakeCommand = (cli) =>
 async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {
   const deployment = await openDeployment(environment.folder, url)
   const tokens = deployment.profiles.tokens(deployment.url)
-  const count = await endSession(deployment, everywhere).finally(() => tokens.exclusively(() => tokens.save(null)))
+  const count = await endSession(deployment, everywhere).finally(() => forget(tokens))
   const devices = count === null ? '' : ` and from ${count} devices in all`
   output.print(`Signed out of ${deployment.url}${devices}.`)
+}
+
+/**
+ * Removes tokens under their lock, so that a refresh of another process does not store new ones afterwards. The lock
+ * cannot be made on a full disk, where no other process can store tokens either.
+ */
+function forget(tokens: TokenStore): Promise<void> {
+  const remove = () => tokens.save(null)
+  return tokens.exclusively(remove).catch(remove)
 }
 
 /** The number of devices that `everywhere` signed out, else null. A session that has already ended is no failure. */

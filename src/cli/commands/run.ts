@@ -30,8 +30,8 @@ async function run(cli: Cli, name: AgentName, args: readonly string[], options: 
   const { environment } = cli
   const deployment = await openDeployment(environment.folder, options.url)
   const { accessToken, renewAccessToken } = deployment
-  const settings = await findAgentSettings(deployment, environment, options.model)
-  const agent = AGENTS[name]
+  const agent: Agent = AGENTS[name]
+  const settings = await findAgentSettings(deployment, environment, options.model, agent.modelSuffix)
   let local: RunningLocalGateway | null = null
   try {
     const open = async () => {

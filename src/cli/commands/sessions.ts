@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { toCount } from '../../kernel/formats/number-format.ts'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
 import type { SessionEvent } from '../../sdk/index.ts'
@@ -40,7 +41,7 @@ async function listSessions({ environment, output }: Cli, { url, json, account }
       id,
       session.account,
       session.model,
-      ...[calls, failedCalls, tokens.input, tokens.output].map(String),
+      ...[calls, failedCalls, tokens.input, tokens.output].map(toCount),
       toLocalTime(lastActiveAt),
       runningCalls > 0 ? 'running' : '',
     ]),
@@ -106,8 +107,8 @@ function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent,
 
 function toTokens({ input, cached, output }: NonNullable<SessionEvent['tokens']>): string {
   const known = [
-    input === undefined ? '' : `${input} in${cached ? ` (${cached} cached)` : ''}`,
-    output === undefined ? '' : `${output} out`,
+    input === undefined ? '' : `${toCount(input)} in${cached ? ` (${toCount(cached)} cached)` : ''}`,
+    output === undefined ? '' : `${toCount(output)} out`,
   ]
   return known.filter(Boolean).join(', ')
 }

@@ -48,8 +48,8 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
   const deployment = await openDeployment(environment.folder, options.url)
-  const settings = await findAgentSettings(deployment, environment, options.model)
   const agent: Agent = AGENTS[tool]
+  const settings = await findAgentSettings(deployment, environment, options.model, agent.modelSuffix)
   const edit = agent.edit(settings, environment)
   if (!options.write) {
     output.print(agent.print(settings))

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { toCount } from '../../kernel/formats/number-format.ts'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
@@ -85,8 +86,5 @@ function printReport(output: Output, { by, from, to, team, rows, total, truncate
 function toCells(sums: Sums): string[] {
   const { calls, inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens } = sums
   const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
-  return [
-    ...counts.map((count) => count.toLocaleString('en-US')),
-    sums.costNanoUsd === null ? 'unknown' : writeDollars(sums.costNanoUsd),
-  ]
+  return [...counts.map(toCount), sums.costNanoUsd === null ? 'unknown' : writeDollars(sums.costNanoUsd)]
 }

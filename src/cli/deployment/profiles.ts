@@ -6,7 +6,8 @@ import { unlessMissing } from '../../kernel/error-code.ts'
 import { rewriteFile } from '../../sdk/node-files.ts'
 import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
-import { CommandError, wrongUsage } from '../failures.ts'
+import { wrongUsage } from '../failures.ts'
+import { readStored } from './stored-json.ts'
 
 /** What this machine stores about a deployment besides the tokens. */
 export type Profile = {
@@ -49,7 +50,7 @@ export function openProfiles(folder: string) {
       await rewriteFile(currentFile, `${url}\n`)
     },
     async find(url: string): Promise<Profile | null> {
-      return readJson<Profile>(profileFile(url))
+      return readProfile(profileFile(url))
     },
     async save(profile: Profile): Promise<void> {
       await rewriteFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
@@ -60,9 +61,7 @@ export function openProfiles(folder: string) {
       const entries = await readdir(all, { withFileTypes: true }).catch(() => [])
       // macOS puts a file into each folder that somebody has looked at.
       const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-      const found = await Promise.all(
-        names.sort().map((name) => readJson<Profile>(path.join(all, name, 'profile.json'))),
-      )
+      const found = await Promise.all(names.sort().map((name) => readProfile(path.join(all, name, 'profile.json'))))
       return found.filter((profile) => profile !== null)
     },
     /** The tokens of a deployment. Saving new ones adds the time. */
@@ -72,8 +71,8 @@ export function openProfiles(folder: string) {
     async deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
       const stored = (await readText(file))?.trim()
-      // An empty file counts as none: the service refuses an empty id.
-      if (stored) return stored
+      // A damaged file counts as none, because the service refuses such an id.
+      if (stored && DEVICE_ID.test(stored)) return stored
       await rewriteFile(file, `cli-${randomUUID()}\n`)
       // Read again, because another process may have made one at the same time.
       return (await readFile(file, 'utf8')).trim()
@@ -92,6 +91,9 @@ function dated(store: TokenStore): TokenStore {
     },
   }
 }
+
+/** What the service takes as the id of a device. */
+const DEVICE_ID = /^[\w.:-]{1,128}$/
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
@@ -121,13 +123,6 @@ async function readText(file: string): Promise<string | null> {
   return unlessMissing(readFile(file, 'utf8'), null)
 }
 
-/** Reads a JSON file that this module has written; null when there is none. */
-async function readJson<T>(file: string): Promise<T | null> {
-  const text = await readText(file)
-  if (text === null) return null
-  try {
-    return JSON.parse(text) as T
-  } catch {
-    throw new CommandError(`${file} is damaged. Remove it and sign in again: svc login`)
-  }
+function readProfile(file: string): Promise<Profile | null> {
+  return readStored<Profile>(file, 'gatewayUrl', 'Remove it and sign in again: svc login')
 }

@@ -5,8 +5,7 @@ import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
-import { toCommandError } from '../failures.ts'
-import { ok, problem, warning } from './finding.ts'
+import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
 /**
@@ -27,9 +26,7 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     about = 'gateway'
     findings.push(...(await checkGateway(deployment)))
   } catch (error) {
-    const known = toCommandError(error)
-    if (!known) throw error
-    findings.push(problem(about, known.message))
+    findings.push(problemOf(about, error))
   }
   return findings
 }

@@ -5,7 +5,7 @@ import type { AgentName } from '../agents/agents.ts'
 import { findProgram } from '../agents/program.ts'
 import type { Environment } from '../environment.ts'
 import { findWritten } from '../setup/settings-file.ts'
-import { ok, problem, warning } from './finding.ts'
+import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
 /** Checks that other users cannot read the credentials. */
@@ -47,7 +47,11 @@ export async function checkAgent(environment: Environment, name: AgentName): Pro
   const { program, installCommand } = AGENTS[name]
   const found = findProgram(program, environment)?.found
   if (found === undefined) return ok(name, `Not installed. To install it: ${installCommand}`)
-  const written = await findWritten(environment.folder, name)
+  return checkSettings(environment, name, found).catch((error: unknown) => problemOf(name, error))
+}
+
+async function checkSettings({ folder }: Environment, name: AgentName, found: string): Promise<Finding> {
+  const written = await findWritten(folder, name)
   if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
   return existsSync(written)
     ? ok(name, `Installed: ${found}. svc setup has written settings into ${written}.`)

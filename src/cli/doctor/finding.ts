@@ -1,3 +1,5 @@
+import { toCommandError } from '../failures.ts'
+
 /** The result of one check. `text` says what was found and, for a problem, how to fix it. */
 export type Finding = {
   readonly state: 'ok' | 'warning' | 'problem'
@@ -13,3 +15,10 @@ export const warning = (about: string, text: string): Finding => ({ state: 'warn
 
 /** Something that has to be fixed. */
 export const problem = (about: string, text: string): Finding => ({ state: 'problem', about, text })
+
+/** The problem of a check that threw an error which a person can resolve. Throws any other error again. */
+export function problemOf(about: string, error: unknown): Finding {
+  const known = toCommandError(error)
+  if (!known) throw error
+  return problem(about, known.message)
+}

@@ -6,6 +6,7 @@ export async function updatePrices(source: string): Promise<void> {
   const { pricesFile } = readConfig()
   if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: is not set, so there is no file to update'])
   const { models, changed } = await replacePricesFile(source, pricesFile)
-  process.stdout.write(`${pricesFile} is replaced. Models with a price: ${models}. New or changed: ${changed}.\n`)
+  const counts = `Names of models with a price: ${models}. New or changed: ${changed}.`
+  process.stdout.write(`${pricesFile} is replaced. ${counts}\n`)
   process.stdout.write('Send SIGHUP to running services, or run svc reload, to apply them.\n')
 }

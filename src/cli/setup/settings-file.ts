@@ -3,6 +3,7 @@ import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
 import { rewriteFile } from '../../sdk/node-files.ts'
+import { readStored } from '../deployment/stored-json.ts'
 import { CommandError } from '../failures.ts'
 import { isDocument, JsonTextError } from './json-object.ts'
 import { unsetMembers } from './json-text.ts'
@@ -127,10 +128,10 @@ function revert({ file, splices, members, rewritten, hash }: Written, text: stri
 
 const recordFile = (folder: string, agent: string) => path.join(folder, 'setup', `${agent}.json`)
 
-async function readRecord(file: string): Promise<Written | null> {
-  const text = await readBytes(file)
-  // Written by this module.
-  return text === null ? null : (JSON.parse(Buffer.from(text, 'latin1').toString('utf8')) as Written)
+function readRecord(file: string): Promise<Written | null> {
+  const advice =
+    'It records what svc setup has written into the settings of the tool. Remove that by hand, then remove this file.'
+  return readStored<Written>(file, 'file', advice)
 }
 
 async function readBytes(file: string): Promise<string | null> {

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
@@ -9,8 +9,10 @@ import type { ApiKeyInfo } from '../../sdk/index.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
+import { readStored } from '../deployment/stored-json.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
+import { removeSettings } from './settings-file.ts'
 
 /** An API key that `svc setup` has created, and its deployment. */
 type StoredKey = { readonly url: string; readonly id: string }
@@ -51,6 +53,8 @@ export async function provideToolKey(
   try {
     // The record is saved first, so that a stored key can always be revoked.
     await saveRecord({ url: deployment.url, id: info.id })
+    // Settings for another deployment name the same file, and would send the new key there.
+    if (stored && stored.url !== deployment.url) await removeSettings(environment.folder, tool)
     await rewriteFile(toolKeyFile(environment, tool), key)
   } catch (error) {
     // Nobody has this key. An earlier one is still in use, so its record comes back.
@@ -109,7 +113,7 @@ function recordFile(environment: Environment, tool: string): string {
   return `${toolKeyFile(environment, tool)}.json`
 }
 
-async function findStored(environment: Environment, tool: string): Promise<StoredKey | null> {
-  const text = await readFile(recordFile(environment, tool), 'utf8').catch(() => null)
-  return text === null ? null : (JSON.parse(text) as StoredKey)
+function findStored(environment: Environment, tool: string): Promise<StoredKey | null> {
+  const advice = `It records the API key of ${tool}. Remove it, and revoke the key: svc keys`
+  return readStored<StoredKey>(recordFile(environment, tool), 'id', advice)
 }
