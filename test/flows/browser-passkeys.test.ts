@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerFirst } from '../support/pages/answer-first.ts'
 import { startBrowserService } from '../support/pages/browser-service.ts'
 import type { BrowserService } from '../support/pages/browser-service.ts'
 import { addAuthenticator } from '../support/pages/virtual-authenticator.ts'
@@ -102,15 +103,11 @@ describe('passkeys in a browser', () => {
     await authenticator.setPresence(false)
     const start = '**/v1/auth/passkeys/login/start'
     const [held, offered] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
-    await page.route(
-      start,
-      async (route) => {
-        offered.resolve(undefined)
-        await held.promise
-        await route.continue()
-      },
-      { times: 1 },
-    )
+    await answerFirst(page, start, async (route) => {
+      offered.resolve(undefined)
+      await held.promise
+      await route.continue()
+    })
     await page.goto(`${fixture.baseUrl}/sign-in`)
     await offered.promise
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
@@ -130,10 +127,23 @@ describe('passkeys in a browser', () => {
     await signOut(page)
 
     const ceremonies = await recordCeremonies(page)
-    await page.route('**/v1/auth/passkeys/login/finish', (route) => route.abort(), { times: 1 })
+    await answerFirst(page, '**/v1/auth/passkeys/login/finish', (route) => route.abort())
     await page.goto(`${fixture.baseUrl}/sign-in`)
     const once = ['conditional asked', 'conditional answered']
     await waitForValue('the second offer', () => ceremonies, [...once, ...once])
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+  })
+
+  it('are offered in the email field after a wait when the service gave no challenge', async () => {
+    const page = await fixture.signedInPage()
+    await addAuthenticator(page)
+    await addPasskey(page, 'Later')
+    await signOut(page)
+
+    const error = { code: 'service_unavailable', message: 'Not available.' }
+    const unavailable = { status: 503, headers: { 'Retry-After': '1' }, json: { error } }
+    await answerFirst(page, '**/v1/auth/passkeys/login/start', (route) => route.fulfill(unavailable))
+    await page.goto(`${fixture.baseUrl}/sign-in`)
     await page.waitForURL(`${fixture.baseUrl}/device`)
   })
 

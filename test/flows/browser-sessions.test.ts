@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
+import { answerFirst } from '../support/pages/answer-first.ts'
 import { changeView, findOverflow, findViolations, SCHEMES } from '../support/pages/browser.ts'
 import { ADA, startBrowserService } from '../support/pages/browser-service.ts'
 import type { BrowserService } from '../support/pages/browser-service.ts'
@@ -75,7 +76,7 @@ describe('the session page', () => {
     })
     const first = { id: String(row.id), type: 'call.started', at: row.at, requestId: row.requestId, model: row.model }
     const broken = { contentType: 'application/x-ndjson', body: `${JSON.stringify(first)}\n{"id":` }
-    await page.route('**/stream?*', (route) => route.fulfill(broken), { times: 1 })
+    await answerFirst(page, '**/stream?*', (route) => route.fulfill(broken))
     await page.goto(`${baseUrl}/session#broken`)
     await page.getByText('1 call running').waitFor()
     await saveEvents(service, eventOf('finished', run))

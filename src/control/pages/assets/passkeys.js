@@ -44,6 +44,11 @@ class Refusal extends Error {
   }
 }
 
+/** Whether the same request may succeed later: no connection, a rate limit, or an error of the service. */
+function isTemporary(error) {
+  return error instanceof Refusal && (error.status === 0 || error.status === 429 || error.status >= 500)
+}
+
 async function post(path, body) {
   const answer = await fetch(path, {
     method: 'POST',
@@ -142,9 +147,12 @@ function startSignInButton(button) {
   })
 }
 
+/** How long an offer waits for its next try when the service could not be reached, or did not say how long to wait. */
+const OFFER_RETRY_SECONDS = 10
+
 /**
  * Lets the browser offer passkeys in the email field, unless the button is in use. The challenge is renewed before it
- * expires.
+ * expires. Where the service gives no challenge, the offer is tried again later: it may be offline or restarting.
  */
 async function offerInField(form) {
   if (!(await browserSupportsWebAuthnAutofill()) || isAnyBusy()) return
@@ -163,10 +171,13 @@ async function offerInField(form) {
     await signIn({ optionsJSON, autofill: true, onPicked })
     go(form.dataset.then)
   } catch (error) {
-    // The person did not request this offer, so errors before a passkey was picked are not shown.
-    if (!picked) return
-    sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
-    void offerInField(form)
+    if (picked) {
+      sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
+      void offerInField(form)
+    } else if (isTemporary(error)) {
+      // The person did not request this offer, so its errors are not shown.
+      setTimeout(() => void offerInField(form), (error.retryAfter || OFFER_RETRY_SECONDS) * 1000)
+    }
   } finally {
     clearTimeout(renewal)
   }
