@@ -33,34 +33,44 @@ const WEBAUTHN_NAMES = {
   ConstraintError: 'This device cannot check that it is you. Set up a screen lock, fingerprint or PIN first.',
 }
 
-/** A refusal of the service: its code, and how many seconds to wait where waiting helps. */
-class Refusal extends Error {
-  constructor(status, code, retryAfter) {
-    super(code)
+/** A request that the service refused, or that did not reach it (status 0). */
+export class Refusal extends Error {
+  constructor({ status = 0, code = 'offline', message = CODES.offline, retryAfterSeconds = 0 } = {}) {
+    super(message)
     this.name = 'Refusal'
     this.status = status
     this.code = code
-    this.retryAfter = retryAfter
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+
+  /** Whether the same request may succeed later: no connection, a rate limit, or an error of the service. */
+  get isTemporary() {
+    return this.status === 0 || this.status === 429 || this.status >= 500
   }
 }
 
-/** Whether the same request may succeed later: no connection, a rate limit, or an error of the service. */
-function isTemporary(error) {
-  return error instanceof Refusal && (error.status === 0 || error.status === 429 || error.status >= 500)
+/** Calls the service. Every answer that is not a success is thrown as a `Refusal`. */
+export async function request(path, options) {
+  const answer = await fetch(path, { credentials: 'same-origin', ...options }).catch(() => {
+    throw new Refusal()
+  })
+  if (answer.ok) return answer
+  const content = await answer.json().catch(() => ({}))
+  throw new Refusal({
+    status: answer.status,
+    code: content?.error?.code ?? '',
+    message: content?.error?.message ?? 'The service did not accept this.',
+    retryAfterSeconds: Number(answer.headers.get('Retry-After')),
+  })
 }
 
 async function post(path, body) {
-  const answer = await fetch(path, {
+  const answer = await request(path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: 'application/json', 'X-Svc-Use-Cookies': 'true' },
-    credentials: 'same-origin',
     body: JSON.stringify(body),
-  }).catch(() => {
-    throw new Refusal(0, 'offline')
   })
-  const content = await answer.json().catch(() => ({}))
-  if (answer.ok) return content
-  throw new Refusal(answer.status, content?.error?.code ?? '', Number(answer.headers.get('Retry-After')))
+  return answer.json().catch(() => ({}))
 }
 
 async function signIn(options = {}) {
@@ -85,9 +95,11 @@ function explain(error, refused) {
   return WEBAUTHN_NAMES[name] ?? 'The passkey could not be used. Try again.'
 }
 
-function explainRefusal({ status, code, retryAfter }, refused) {
-  if (status === 429)
-    return `Too many tries. Wait ${retryAfter > 0 ? `${retryAfter} seconds` : 'a few minutes'}, then try again.`
+function explainRefusal({ status, code, retryAfterSeconds }, refused) {
+  if (status === 429) {
+    const wait = retryAfterSeconds > 0 ? `${retryAfterSeconds} seconds` : 'a few minutes'
+    return `Too many tries. Wait ${wait}, then try again.`
+  }
   if (code === 'unauthorized') return refused
   return CODES[code] ?? 'The service did not accept this. Try again.'
 }
@@ -152,7 +164,8 @@ const OFFER_RETRY_SECONDS = 10
 
 /**
  * Lets the browser offer passkeys in the email field, unless the button is in use. The challenge is renewed before it
- * expires. Where the service gives no challenge, the offer is tried again later: it may be offline or restarting.
+ * expires. Where the service gives no challenge, the offer is tried again later: the browser may be offline, or the
+ * service may be restarting.
  */
 async function offerInField(form) {
   if (!(await browserSupportsWebAuthnAutofill()) || isAnyBusy()) return
@@ -174,9 +187,9 @@ async function offerInField(form) {
     if (picked) {
       sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
       void offerInField(form)
-    } else if (isTemporary(error)) {
+    } else if (error instanceof Refusal && error.isTemporary) {
       // The person did not request this offer, so its errors are not shown.
-      setTimeout(() => void offerInField(form), (error.retryAfter || OFFER_RETRY_SECONDS) * 1000)
+      setTimeout(() => void offerInField(form), (error.retryAfterSeconds || OFFER_RETRY_SECONDS) * 1000)
     }
   } finally {
     clearTimeout(renewal)

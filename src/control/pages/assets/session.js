@@ -7,7 +7,7 @@
 //
 // The address says what to show: #id=RUN&account=EMAIL&team=@acme/core, where only `id` is needed, or just #RUN.
 // Without an id: the sessions of the team.
-import '/assets/passkeys.js'
+import { Refusal, request } from '/assets/passkeys.js'
 
 const LIST_INTERVAL_MS = 5000
 const RETRY_MS = { first: 1000, longest: 15_000 }
@@ -20,24 +20,8 @@ const MAX_CALL_MS = 3_600_000
 const numbers = new Intl.NumberFormat('en-US')
 const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
 
-/** A refusal of the service. */
-class Refusal extends Error {
-  constructor(answer, message) {
-    super(message)
-    this.status = answer.status
-    this.retryAfterMs = Number(answer.headers.get('Retry-After')) * 1000
-  }
-}
-
-async function get(path, accept, signal) {
-  const answer = await fetch(path, { headers: { Accept: accept }, credentials: 'same-origin', signal })
-  if (answer.ok) return answer
-  const content = await answer.json().catch(() => ({}))
-  throw new Refusal(answer, content?.error?.message ?? 'The service did not accept this.')
-}
-
 async function getJson(path, signal) {
-  return (await get(path, 'application/json', signal)).json()
+  return (await request(path, { headers: { Accept: 'application/json' }, signal })).json()
 }
 
 // ---- what to show -----------------------------------------------------------------------------------------------
@@ -70,15 +54,15 @@ async function show(signal) {
       if (signal.aborted) return
       if (isFinal(error)) return explain(error)
       say('There is no connection to the service. Trying again…')
-      await sleep(error.retryAfterMs || waitMs, signal)
+      await sleep(error.retryAfterSeconds * 1000 || waitMs, signal)
       waitMs = Math.min(waitMs * 2, RETRY_MS.longest)
     }
   }
 }
 
-/** Whether trying again cannot help. */
-function isFinal({ status = 0 }) {
-  return status >= 400 && status < 500 && status !== 429
+/** Whether trying again cannot help. A stream that breaks is no refusal. */
+function isFinal(error) {
+  return error instanceof Refusal && !error.isTemporary
 }
 
 function explain(error) {
@@ -136,14 +120,15 @@ async function followForever(session, { id, account, team }, signal) {
   while (!signal.aborted) {
     try {
       const query = new URLSearchParams({ team, account, after: session.after })
-      const answer = await get(`/v1/sessions/${encodeURIComponent(id)}/stream?${query}`, 'application/x-ndjson', signal)
+      const headers = { Accept: 'application/x-ndjson' }
+      const answer = await request(`/v1/sessions/${encodeURIComponent(id)}/stream?${query}`, { headers, signal })
       for await (const event of readLines(answer.body)) {
         waitMs = RETRY_MS.first
         addEvent(session, event)
       }
     } catch (error) {
       if (signal.aborted || isFinal(error)) throw error
-      waitMs = error.retryAfterMs || Math.min(waitMs * 2, RETRY_MS.longest)
+      waitMs = error.retryAfterSeconds * 1000 || Math.min(waitMs * 2, RETRY_MS.longest)
     }
     say('The connection ended. Connecting again…')
     await sleep(waitMs, signal)
