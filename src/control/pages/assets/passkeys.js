@@ -8,6 +8,8 @@
 //   data-passkey="list"                          the account's passkeys; the browser forgets others of this account
 //   data-then="/path"                            the page to open after signing in; empty reloads this page
 //   data-passkey-status                          where the nearest of the above reports progress and errors
+//
+// The script of the session page imports how this one calls the service.
 import '/assets/simplewebauthn-browser.js'
 
 const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
@@ -33,9 +35,12 @@ const WEBAUTHN_NAMES = {
   ConstraintError: 'This device cannot check that it is you. Set up a screen lock, fingerprint or PIN first.',
 }
 
-/** A request that the service refused, or that did not reach it (status 0). */
+/**
+ * A request that the service refused, or that got no answer: its status is then 0. `code` and `message` are those of
+ * the error in the answer. `retryAfterSeconds` is 0 where the answer does not say how long to wait.
+ */
 export class Refusal extends Error {
-  constructor({ status = 0, code = 'offline', message = CODES.offline, retryAfterSeconds = 0 } = {}) {
+  constructor({ status, code, message, retryAfterSeconds }) {
     super(message)
     this.name = 'Refusal'
     this.status = status
@@ -49,10 +54,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Calls the service. Every answer that is not a success is thrown as a `Refusal`. */
+/** `fetch` for requests to the service. Throws a `Refusal` when there is no answer, or one that is not a success. */
 export async function request(path, options) {
-  const answer = await fetch(path, { credentials: 'same-origin', ...options }).catch(() => {
-    throw new Refusal()
+  const answer = await fetch(path, options).catch(() => {
+    throw new Refusal({ status: 0, code: 'offline', message: CODES.offline, retryAfterSeconds: 0 })
   })
   if (answer.ok) return answer
   const content = await answer.json().catch(() => ({}))

@@ -60,7 +60,7 @@ async function show(signal) {
   }
 }
 
-/** Whether trying again cannot help. A stream that breaks is no refusal. */
+/** Whether trying again cannot help. It can after other errors, such as that of a stream that breaks off. */
 function isFinal(error) {
   return error instanceof Refusal && !error.isTemporary
 }
