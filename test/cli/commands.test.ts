@@ -12,6 +12,7 @@ import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
@@ -171,7 +172,7 @@ describe('a connection that breaks within an answer', () => {
     ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
   ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {
     const server = createServer((_, res) => {
-      res.writeHead(200, { 'content-type': type })
+      res.writeHead(200, { 'content-type': type, 'x-request-id': 'req_1' })
       res.write(begin, () => res.destroy())
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -182,6 +183,33 @@ describe('a connection that breaks within an answer', () => {
     server.close()
     expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(message)])
     expect(ran.stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe('another service at the address of a deployment', () => {
+  it.each([
+    'status',
+    'models',
+    'usage',
+    'members',
+    'invite nobody@example.com',
+    'chat',
+    'run codex',
+    'logout',
+    'doctor',
+  ])('is named in a sentence: svc %s', async (command) => {
+    const server = createServer((_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end('{"hello":"world"}')
+    })
+    const url = `http://localhost:${await listenOnLoopback(server)}`
+    await using other = await newMachine(machine)
+    await other.moveProfile(service, url)
+    const ran = await other.svc([...command.split(' '), '--url', url], { input: 'hello' })
+    server.close()
+    const printed = ran.stdout + ran.stderr
+    expect(printed).toContain(`${url} answered 200, but not as svc: another service is at this address.`)
+    expect(printed).not.toMatch(/^ {4}at /m)
+    expect(ran.status).toBe(1)
   })
 })
 
@@ -609,7 +637,7 @@ describe('svc doctor', () => {
   /** What doctor prints for a deployment that answers every request with this. */
   async function examine(answer: object, date: Date) {
     const server = createServer((_, res) => {
-      res.writeHead(200, { date: date.toUTCString(), 'content-type': 'application/json' })
+      res.writeHead(200, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
       res.end(JSON.stringify(answer))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -188,12 +188,16 @@ describe('svc login', () => {
 })
 
 describe('a deployment that cannot be used is explained in a sentence:', () => {
-  /** Something that is no deployment, on a free port. */
-  async function startOther(answer: { status: number; type?: string; body: string; location?: string }) {
-    const { status, type, body, location } = answer
-    const server = createServer((_, res) => {
-      res.writeHead(status, { ...(type && { 'content-type': type }), ...(location && { location }) }).end(body)
-    })
+  type Answer = { status: number; type?: string; body: string; location?: string; requestId?: string }
+
+  /** Something that answers every request in the same way, on a free port. Only a deployment has a request id. */
+  async function startOther({ status, type, body, location, requestId }: Answer) {
+    const headers = {
+      ...(type && { 'content-type': type }),
+      ...(location && { location }),
+      ...(requestId && { 'x-request-id': requestId }),
+    }
+    const server = createServer((_, res) => void res.writeHead(status, headers).end(body))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
     return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
@@ -245,24 +249,36 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
     expect(await failure(`localhost:${other.port}`)).toContain('answered 502: it cannot reach the service now.')
   })
 
-  it('another service, which has no such route', async () => {
-    await using other = await startOther({ status: 404, type: 'application/json', body: '{}' })
-    expect(await failure(`localhost:${other.port}`)).toContain('is not a control plane of svc')
+  it('a gateway, which has no such route', async () => {
+    await using gateway = await startOther({ status: 404, type: 'application/json', body: '{}', requestId: 'req_1' })
+    expect(await failure(`localhost:${gateway.port}`)).toContain('is not a control plane of svc')
   })
 
-  it.each(['{}', '{"status":"ok"}', '"ok"', '[]'])(
-    'another service, which answers every request with %s',
-    async (body) => {
-      await using other = await startOther({ status: 200, type: 'application/json', body })
-      expect(await failure(`localhost:${other.port}`)).toBe(
-        `http://localhost:${other.port} did not start a login. Check the URL of the service and your proxy.\n`,
-      )
-    },
-  )
+  it.each([
+    [200, '{}'],
+    [200, '{"status":"ok"}'],
+    [200, '"ok"'],
+    [200, '[]'],
+    [404, '{}'],
+  ])('another service, which answers every request with %i and %s', async (status, body) => {
+    await using other = await startOther({ status, type: 'application/json', body })
+    expect(await failure(`localhost:${other.port}`)).toBe(
+      `http://localhost:${other.port} answered ${status}, but not as svc: another service is at this address. ` +
+        'Check the URL.\n',
+    )
+  })
+
+  it('a deployment whose answer is not that of a login', async () => {
+    await using other = await startOther({ status: 200, type: 'application/json', body: '{}', requestId: 'req_1' })
+    expect(await failure(`localhost:${other.port}`)).toContain(
+      `http://localhost:${other.port} did not start a login. Check the URL of the service and your proxy.`,
+    )
+  })
 
   it('one whose texts would change the terminal', async () => {
     const error = { code: 'invalid_request', message: 'No\u001b[2J, not \u009b31mso.' }
-    await using refusing = await startOther({ status: 400, type: 'application/json', body: JSON.stringify({ error }) })
+    const ours = { type: 'application/json', requestId: 'req_1' }
+    await using refusing = await startOther({ ...ours, status: 400, body: JSON.stringify({ error }) })
     expect(await failure(`localhost:${refusing.port}`)).toContain('No[2J, not 31mso.')
     const started = {
       deviceCode: 'd',
@@ -270,7 +286,7 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
       verificationUri: 'x:\u001b]8;;y',
       intervalSeconds: 0.01,
     }
-    await using starting = await startOther({ status: 202, type: 'application/json', body: JSON.stringify(started) })
+    await using starting = await startOther({ ...ours, status: 202, body: JSON.stringify(started) })
     await using machine = await newMachine()
     const { stdout } = await machine.svc(['login', `localhost:${starting.port}`, '--email', 'ada@example.com'])
     expect(stdout).toContain('A [2JB')

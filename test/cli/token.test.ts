@@ -1,4 +1,5 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -157,6 +158,24 @@ describe('svc token', () => {
     expect((await ask()).stdout).toBe(held)
     expect(connections).toBe(2)
     breaking.close()
+  })
+
+  it('keeps the credentials when another service at the address rejects them', async () => {
+    await using other = await newMachine(machine)
+    const another = createHttpServer((_, res) => {
+      res.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"code":"unauthorized"}}')
+    })
+    const url = `http://localhost:${await listenOnLoopback(another)}`
+    const held = (await other.svc(['token'])).stdout
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const ran = await other.svc(['token', '--new', '--url', url])
+    another.close()
+    expect(ran).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `${url} answered 401, but not as svc: another service is at this address. Check the URL.\n`,
+    })
+    expect(await other.svc(['token', '--url', url])).toEqual({ status: 0, stdout: held, stderr: '' })
   })
 
   it('says which file is damaged', async () => {

@@ -62,10 +62,18 @@ describe('a request without an answer is explained', () => {
   })
 })
 
-describe('an answer whose request id a proxy has removed', () => {
+describe('an answer without a request id, as behind a proxy that has removed it', () => {
   afterEach(() => void vi.unstubAllGlobals())
-  const answered = (response: Response) => {
-    vi.stubGlobal('fetch', async () => response)
+  const METADATA = { device_authorization_endpoint: 'https://svc.example.com/oauth/device_authorization' }
+  const METADATA_URL = 'https://svc.example.com/.well-known/oauth-authorization-server'
+
+  /** The answer to a request at an address with this metadata of an authorization server. */
+  const answered = (response: Response, metadata: Response | Error = Response.json(METADATA)) => {
+    vi.stubGlobal('fetch', async (input: Request | string) => {
+      if (input !== METADATA_URL) return response
+      if (metadata instanceof Error) throw metadata
+      return metadata
+    })
     return sendRequest(new Request(url))
   }
 
@@ -80,5 +88,30 @@ describe('an answer whose request id a proxy has removed', () => {
 
   it('is not taken with a text', async () => {
     await expect(answered(new Response('Hello'))).rejects.toThrow('answered 200 with something else instead of JSON')
+  })
+
+  it.each([
+    ['has none', () => Response.json({ message: 'Not found' }, { status: 404 })],
+    ['is a page', () => new Response('<h1>Hello</h1>')],
+    ['is that of another kind of server', () => Response.json({ issuer: 'https://svc.example.com' })],
+    ['is null', () => Response.json(null)],
+  ])('is not taken with JSON where the metadata of the server %s', async (_name, make) => {
+    await expect(answered(Response.json({ ok: true }), make())).rejects.toThrow(
+      'https://svc.example.com answered 200, but not as svc: another service is at this address. Check the URL.',
+    )
+  })
+
+  it.each([
+    ['cannot be reached', () => thrown('ECONNRESET')],
+    ['are limited', () => Response.json({}, { status: 429 })],
+    ['are unavailable', () => Response.json({}, { status: 503 })],
+  ])('is taken with JSON where the metadata %s now', async (_name, make) => {
+    const response = Response.json({})
+    expect(await answered(response, make())).toBe(response)
+  })
+
+  it('is taken with the second request id, which proxies leave as it is', async () => {
+    const response = Response.json({}, { headers: { 'request-id': 'req_1' } })
+    expect(await answered(response, Response.json({}, { status: 404 }))).toBe(response)
   })
 })

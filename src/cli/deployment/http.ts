@@ -26,7 +26,7 @@ async function send(request: Request, signal: AbortSignal): Promise<Response> {
     if (error instanceof Error && error.name === 'AbortError') throw error
     throw new UnreachableError(explainConnection(new URL(request.url), error))
   })
-  if (!isFromAnotherServer(response)) return response
+  if (!(await isFromAnotherServer(response, new URL(request.url), signal))) return response
   await response.body?.cancel()
   throw new UnreachableError(explainAnswer(new URL(request.url), response))
 }
@@ -34,20 +34,42 @@ async function send(request: Request, signal: AbortSignal): Promise<Response> {
 /** What proxies answer when they do not reach the server behind them. */
 const PROXY_FAILURES = [502, 503, 504]
 
+/** Headers that every answer of a deployment has. Their value is the same, but proxies may remove one of them. */
+const REQUEST_IDS = ['x-request-id', 'request-id']
+
 /**
- * Whether an answer comes from a proxy, a sign-in portal or another website instead of the deployment. The command
- * never asks for a page, and every answer of a deployment has a request id. Proxies may remove that id, so JSON,
- * streams and answers without a body are taken without it.
+ * Whether an answer comes from a proxy, a sign-in portal or another service instead of the deployment. The command
+ * never asks for a page. Proxies may remove the ids of requests. Without an id, streams and answers without a body are
+ * taken, and JSON only when a deployment answers at the origin.
  */
-function isFromAnotherServer(response: Response): boolean {
+async function isFromAnotherServer(response: Response, { origin }: URL, signal: AbortSignal): Promise<boolean> {
   if (isPage(response)) return true
-  if (response.headers.has('x-request-id') || response.status === 204) return false
-  return PROXY_FAILURES.includes(response.status) || !/json|event-stream/.test(typeOf(response))
+  if (REQUEST_IDS.some((name) => response.headers.has(name)) || response.status === 204) return false
+  if (PROXY_FAILURES.includes(response.status)) return true
+  if (typeOf(response).includes('event-stream')) return false
+  return !isJson(response) || !(await isDeployment(origin, signal))
+}
+
+/**
+ * Whether a deployment answers at an origin, by the metadata of its authorization server (RFC 8414, RFC 8628). Also
+ * true when the metadata cannot be had now.
+ */
+async function isDeployment(origin: string, signal: AbortSignal): Promise<boolean> {
+  const url = `${origin}/.well-known/oauth-authorization-server`
+  const answer = await fetch(url, { signal, redirect: 'manual' }).catch(() => null)
+  if (answer === null || answer.status === 429 || answer.status >= 500) {
+    await answer?.body?.cancel()
+    return true
+  }
+  const metadata: unknown = await answer.json().catch(() => null)
+  return typeof metadata === 'object' && metadata !== null && 'device_authorization_endpoint' in metadata
 }
 
 const typeOf = ({ headers }: Response) => (headers.get('content-type') ?? '').toLowerCase()
 
 const isPage = (response: Response) => typeOf(response).startsWith('text/html')
+
+const isJson = (response: Response) => typeOf(response).includes('json')
 
 function explainAnswer({ origin, href }: URL, response: Response): string {
   const { status, headers } = response
@@ -58,6 +80,9 @@ function explainAnswer({ origin, href }: URL, response: Response): string {
       `A proxy in front of ${origin} answered ${status}: it cannot reach the service now. Try again in a minute; ` +
       'if it stays like this, tell your operator.'
     )
+  }
+  if (isJson(response)) {
+    return `${origin} answered ${status}, but not as svc: another service is at this address. Check the URL.`
   }
   return (
     `${origin} answered ${status} with ${isPage(response) ? 'a web page' : 'something else'} instead of JSON. ` +
