@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -175,8 +174,7 @@ describe('a connection that breaks within an answer', () => {
       res.writeHead(200, { 'content-type': type, 'x-request-id': 'req_1' })
       res.write(begin, () => res.destroy())
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://localhost:${(server.address() as AddressInfo).port}`
+    const url = `http://localhost:${await listenOnLoopback(server)}`
     await using other = await newMachine(machine)
     await other.moveProfile(service, url)
     const ran = await other.svc([command, '--url', url], { input: 'hello' })
@@ -640,8 +638,7 @@ describe('svc doctor', () => {
       res.writeHead(200, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
       res.end(JSON.stringify(answer))
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `http://localhost:${(server.address() as AddressInfo).port}`
+    const url = `http://localhost:${await listenOnLoopback(server)}`
     await using other = await newMachine(machine)
     await other.moveProfile(service, url)
     const ran = await other.svc(['doctor', '--url', url])

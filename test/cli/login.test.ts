@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -190,7 +189,7 @@ describe('svc login', () => {
 describe('a deployment that cannot be used is explained in a sentence:', () => {
   type Answer = { status: number; type?: string; body: string; location?: string; requestId?: string }
 
-  /** Something that answers every request in the same way, on a free port. Only a deployment has a request id. */
+  /** A server that gives every request the same answer. With a request id, it counts as a deployment of svc. */
   async function startOther({ status, type, body, location, requestId }: Answer) {
     const headers = {
       ...(type && { 'content-type': type }),
@@ -198,8 +197,7 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
       ...(requestId && { 'x-request-id': requestId }),
     }
     const server = createServer((_, res) => void res.writeHead(status, headers).end(body))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
+    const port = await listenOnLoopback(server)
     return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
   }
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { listenOnLoopback } from '../support/loopback.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { newMachine } from './machine.ts'
 
@@ -29,8 +29,7 @@ it.runIf(hasScript)('Ctrl-C ends a command that waits for an answer with status 
   await using machine = await newMachine()
   await machine.signIn(service)
   const silent = createServer()
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-  const url = `http://localhost:${(silent.address() as AddressInfo).port}`
+  const url = `http://localhost:${await listenOnLoopback(silent)}`
   await machine.moveProfile(service, url)
   expect(await interruptAt('Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
   silent.close()

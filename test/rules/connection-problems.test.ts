@@ -103,14 +103,14 @@ describe('an answer without a request id, as behind a proxy that has removed it'
 
   it.each([
     ['cannot be reached', () => thrown('ECONNRESET')],
-    ['are limited', () => Response.json({}, { status: 429 })],
-    ['are unavailable', () => Response.json({}, { status: 503 })],
+    ['is limited', () => Response.json({}, { status: 429 })],
+    ['is unavailable', () => Response.json({}, { status: 503 })],
   ])('is taken with JSON where the metadata %s now', async (_name, make) => {
     const response = Response.json({})
     expect(await answered(response, make())).toBe(response)
   })
 
-  it('is taken with the second request id, which proxies leave as it is', async () => {
+  it('is taken with JSON when it still has the header request-id', async () => {
     const response = Response.json({}, { headers: { 'request-id': 'req_1' } })
     expect(await answered(response, Response.json({}, { status: 404 }))).toBe(response)
   })

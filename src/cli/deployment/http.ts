@@ -34,7 +34,7 @@ async function send(request: Request, signal: AbortSignal): Promise<Response> {
 /** What proxies answer when they do not reach the server behind them. */
 const PROXY_FAILURES = [502, 503, 504]
 
-/** Headers that every answer of a deployment has. Their value is the same, but proxies may remove one of them. */
+/** The headers with the id of a request. Every answer of a deployment has both, but proxies may remove one of them. */
 const REQUEST_IDS = ['x-request-id', 'request-id']
 
 /**
@@ -51,8 +51,8 @@ async function isFromAnotherServer(response: Response, { origin }: URL, signal: 
 }
 
 /**
- * Whether a deployment answers at an origin, by the metadata of its authorization server (RFC 8414, RFC 8628). Also
- * true when the metadata cannot be had now.
+ * Whether a deployment answers at an origin, by the metadata of its authorization server (RFC 8414, RFC 8628). True
+ * when the request for the metadata fails or is answered with 429 or 5xx, because that says nothing about the address.
  */
 async function isDeployment(origin: string, signal: AbortSignal): Promise<boolean> {
   const url = `${origin}/.well-known/oauth-authorization-server`
