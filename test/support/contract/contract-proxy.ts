@@ -2,6 +2,7 @@ import { Agent, createServer, request } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { makeSseDecoder } from '../../../src/gateway/dialects/sse/decode.ts'
+import { SERVER_TIMEOUTS } from '../../../src/server/listener.ts'
 import { closeHttpServer, listenOnLoopback } from '../loopback.ts'
 import { checkAnswer, checkEvent } from './contract-check.ts'
 import { checkRequest } from './contract-request.ts'
@@ -20,7 +21,9 @@ export async function startContractProxy(): Promise<ContractProxy> {
   const mistakes = new Set<string>()
   const agent = new Agent({ keepAlive: true })
   let target = 0
-  const server = createServer((req, res) => {
+  // Its answers have the `Keep-Alive` of the service, so idle connections must stay open as long as there.
+  const { keepAliveTimeout } = SERVER_TIMEOUTS
+  const server = createServer({ keepAliveTimeout }, (req, res) => {
     forward(req, res, agent, target).catch((error: unknown) => {
       mistakes.add(error instanceof Error ? error.message : String(error))
       res.destroy()
