@@ -56,7 +56,10 @@ async function isJson(response) {
  */
 export async function unwrap(result) {
     const { data, error, response } = await result;
-    if (!response.ok || data === undefined || data === null)
+    if (!response.ok)
         throw errorOf(response, error);
+    // No operation answers without content, but a proxy can.
+    if (data === undefined || data === null)
+        throw unexpectedAnswer(response, 'The answer has no content.', null);
     return data;
 }

@@ -8,6 +8,8 @@ type CodeOf<Body> = Body extends {
     error: {
         code: infer Code extends string;
     };
+} ? Code : Body extends {
+    error: infer Code extends string;
 } ? Code : never;
 type Answers<Id extends keyof operations> = operations[Id]['responses'];
 /** Every error code of the contract. */

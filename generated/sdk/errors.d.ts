@@ -54,7 +54,10 @@ export declare function unexpectedAnswer(response: Response, what: string, body:
 export declare function requestIdOf(response: Response): string | null;
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export declare function retryAfterOf(response: Response): number | null;
-/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
+/**
+ * Reads the code and the message of an error body. Some vendors have a `type` and no `code`, or a text in place of the
+ * object.
+ */
 export declare function envelopeOf(body: unknown): {
     readonly code?: string;
     readonly message?: string;

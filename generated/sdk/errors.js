@@ -70,12 +70,21 @@ export function retryAfterOf(response) {
     const seconds = response.headers.get('retry-after');
     return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) : null;
 }
-/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
+/**
+ * Reads the code and the message of an error body. Some vendors have a `type` and no `code`, or a text in place of the
+ * object.
+ */
 export function envelopeOf(body) {
     if (typeof body !== 'object' || body === null || !('error' in body))
         return {};
+    const { error } = body;
+    // RFC 6749, section 5.2, as the OAuth operations answer.
+    if ('error_description' in body)
+        return { code: String(error), message: String(body.error_description) };
+    if (typeof error === 'string')
+        return { message: error };
     // The body comes from an upstream, so the type of each field is checked.
-    const { code, type, message } = (body.error ?? {});
+    const { code, type, message } = (error ?? {});
     const word = [code, type].find((value) => typeof value === 'string');
     return {
         ...(typeof word === 'string' && { code: word }),

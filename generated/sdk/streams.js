@@ -36,7 +36,11 @@ async function* typedEvents(open, isLast, signal) {
         signal?.throwIfAborted();
         if (text === '[DONE]')
             return;
-        const event = JSON.parse(text);
+        const event = toObject(text);
+        if (event === null) {
+            const fields = { ...fieldsOf(response), code: 'stream_failed', body: text };
+            throw new StreamError('The stream has an event that is not a JSON object.', fields);
+        }
         if (isFailure(event))
             throw failureOf(response, event);
         yield event;
@@ -56,6 +60,16 @@ async function* dataUntilBreak(body, signal) {
     }
     catch {
         signal?.throwIfAborted();
+    }
+}
+/** The JSON object that a text contains; null when it is something else. */
+function toObject(text) {
+    try {
+        const value = JSON.parse(text);
+        return typeof value === 'object' ? value : null;
+    }
+    catch {
+        return null;
     }
 }
 /** Whether an event reports an error: `{"error": ...}`, in some dialects with `"type": "error"`. */

@@ -101,6 +101,8 @@ type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly r
  */
 export async function unwrap<Data>(result: Promise<Result<Data>>): Promise<NonNullable<Data>> {
   const { data, error, response } = await result
-  if (!response.ok || data === undefined || data === null) throw errorOf(response, error)
+  if (!response.ok) throw errorOf(response, error)
+  // No operation answers without content, but a proxy can.
+  if (data === undefined || data === null) throw unexpectedAnswer(response, 'The answer has no content.', null)
   return data
 }

@@ -98,11 +98,18 @@ export function retryAfterOf(response: Response): number | null {
   return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) : null
 }
 
-/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
+/**
+ * Reads the code and the message of an error body. Some vendors have a `type` and no `code`, or a text in place of the
+ * object.
+ */
 export function envelopeOf(body: unknown): { readonly code?: string; readonly message?: string } {
   if (typeof body !== 'object' || body === null || !('error' in body)) return {}
+  const { error } = body
+  // RFC 6749, section 5.2, as the OAuth operations answer.
+  if ('error_description' in body) return { code: String(error), message: String(body.error_description) }
+  if (typeof error === 'string') return { message: error }
   // The body comes from an upstream, so the type of each field is checked.
-  const { code, type, message } = (body.error ?? {}) as { code?: unknown; type?: unknown; message?: unknown }
+  const { code, type, message } = (error ?? {}) as { code?: unknown; type?: unknown; message?: unknown }
   const word = [code, type].find((value) => typeof value === 'string')
   return {
     ...(typeof word === 'string' && { code: word }),

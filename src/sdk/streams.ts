@@ -87,7 +87,11 @@ async function* typedEvents<Event extends object>(
     // Events that have arrived before the signal was aborted are not delivered after it.
     signal?.throwIfAborted()
     if (text === '[DONE]') return
-    const event = JSON.parse(text) as Event
+    const event = toObject(text) as Event | null
+    if (event === null) {
+      const fields = { ...fieldsOf(response), code: 'stream_failed', body: text }
+      throw new StreamError('The stream has an event that is not a JSON object.', fields)
+    }
     if (isFailure(event)) throw failureOf(response, event)
     yield event
     if (isLast(event)) return
@@ -108,6 +112,16 @@ async function* dataUntilBreak(
     yield* eventData(body)
   } catch {
     signal?.throwIfAborted()
+  }
+}
+
+/** The JSON object that a text contains; null when it is something else. */
+function toObject(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' ? value : null
+  } catch {
+    return null
   }
 }
 

@@ -152,6 +152,7 @@ describe('the types of the packed SDK', () => {
       const { error } = await client.POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
       if (error?.error.code === 'authorization_pending') error.error.message.length
       export const pending: ErrorCode = 'authorization_pending'
+      export const slow: ErrorCode = 'slow_down'
       export const isOver = (thrown: unknown) => thrown instanceof SvcError && thrown.code === 'expired'
       export const stored = (tokens: TokenSet): StoredTokens => tokens
       // @ts-expect-error: the contract has no such route.

@@ -123,10 +123,24 @@ describe('the stream functions', () => {
     [{ error: { code: 'upstream_failed', message: 'It broke.' } }, 'upstream_failed'],
     [{ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } }, 'overloaded_error'],
     [{ type: 'error', code: 'server_error', message: 'It broke.' }, 'server_error'],
+    [{ error: 'It broke.' }, 'stream_failed'],
   ])('throw an error event of the stream: %j', async (event, code) => {
     const call = all<unknown>(streamMessage(streaming(block(event, 'error')), { messages: [] }))
     await expect(call).rejects.toMatchObject({ name: 'StreamError', code, message: 'It broke.' })
   })
+
+  it.each(['{"choices":', 'null', '"text"'])(
+    'throw a StreamError for an event that is no JSON object: %s',
+    async (text) => {
+      const call = all(streamChatCompletion(streaming(`${block(chunk)}data: ${text}\n\n`), { messages: [] }))
+      await expect(call).rejects.toMatchObject({
+        name: 'StreamError',
+        code: 'stream_failed',
+        requestId: 'req_7',
+        body: text,
+      })
+    },
+  )
 
   it('cancel the call when the loop is left', async () => {
     let cancelled = false
@@ -194,6 +208,23 @@ describe('unwrap', () => {
   it('throws an error for an answer that is not JSON', async () => {
     const client = clientOf(() => new Response('<h1>Bad gateway</h1>', { status: 502 }))
     await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ code: 'http_502', requestId: null })
+  })
+
+  it('throws the code and the message of an OAuth operation', async () => {
+    const body = { error: 'invalid_grant', error_description: 'The refresh token has expired. Sign in again.' }
+    const client = clientOf(() => Response.json(body, { status: 401 }))
+    const call = unwrap(client.POST('/oauth/token', { body: { grant_type: 'refresh_token', refresh_token: 'x' } }))
+    await expect(call).rejects.toMatchObject({
+      name: 'NotSignedInError',
+      code: 'invalid_grant',
+      message: body.error_description,
+    })
+  })
+
+  it.each([200, 204])('throws an SvcError when a proxy answers %i without content', async (status) => {
+    const client = clientOf(() => new Response(null, { status, headers: { 'content-length': '0' } }))
+    const error = { name: 'SvcError', code: 'unexpected_answer', status }
+    await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject(error)
   })
 
   it('throws an SvcError when the sign-in page of a network answers', async () => {
