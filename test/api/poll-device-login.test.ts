@@ -90,7 +90,10 @@ describe('pollDeviceLogin', () => {
       const { refreshToken } = expectData('The poll', await poll(deviceCode))
       const body = { account: email, refreshToken }
       expectData('The refresh', await service.client.POST('/v1/auth/token/refresh', { body }))
-      expect((await poll(deviceCode)).error?.error.code).toBe('unauthorized')
+      expect((await poll(deviceCode)).error?.error).toMatchObject({
+        code: 'unauthorized',
+        message: 'This device code was already used, or its device was signed out. Start the login again.',
+      })
     })
 
     it('refuses a code after the device was signed out', async () => {

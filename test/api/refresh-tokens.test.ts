@@ -104,6 +104,17 @@ describe('refreshTokens', () => {
       expect((await refresh(email, refreshToken)).error?.error.code).toBe('unauthorized')
     })
 
+    it('says that the refresh token is refused, in the same words for an unknown one and an ended one', async () => {
+      const email = persons.next()
+      const { accessToken, refreshToken } = await service.signIn(email)
+      expectData('The sign-out', await service.clientOf(accessToken).POST('/v1/auth/logout'))
+      const messages = [await refresh(email, refreshToken), await refresh(email, 'svcr_made-up')].map(
+        ({ error }) => error?.error.message,
+      )
+      const message = 'The refresh token is unknown, already used or revoked. Sign in again.'
+      expect(messages).toEqual([message, message])
+    })
+
     it('refuses the token of a withdrawn invitation, also after inviting again', async () => {
       await using other = await startService()
       const { refreshToken } = await other.signIn('ada@example.com')
@@ -133,7 +144,11 @@ describe('refreshTokens', () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       service.clock.advance({ days: 30 })
-      expect((await refresh(email, refreshToken)).error?.error.code).toBe('expired')
+      const { error } = await refresh(email, refreshToken)
+      expect(error?.error).toMatchObject({
+        code: 'expired',
+        message: 'The refresh token has expired. Sign in again.',
+      })
     })
   })
 

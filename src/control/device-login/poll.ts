@@ -26,6 +26,8 @@ type Needs = {
   readonly clock: Clock
 }
 
+const SPENT = { message: 'This device code was already used, or its device was signed out. Start the login again.' }
+
 /** Makes the function that device logins and the OAuth token endpoint share. */
 export function makePollLogin(needs: Needs): PollLogin {
   const { logins, openSession, pollIntervalSeconds, onUnknownCredential, clock } = needs
@@ -46,6 +48,7 @@ export function makePollLogin(needs: Needs): PollLogin {
       const saved = await logins.savePoll(login.id, now, pollIntervalSeconds * 1000 - POLL_TOLERANCE_MS)
       if (!saved) throw tooSoon()
     }
+    if (verdict === 'unauthorized') throw new ApiError('unauthorized', SPENT)
     if (verdict !== 'granted') throw new ApiError(verdict)
     if (login.invitationId === null || login.approvedVia === null) throw new Error('An approved login has no account.')
 
@@ -53,7 +56,7 @@ export function makePollLogin(needs: Needs): PollLogin {
     const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId, isBrowser }
     const session = await openSession({ loginId, passkeyId: null, invitationId, approvedVia, ...device }, ip, now)
     // The device may have refreshed or been signed out since the login was read.
-    if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')
+    if (session.revoked || session.generation > 0) throw new ApiError('unauthorized', SPENT)
     return session
   }
 }

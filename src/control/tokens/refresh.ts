@@ -90,6 +90,10 @@ type Needs = {
   readonly log: Logger
 }
 
+/** The same words for every token that is not good, so that they do not say whether it ever was. */
+const REFUSED = { message: 'The refresh token is unknown, already used or revoked. Sign in again.' }
+const EXPIRED = { message: 'The refresh token has expired. Sign in again.' }
+
 /** Makes the function that both refresh operations share. */
 export function makeRefreshSession(needs: Needs): RefreshSession {
   const { sessions, findPresentedToken, lifetimes, notify, onSessionEnd, clock, log } = needs
@@ -101,7 +105,8 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     if (verdict === 'repeat') return session
     if (verdict === 'reuse') await endFamily(session, now, client.ip)
     if (verdict === 'ahead') logRestored(session, generation)
-    if (verdict !== 'rotate') throw new ApiError(verdict === 'expired' ? 'expired' : 'unauthorized')
+    if (verdict === 'expired') throw new ApiError('expired', EXPIRED)
+    if (verdict !== 'rotate') throw new ApiError('unauthorized', REFUSED)
 
     // A process that was frozen or overloaded may read a request long after its client gave up. The client keeps its
     // token then, and would repeat its refresh too late.
@@ -112,7 +117,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
 
     // Another refresh was faster. Judge again by the new state: the winner's answer may be repeated.
     const current = await sessions.find(session.id)
-    if (!current) throw new ApiError('unauthorized')
+    if (!current) throw new ApiError('unauthorized', REFUSED)
     // The session was read too long ago. Otherwise it has moved or ended, so this recursion ends.
     if (current.generation === generation && !current.revoked) throw new ApiError('service_unavailable')
     return refresh({ session: current, generation }, client)
@@ -134,7 +139,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
   return async (token, account, client) => {
     const presented = await findPresentedToken(token, client.ip)
     if (!presented || (account !== null && toEmail(account) !== presented.session.email))
-      throw new ApiError('unauthorized')
+      throw new ApiError('unauthorized', REFUSED)
     if (!isClientOf(presented.session, client.clientId)) throw new ApiError('unauthorized', { message: ANOTHER_CLIENT })
     return refresh(presented, client)
   }
