@@ -1,5 +1,5 @@
 /** Reads what people write as YAML. Each mistake has its line and field: `line 12, organizations[0].name: ...`. */
-import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
+import { LineCounter, isMap, isScalar, parseDocument, visit } from 'yaml'
 import type { Document, YAMLParseError, YAMLWarning } from 'yaml'
 import type { z } from 'zod'
 import { formatPath, toMistakes } from './mistakes.ts'
@@ -23,7 +23,7 @@ export function readYamlText<Schema extends z.ZodType>(
   if (broken.length > 0) {
     return { mistakes: broken.map((error) => `line ${lines.linePos(error.pos[0]).line}: ${messageOf(error)}`) }
   }
-  const content = toPlain(document)
+  const content = toPlain(document, lines)
   if ('mistake' in content) return { mistakes: [content.mistake] }
   const refusal = refuse(content.value)
   if (refusal !== null) return { mistakes: [refusal] }
@@ -59,13 +59,31 @@ function isTooDeep(text: string): boolean {
 const LIST_MARKERS = new RegExp(`(?:[-?][ \\t]){${MAX_DEPTH}}`)
 
 /** Converts the document to plain values. The YAML library refuses aliases that expand to too many nodes. */
-function toPlain(document: Document): { value: unknown } | { mistake: string } {
+function toPlain(document: Document, lines: LineCounter): { value: unknown } | { mistake: string } {
   try {
     const value: unknown = document.toJS()
     return value === null ? { mistake: 'line 1: the file is empty' } : { value }
   } catch (error) {
-    return { mistake: `line 1: ${error instanceof Error ? error.message : String(error)}` }
+    const { line } = lines.linePos(offsetOfUnknownAlias(document))
+    return { mistake: `line ${line}: ${error instanceof Error ? error.message : String(error)}` }
   }
+}
+
+/** The position of the first alias whose anchor is not above it; 0 where there is none. */
+function offsetOfUnknownAlias(document: Document): number {
+  const anchors = new Set<string>()
+  let offset = 0
+  visit(document, {
+    Value(_, { anchor }) {
+      if (anchor) anchors.add(anchor)
+    },
+    Alias(_, { source, range }) {
+      if (anchors.has(source)) return undefined
+      offset = range?.[0] ?? 0
+      return visit.BREAK
+    },
+  })
+  return offset
 }
 
 function locate(document: Document, lines: LineCounter) {

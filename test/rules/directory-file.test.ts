@@ -265,7 +265,8 @@ describe('a file that is not a directory at all is refused', () => {
       'organizations: []\n---\norganizations: []\n',
       /^line 2: must be one document, so remove this line "---"/,
     ],
-    ['an alias of nothing', 'organizations: *nobody\n', /^line 1: /],
+    ['an alias of nothing', 'revision: &it 1\nmodels: []\norganizations: *nobody\n', /^line 3: Unresolved alias/],
+    ['an alias above its anchor', 'revision: 1\nmodels: *all\norganizations: &all []\n', /^line 2: Unresolved alias/],
     [
       'aliases that unfold without end',
       `a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [${'*a, '.repeat(9)}]\nc: &c [${'*b, '.repeat(9)}]\nd: &d [${'*c, '.repeat(9)}]\norganizations: [*d, *d, *d]\n`,
