@@ -7,6 +7,7 @@ import { testClock } from '../support/clock.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
 import { json } from '../support/requests.ts'
+import { readPage, sectionOf } from '../support/source/documents.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
@@ -20,6 +21,18 @@ const completion = {
   model: 'large-2026',
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!', refusal: null }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } },
+}
+
+/** The log events of the alerts that docs/monitoring.md suggests. */
+function alertedEvents(): string[] {
+  const alerts = sectionOf(readPage('docs/monitoring.md'), 'Alerts')
+  return [...alerts.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, event = '']) => event)
+}
+
+/** The log events that a query of the dashboard names. */
+function dashboardEvents(): string[] {
+  const { text } = readPage('docs/grafana-dashboard.json')
+  return /svc_events_total\{event=~\\"([^"\\]+)/.exec(text)?.[1]?.split('|') ?? []
 }
 
 describe('the metrics', () => {
@@ -52,6 +65,19 @@ describe('the metrics', () => {
     expect((await at('/metrics')).headers.get('content-type')).toMatch(/^text\/plain/)
     expect((await at('/')).status).toBe(404)
     expect((await service.fetch('/metrics')).status).toBe(404)
+  })
+
+  it('show 0 for what alerts and the dashboard watch, because a series that appears with 1 has not risen', async () => {
+    const text = (await (await at('/metrics')).text()).split('\n')
+    const events = [...alertedEvents(), ...dashboardEvents()].map((event) => `svc_events_total{event="${event}"} 0`)
+    const others = [
+      'svc_lost_call_events_total{reason="refused"} 0',
+      'svc_lost_call_events_total{reason="dropped"} 0',
+      'svc_spending_refusals_total{reason="used_up"} 0',
+      'svc_spending_refusals_total{reason="reserved"} 0',
+    ]
+    expect(events.length).toBeGreaterThan(10)
+    expect([...events, ...others].filter((sample) => !text.includes(sample))).toEqual([])
   })
 
   it('count calls by outcome, and their tokens', async () => {
@@ -99,7 +125,7 @@ describe('the metrics', () => {
 
   it('contain no email address and no IP address, and teams only where tokens, cost and attempts are counted', async () => {
     const text = await (await at('/metrics')).text()
-    expect(text).not.toMatch(/ada|example\.com|127\.0\.0\.1/)
+    expect(text).not.toMatch(/\bada\b|example\.com|127\.0\.0\.1/)
     const ofTeams = text.split('\n').filter((line) => line.includes('@acme'))
     expect(ofTeams.filter((line) => !/^svc_(tokens_total|cost_usd_total|call_attempts_total)\{/.test(line))).toEqual([])
   })

@@ -77,21 +77,29 @@ function toLabel(backend: string): string {
 
 /** Returns a function that counts the calls that a spending limit refused. */
 export function makeSpendingMetrics(registry: Registry): (refused: string) => void {
-  const count = makeCounter(registry, {
-    name: 'svc_spending_refusals_total',
-    help: 'Model calls that a spending limit refused: it is used up, or its rest is reserved for running calls.',
-    labelNames: ['reason'],
-  })
+  const count = makeCounter(
+    registry,
+    {
+      name: 'svc_spending_refusals_total',
+      help: 'Model calls that a spending limit refused: it is used up, or its rest is reserved for running calls.',
+      labelNames: ['reason'],
+    },
+    [['used_up'], ['reserved']],
+  )
   return (refused) => count(1, refused)
 }
 
 /** Returns a function that counts usage events that are lost. */
 export function makeLossMetrics(registry: Registry): (events: number, loss: Loss) => void {
-  return makeCounter(registry, {
-    name: 'svc_lost_call_events_total',
-    help: 'Usage events that are lost: the database refused them, or they were dropped while it was unavailable.',
-    labelNames: ['reason'],
-  })
+  return makeCounter(
+    registry,
+    {
+      name: 'svc_lost_call_events_total',
+      help: 'Usage events that are lost: the database refused them, or they were dropped while it was unavailable.',
+      labelNames: ['reason'],
+    },
+    [['refused'], ['dropped']],
+  )
 }
 
 const TOKEN_KINDS = [

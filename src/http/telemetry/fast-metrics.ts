@@ -8,9 +8,17 @@ import Counter from 'prom-client/lib/counter.js'
  */
 type Metric = { readonly name: string; readonly help: string; readonly labelNames: readonly string[] }
 
-/** Makes a function that adds to a counter. */
-export function makeCounter(registry: Registry, metric: Metric): (by: number, ...labels: readonly string[]) => void {
+/**
+ * Makes a function that adds to a counter. `known`: the labels of series that are shown with 0 from the start. In
+ * Prometheus, a series that appears with 1 has not risen, so an alert would miss the first event.
+ */
+export function makeCounter(
+  registry: Registry,
+  metric: Metric,
+  known: readonly (readonly string[])[] = [],
+): (by: number, ...labels: readonly string[]) => void {
   const seriesOf = openSeries(() => ({ count: 0 }))
+  known.forEach(seriesOf)
   new Counter({
     ...metric,
     registers: [registry],

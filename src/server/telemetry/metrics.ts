@@ -19,11 +19,11 @@ export async function addProcessMetrics(registry: Registry): Promise<void> {
 
 /** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
 export function countEvents(log: Logger, registry: Registry): Logger {
-  const countEvent = makeCounter(registry, {
-    name: 'svc_events_total',
-    help: 'Log events by name.',
-    labelNames: ['event'],
-  })
+  const countEvent = makeCounter(
+    registry,
+    { name: 'svc_events_total', help: 'Log events by name.', labelNames: ['event'] },
+    WATCHED_EVENTS.map((event) => [event]),
+  )
   const counting = (level: keyof Logger) => (fields: object, event: string) => {
     // Requests have metrics of their own.
     if (event !== 'http.request') countEvent(1, event)
@@ -31,6 +31,20 @@ export function countEvents(log: Logger, registry: Registry): Logger {
   }
   return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
 }
+
+/** The events of the alerts in docs/monitoring.md and of the dashboard. Their counts begin with 0. */
+const WATCHED_EVENTS = [
+  'call.credential_refused',
+  'call_events.dropped',
+  'call_events.refused',
+  'call_events.spool_unreadable',
+  'call_events.waiting',
+  'database.disconnected',
+  'device_login.mail_failed',
+  'housekeeping.failed',
+  'redis.disconnected',
+  'refresh_token.reused',
+]
 
 export type MetricsListener = { readonly port: number; close(): Promise<void> }
 
