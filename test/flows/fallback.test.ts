@@ -90,7 +90,7 @@ const attemptsOf = (response: Response) => response.headers.get('x-svc-attempts'
 const servedBy = (response: Response) => response.headers.get('x-svc-served-by')?.replace(/t\d+-/, '') ?? null
 
 describe('the next backend is asked', () => {
-  it.each([401, 402, 403, 404, 429, 500, 502, 503, 504, 529])('after status %i', async (status) => {
+  it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 520, 529])('after status %i', async (status) => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(status))
     const response = await post()
@@ -131,6 +131,22 @@ describe('the next backend is asked', () => {
     expect(await response.text()).toMatch(/^event: message_start\n/)
   })
 
+  it.each([
+    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
+    'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+    'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
+    'This organization has been disabled.',
+  ])('when the account of the first cannot be used, which it calls a wrong request: %s', async (message) => {
+    const refuses = answersJson({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 })
+    for (const dialect of ['chat', 'messages'] as const) {
+      serve([{ to: 'a' }, { to: 'b' }], dialect)
+      a.restart(refuses)
+      b.restart(saysHello(dialect))
+      const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', false))
+      expect([response.status, attemptsOf(response)]).toEqual([200, 'a=400,b=200'])
+    }
+  })
+
   it('when a whole answer of 200 is an error', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(answersJson({ error: { message: 'no', code: 503 }, user_id: 'user_1' }))
@@ -158,6 +174,14 @@ describe('the next backend is asked', () => {
 })
 
 describe('no other backend is asked', () => {
+  it('after a wrong request whose error quotes what a vendor says of an account', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    const error = { type: 'invalid_request_error', message: 'messages.0: "Your credit balance is too low" is no role.' }
+    a.restart(answersJson({ error }, { status: 400 }))
+    const response = await post()
+    expect([response.status, attemptsOf(response), await response.json()]).toEqual([400, null, { error }])
+  })
+
   it.each([400, 413, 422])('after status %i, which passes unchanged', async (status) => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(status))

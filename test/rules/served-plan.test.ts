@@ -193,11 +193,14 @@ describe('the next step', () => {
     expect(chooseNext(steps, tried)?.backend ?? null).toBe(expected)
   })
 
-  it.each([401, 402, 403, 404, 407, 429, 500, 502, 503, 504, 529])('is tried after %i', (status) => {
-    expect(isTriedElsewhere(status)).toBe(true)
-  })
+  it.each([401, 402, 403, 404, 407, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529, 530])(
+    'is tried after %i',
+    (status) => {
+      expect(isTriedElsewhere(status)).toBe(true)
+    },
+  )
 
-  it.each([200, 304, 400, 405, 408, 409, 413, 422, 501, 505])('is not tried after %i', (status) => {
+  it.each([200, 304, 400, 405, 409, 413, 422, 501, 505])('is not tried after %i', (status) => {
     expect(isTriedElsewhere(status)).toBe(false)
   })
 })

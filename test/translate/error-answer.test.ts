@@ -61,6 +61,7 @@ it.each([
   ['insufficient_quota', 'quota'],
   ['billing_error', 'quota'],
   ['billing_hard_limit_reached', 'quota'],
+  ['linked_organization_billing_unavailable', 'quota'],
   ['rate_limit_error', 'rateLimit'],
   ['ThrottlingException', 'rateLimit'],
   ['overloaded_error', 'overloaded'],
@@ -70,6 +71,8 @@ it.each([
   ['permission_error', 'account'],
   ['invalid_api_key', 'account'],
   ['unauthorized', 'account'],
+  ['organization_on_hold', 'account'],
+  ['cmek_key_disabled', 'account'],
   ['not_found_error', 'notFound'],
   ['content_filter', 'filter'],
   ['content_policy_violation', 'filter'],
@@ -79,6 +82,14 @@ it.each([
 ])('an error of the type or the code %s is of the kind %s, whatever its status', (name, kind) => {
   expect(readFailure({ error: { type: name, message: 'odd' } }, 500).kind).toBe(kind)
   expect(readFailure({ error: { code: name, message: 'odd' } }, 500).kind).toBe(kind)
+})
+
+it('a spend limit of an account is no rate limit, although it has the status and the type of one', () => {
+  const error = { type: 'rate_limit_error', message: 'odd', details: { error_code: 'contract_spend_limit_reached' } }
+  expect(readFailure({ type: 'error', error }, 429).kind).toBe('quota')
+  expect(
+    readFailure({ type: 'error', error: { ...error, details: { error_code: 'ramp_limit_exceeded' } } }, 429).kind,
+  ).toBe('rateLimit')
 })
 
 it.each([

@@ -1,5 +1,6 @@
 import { parseJson } from '../../kernel/json.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
+import type { Failure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Credential } from './headers.ts'
 
@@ -28,6 +29,18 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
   if (status === 403 && encoding !== 'identity') return true
   const { kind, message } = readFailure(parseError(body))
   return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
+}
+
+const WRONG_REQUEST = 400
+
+/**
+ * Returns the failure of an answer that calls the request wrong, although the service's account is used up; null for
+ * any other answer. Another backend has another account.
+ */
+export function readAccountUsedUp({ status }: AnswerHead, body: Buffer): Failure | null {
+  if (status !== WRONG_REQUEST) return null
+  const failure = readFailure(parseError(body), status)
+  return failure.kind === 'quota' ? failure : null
 }
 
 /** Shorter ones are words such as `ollama`, which a server of the operator takes and which its errors may contain. */

@@ -4,7 +4,7 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { isCredentialRefused, maskCredential } from './credential-refusal.ts'
+import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
 import { breakConnection, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
@@ -121,9 +121,13 @@ export class WholeRelay implements Relay {
     this.#exchange.finish('whole', null)
   }
 
-  /** Vendors report a failure also after a status of 200. Other answers begin with another member. */
+  /**
+   * Vendors report a failure also after a status of 200, where other answers begin with another member, and an account
+   * that is used up with the status of a wrong request.
+   */
   #readFailure(body: Buffer): Failure | null {
-    if (this.#head.status !== OK || !ERROR_BODY.test(body.toString('latin1', 0, MAX_OPENING_BYTES))) return null
+    if (this.#head.status !== OK) return readAccountUsedUp(this.#head, body)
+    if (!ERROR_BODY.test(body.toString('latin1', 0, MAX_OPENING_BYTES))) return null
     return this.#needs.backendDialect.readErrorEvent({ event: null, data: body.toString('utf8') })
   }
 

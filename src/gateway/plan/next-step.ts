@@ -30,18 +30,22 @@ export function chooseNext(steps: readonly Step[], tried: readonly TriedStep[]):
   return (isOffline || isLastChance ? (forOffline ?? usual) : usual) ?? null
 }
 
-/** The statuses after which the next backend is tried. */
+/** The statuses below 500 after which the next backend is tried. */
 const NEXT_AFTER: ReadonlySet<number> = new Set([
-  // It is busy or does not work.
-  ...[429, 500, 502, 503, 504, 529],
+  // It is busy, or did not get the request in time.
+  ...[408, 429],
   // The operator's fault: the credential, the account or the model's name there.
   ...[401, 402, 403, 404, 407],
 ])
 
+/** The request asks for what no server would do: 501 Not Implemented, 505 HTTP Version Not Supported. */
+const NOT_SUPPORTED: ReadonlySet<number> = new Set([501, 505])
+
 /**
- * Whether the next backend is tried after an error of this status. Every backend would repeat the others, such as 400,
- * 413 and 422.
+ * Whether the next backend is tried after an error of this status. A backend that does not work may say so with any
+ * status from 500 on: content delivery networks have their own from 520 to 530. Every backend would repeat the others,
+ * such as 400, 413 and 422.
  */
 export function isTriedElsewhere(status: number): boolean {
-  return NEXT_AFTER.has(status)
+  return status >= 500 ? !NOT_SUPPORTED.has(status) : NEXT_AFTER.has(status)
 }

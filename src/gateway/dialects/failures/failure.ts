@@ -71,6 +71,8 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   const isRateLimit = status === 429 || /rate_limit|throttl/i.test(names)
   if (CONTEXT_CODES.test(names) || (!isRateLimit && CONTEXT_EXCEEDED.test(message))) return 'context'
   if (isUnreadable(message)) return 'invalid'
+  if (ACCOUNT_USED_UP.test(message)) return 'quota'
+  if (ACCOUNT_DISABLED.test(message)) return 'account'
   const named = KINDS.find(([pattern]) => pattern.test(names))
   return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
 }
@@ -109,9 +111,18 @@ function isUnreadable(message: string): boolean {
   return UNREADABLE.test(message)
 }
 
+/**
+ * What Anthropic says of an account that is used up or disabled, with status 400 and the type of a wrong request. Only
+ * at the start, because a 400 may quote the request.
+ */
+const ACCOUNT_USED_UP =
+  /^your credit balance is too low\b|^you have reached your specified (workspace )?api usage limits\b/i
+const ACCOUNT_DISABLED = /^this organization has been disabled\b/i
+
 /** Vendors' names of errors, in `type` or `code`. The first match decides. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
-  [/insufficient_quota|billing_error|billing_hard_limit/, 'quota'],
+  [/insufficient_quota|billing_error|billing_hard_limit|spend_limit_reached|billing_unavailable/, 'quota'],
+  [/organization_on_hold|cmek_(?:key_disabled|key_network_blocked|not_approved)/, 'account'],
   [/rate_limit|throttl/i, 'rateLimit'],
   [/overloaded|slow_down/, 'overloaded'],
   [/request_too_large/, 'tooLarge'],
