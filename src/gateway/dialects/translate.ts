@@ -8,6 +8,7 @@ import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
 import type { AnswerEvent, NeutralRequest } from './neutral.ts'
+import { askToContinue } from './parts/continuation.ts'
 import { noteUnreadable } from './parts/unreadable.ts'
 import { orRefused, refuse } from './refusal.ts'
 import type { Refusal } from './refusal.ts'
@@ -90,7 +91,8 @@ export function translateCall(
       turns: keepLastResults(separateCalls(call.request.turns, usedIds)),
       tools: keepLastTools(call.request.tools),
     }
-    const request = noteUnreadable(limitOutput(asked, options.caps?.maxOutput), context.caps)
+    const limited = limitOutput(asked, options.caps?.maxOutput)
+    const request = askToContinue(noteUnreadable(limited, context.caps), context.caps)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
