@@ -128,6 +128,18 @@ describe('headers between dialects', () => {
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
     expect(response.headers.has('anthropic-ratelimit-requests-remaining')).toBe(false)
   })
+
+  it.each([
+    ['20000', '20'],
+    ['622.4', '1'],
+    ['soon', '1'],
+  ])('say in seconds how long to wait where the backend says it in milliseconds only: %s', async (ms, seconds) => {
+    const headers = { 'retry-after-ms': ms }
+    servers.messages.script = answersJson({ error: { type: 'rate_limit_error' } }, { status: 429, headers })
+    const response = await call('chat', 'any/messages')
+    servers.messages.script = saysHello('messages')
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, seconds])
+  })
 })
 
 describe('the token limit of a chat backend', () => {

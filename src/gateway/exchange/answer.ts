@@ -78,7 +78,14 @@ export function writeHead(
 /** The headers of a kept answer, with its defaults. */
 export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
   const { contentType, defaults } = answer
-  return contentType === undefined ? head.headers : { ...defaults, ...head.headers, 'content-type': contentType }
+  if (contentType === undefined) return head.headers
+  return { ...defaults, ...toRetryAfter(head.headers), ...head.headers, 'content-type': contentType }
+}
+
+/** `Retry-After` of a backend that says the time in milliseconds only, which few clients read. */
+function toRetryAfter({ 'retry-after-ms': ms }: IncomingHttpHeaders): IncomingHttpHeaders {
+  if (typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return {}
+  return { 'retry-after': String(Math.max(1, Math.ceil(Number(ms) / 1000))) }
 }
 
 /** Writes a whole answer. A caller that does not read it for the idle timeout is disconnected. */
