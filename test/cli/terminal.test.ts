@@ -13,13 +13,16 @@ const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
 const SCRIPT = '/usr/bin/script'
 const hasScript = process.platform === 'linux' && existsSync(SCRIPT)
 
-/** Runs `svc` in a terminal, and presses Ctrl-C as soon as a text is shown. */
-function interruptAt(shown: string, args: readonly string[], home: string): Promise<number | null> {
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+
+/** Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. */
+function pressAt(key: string, shown: string, args: readonly string[], home: string): Promise<number | null> {
   const line = [process.execPath, COMMAND, ...args].join(' ')
   const env = { HOME: home, PATH: process.env['PATH'], TERM: 'xterm' }
   const child = spawn(SCRIPT, ['-qec', `stty cols 80; exec ${line}`, '/dev/null'], { env })
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (text.includes(shown)) child.stdin.write('\u0003')
+    if (text.includes(shown)) child.stdin.write(key)
   })
   return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
 }
@@ -31,6 +34,15 @@ it.runIf(hasScript)('Ctrl-C ends a command that waits for an answer with status 
   const silent = createServer()
   const url = `http://localhost:${await listenOnLoopback(silent)}`
   await machine.moveProfile(service, url)
-  expect(await interruptAt('Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
+  expect(await pressAt(CTRL_C, 'Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
   silent.close()
+})
+
+it.runIf(hasScript).each([
+  ['Ctrl-C', CTRL_C],
+  ['Ctrl-D', CTRL_D],
+])('%s at a question ends the command with status 130', async (_name, key) => {
+  await using machine = await newMachine()
+  const login = ['login', 'http://localhost:1']
+  expect(await pressAt(key, 'Email address that is invited', login, machine.home)).toBe(130)
 })

@@ -7,6 +7,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
 import { printable } from '../terminal/output.ts'
+import { loadPrompts } from '../terminal/prompts.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 
 type Plan = components['schemas']['DirectoryPlan']
@@ -64,7 +65,7 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
 async function confirm({ output }: Cli, plan: Plan, file: string): Promise<void> {
   if (!output.isInteractive || file === '-')
     throw wrongUsage('Nothing was changed. Add --yes to apply it without asking.')
-  const { confirm: ask } = await import('@clack/prompts')
+  const { confirm: ask } = await loadPrompts()
   const answer = await ask({ message: `Apply ${countOf(plan)}?`, initialValue: false, output: process.stderr })
   if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)
 }

@@ -13,6 +13,7 @@ import type { Profile, Profiles } from '../deployment/profiles.ts'
 import { CommandError, EXIT, toCommandError, wrongUsage } from '../failures.ts'
 import { openBrowser } from '../terminal/browser.ts'
 import { printable } from '../terminal/output.ts'
+import { loadPrompts } from '../terminal/prompts.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
 
@@ -50,7 +51,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
 
 async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
   if (!output.isInteractive) throw wrongUsage('Give the invited email address: svc login --email ADDRESS')
-  const { isCancel, text } = await import('@clack/prompts')
+  const { isCancel, text } = await loadPrompts()
   const answer = await text({
     message: `Email address that is invited to ${url}`,
     ...(last !== undefined && { initialValue: last }),
