@@ -98,6 +98,15 @@ describe('streamAgentSession', () => {
       expect(await followed.next()).toMatchObject({ tokens: { input: LARGEST_COUNT, cached: LARGEST_COUNT } })
     })
 
+    it('leaves out the tokens of a call whose backend reported none', async () => {
+      const run = newRun()
+      const event = eventOf('failed', run)
+      if (event.result === null) throw new Error('A call that has failed has a result.')
+      await saveEvents(service, { ...event, result: { ...event.result, usage: NO_USAGE } })
+      await using followed = readFollowed(await follow(run.sessionId))
+      expect(await followed.next()).toHaveProperty('tokens', {})
+    })
+
     it('waits for the first event of a session, and sends nothing of others with the same id', async () => {
       const run = newRun()
       await using followed = readFollowed(await follow(run.sessionId))

@@ -110,9 +110,11 @@ export function makeAgentSessionStore({ prisma: db }: Pick<Database, 'prisma'>) 
             SELECT id, kind::text, at, request_id AS "requestId", style AS dialect, model,
               served_by AS "servedBy", attempts, outcome, status,
               first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
-              -- The sum of what a backend reported can be larger than the contract's largest integer.
-              coalesce(input_tokens, least(2147483647, uncached_tokens::bigint + coalesce(cached_tokens, 0)
-                + coalesce(cache_write_tokens, 0) + coalesce(cache_write_long_tokens, 0))::int) AS "inputTokens",
+              -- The sum of what a backend reported can be larger than the contract's largest integer. LEAST ignores
+              -- null, so a number that is not known has to be left out first.
+              coalesce(input_tokens, CASE WHEN uncached_tokens IS NOT NULL THEN least(2147483647,
+                uncached_tokens::bigint + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
+                + coalesce(cache_write_long_tokens, 0))::int END) AS "inputTokens",
               cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
               -- A number that JSON can hold: 2^53 of them are nine million dollars.
               cost_nano_usd::float8 AS "costNanoUsd"
