@@ -1,4 +1,4 @@
-/** A conversation that ends with the assistant: Codex sends what it has got of an answer that broke off. */
+/** A conversation of Codex that ends with the assistant: it sends what it has got of an answer that broke off. */
 import { describe, expect, it } from 'vitest'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { pair, refusalOf } from './pairs.ts'
@@ -17,11 +17,12 @@ const called = { type: 'function_call', call_id: 'c1', name: 'run', arguments: '
 const result = { type: 'function_call_output', call_id: 'c1', output: 'done' }
 
 const body = (...input: object[]) => ({ input, reasoning: { effort: 'high' } })
-const sent = (...input: object[]) => pair('responses', 'messages', body(...input), { caps, seals }).request
+const sent = (...input: object[]) =>
+  pair('responses', 'messages', body(...input), { caps, seals, isCodex: true }).request
 const lastOf = (request: object) => (request as { messages: object[] }).messages.at(-1)
 
-describe('at a messages backend, a conversation that ends with the assistant', () => {
-  it('goes on behind its last text, without new reasoning', () => {
+describe('at a messages backend, a conversation of Codex that ends with the assistant', () => {
+  it('goes on after its last text, without new reasoning', () => {
     const request = sent(asked, thought, said('I run it.'))
     expect(request).toMatchObject({
       messages: [
@@ -47,7 +48,7 @@ describe('at a messages backend, a conversation that ends with the assistant', (
     ['reasoning', [asked, thought], 'Fix it.'],
     ['reasoning of several attempts', [asked, thought, thought], 'Fix it.'],
     ['a blank text', [asked, thought, said(' ')], 'Fix it.'],
-    ['reasoning behind a result', [asked, called, result, thought], 'done'],
+    ['reasoning after a result', [asked, called, result, thought], 'done'],
   ])('is without its %s at the end, and the model thinks again', (_name, input, text) => {
     const request = sent(...input)
     expect(lastOf(request)).toMatchObject({ role: 'user' })
@@ -56,24 +57,28 @@ describe('at a messages backend, a conversation that ends with the assistant', (
     expect(request).toMatchObject({ thinking: { type: 'adaptive' } })
   })
 
-  it('drops reasoning behind a text', () => {
+  it('drops reasoning after a text', () => {
     const request = sent(asked, said('I run it.'), thought)
     expect(JSON.stringify(request)).not.toContain('thinking')
     expect(lastOf(request)).toMatchObject({ role: 'user' })
   })
 
   it('is refused when the last calls have no results', () => {
-    expect(refusalOf('responses', 'messages', body(asked, called))).toBe('input.1')
+    expect(refusalOf('responses', 'messages', body(asked, called), { isCodex: true })).toBe('input.1')
   })
 
   it('is sent as it is to a model that continues it', () => {
-    const { request } = pair('responses', 'messages', body(asked, said('I run')), { caps: { prefill: true } })
+    const { request } = pair('responses', 'messages', body(asked, said('I run')), {
+      caps: { prefill: true },
+      isCodex: true,
+    })
     expect(lastOf(request)).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: 'I run' }] })
   })
 })
 
 it('a chat backend that does not continue a last message of the assistant gets the same text', () => {
-  const { request } = pair('responses', 'chat', body(asked, said('I run it.')), { caps: { prefill: false } })
+  const options = { caps: { prefill: false }, isCodex: true }
+  const { request } = pair('responses', 'chat', body(asked, said('I run it.')), options)
   expect(lastOf(request)).toMatchObject({
     role: 'user',
     content: expect.stringContaining('Your last message broke off.'),

@@ -92,7 +92,7 @@ export function translateCall(
       tools: keepLastTools(call.request.tools),
     }
     const limited = limitOutput(asked, options.caps?.maxOutput)
-    const request = askToContinue(noteUnreadable(limited, context.caps), context.caps)
+    const request = askToContinue(noteUnreadable(limited, context.caps), context)
     const sent = BACKENDS[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),

@@ -19,7 +19,10 @@ export type TranslationOptions = {
   readonly createdAt: number
   /** The capabilities of the model. What is left out has the cautious value of the backend's dialect. */
   readonly caps?: Partial<ModelCaps>
-  /** The client is Codex, which shows no part of type `refusal`. Default: false. */
+  /**
+   * The client is Codex. It shows no part of type `refusal`, and after a stream that broke off it repeats the call with
+   * the parts that it has got. Default: false.
+   */
   readonly isCodex?: boolean
   /** The run of an agent that the call belongs to, as its client names it. */
   readonly sessionId?: string | null

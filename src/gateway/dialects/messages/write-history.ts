@@ -47,7 +47,7 @@ export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): {
   const messages = history.messages()
   if (messages.at(-1)?.role === 'assistant' && !needs.context.caps.prefill) {
     const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
-    refuse(path, 'The last calls of the assistant have no results: send them, or leave the calls out.')
+    refuse(path, 'This model does not continue a turn of the assistant: end with a turn of the user.')
   }
   return { system, messages }
 }

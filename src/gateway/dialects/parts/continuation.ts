@@ -1,17 +1,20 @@
-import type { ModelCaps } from '../caps.ts'
 import type { NeutralRequest, Part, Turn } from '../neutral.ts'
+import type { TranslationContext } from '../translation.ts'
 
-/** What a model is told behind a last message of the assistant. */
+/** What a model is told after a last message of the assistant. */
 const CONTINUE = 'Your last message broke off. Continue exactly where it ends, and repeat nothing of it.'
 
 /**
- * Asks a model that cannot continue a last message of the assistant to go on behind it. When a stream has broken off,
- * Codex repeats the call with the parts that it has got, so that a refusal would end its session. Reasoning at the end
- * is dropped, because what followed it is lost. A model does not think in such a call: the vendor would bind its
- * reasoning to a text that later calls do not have.
+ * Asks a model that cannot continue a last message of the assistant to go on after it, when the client is Codex: after
+ * a stream that broke off, Codex repeats the call with the parts that it has got, and a refusal would end its session.
+ * Reasoning at the end is dropped, because what followed it is lost. The model does not reason in such a call: the
+ * vendor would bind its reasoning to a text that later calls do not have.
  */
-export function askToContinue(request: NeutralRequest, { prefill }: ModelCaps): NeutralRequest {
-  if (prefill || request.turns.at(-1)?.role !== 'assistant') return request
+export function askToContinue(
+  request: NeutralRequest,
+  { caps, isCodex }: Pick<TranslationContext, 'caps' | 'isCodex'>,
+): NeutralRequest {
+  if (!isCodex || caps.prefill || request.turns.at(-1)?.role !== 'assistant') return request
   const turns = withoutLastReasoning(request.turns)
   const last = turns.at(-1)
   if (last?.role !== 'assistant' || last.parts.some(({ type }) => type === 'call')) return { ...request, turns }
