@@ -87,7 +87,10 @@ export function judgeAdminModel(
   const { prefix, names, fileModels, ownBackends, others } = context
   if (fileModels.some((model) => model.id === id)) return refuseListed(id)
   if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
-    return invalid(`The id of a model that admins of this team add begins with ${prefix}, such as ${prefix}writer.`)
+    return invalid(
+      `The id of a model that admins of this team add begins with ${prefix}, such as ${prefix}writer. ` +
+        'After it come 1 to 64 letters, digits, ".", "_", ":", "@", "+" and "-", the first one a letter or a digit.',
+    )
   if (others.length >= MAX_ADMIN_MODELS)
     return taken(`The team has ${MAX_ADMIN_MODELS} models of its own already. Delete one first.`)
   return judgeNames(id, wanted.aliases, names, others) ?? judgeServe(wanted.serve, fileModels, ownBackends)
