@@ -237,6 +237,21 @@ describe('showTeamKeys and changeTeamKeys', () => {
     expect(await noticeOf(post(path, { ...wanted, accountId: UNKNOWN }))).toMatch(/^404 The team has no such/)
     expect(await (await open(path, keys.adaStale)).text()).not.toContain('value="create-key"')
   })
+
+  it('400 and 409: leaves the form that was refused filled in', async () => {
+    await post(path, { action: 'create-account', account: 'filled' })
+    await post(path, { action: 'create-account', account: 'other' })
+    const taken = await post(path, { action: 'create-account', account: 'filled' })
+    expect(await taken.text()).toMatch(/id="account"\s+name="account"\s+value="filled"/)
+    const accountId = await idOf('filled')
+    const wanted = { action: 'create-key', accountId, name: 'nightly "job"', model: 'svc/gone', expiresInDays: '30' }
+    const page = await (await post(path, wanted)).text()
+    expect(page.match(/name="name"\s+value="[^"]+"/g)).toEqual([
+      expect.stringContaining('value="nightly &quot;job&quot;"') as unknown,
+    ])
+    const form = page.slice(page.indexOf(`id="account-${accountId}"`))
+    expect(form.slice(0, form.indexOf('</section>'))).toMatch(/nightly[^]*<option value="30" selected>/)
+  })
 })
 
 describe('changeTeamModels', () => {

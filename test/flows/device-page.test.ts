@@ -291,9 +291,9 @@ describe('the forms for API keys', () => {
     const { email, post } = await personInBrowser()
     expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^404 /)
     expect(await noticeOf(await post({ action: 'rotate-key', keyId }))).toMatch(/^404 /)
-    expect(await noticeOf(await post({ action: 'create-key', name: 'x', model: 'svc/other' }))).toMatch(
-      /^400 The team does not have/,
-    )
+    const unknown = await post({ action: 'create-key', name: 'editor', model: 'svc/other', expiresInDays: '7' })
+    expect(await noticeOf(unknown)).toMatch(/^400 The team does not have/)
+    expect(await unknown.text()).toMatch(/name="name"\s+value="editor"[^]*<option value="7" selected>/)
     expect(await noticeOf(await post({ action: 'create-key', name: '\u200b' }))).toMatch(/^400 A name has/)
     expect(await ownKeys(email)).toEqual([])
   })

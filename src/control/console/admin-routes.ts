@@ -87,7 +87,7 @@ export function makeAdminPageHandlers({
 
     async showTeamKeys(req, res) {
       const admin = await findAdmin(req)
-      send(res, await keys.render(admin, { notice: null, madeKey: null }))
+      send(res, await keys.render(admin, { notice: null, madeKey: null, draft: null }))
     },
 
     async changeTeamKeys(req, res) {

@@ -6,7 +6,7 @@ import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { DeviceAction } from '../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../pages/key-parts.ts'
-import type { MadeKey } from '../pages/key-parts.ts'
+import type { KeyDraft, MadeKey } from '../pages/key-parts.ts'
 import { CONFIRM_FIRST, countOf, DECISION, loginFacts, noticeBar, warning } from '../pages/parts.ts'
 import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
@@ -31,6 +31,8 @@ export type DevicePage = {
   readonly models: readonly string[]
   /** The key that the last form made; only this page shows its secret. */
   readonly madeKey: MadeKey | null
+  /** The form that made no key, which stays filled in. */
+  readonly keyDraft: KeyDraft | null
   /** Whether the sign-in of this session is fresh. If not, some actions need a confirmation first. */
   readonly fresh: boolean
   /** Whether the service can send email. */
@@ -98,7 +100,7 @@ function decisionPart(login: PendingLogin): Html {
   </section>`
 }
 
-function keyPart({ keys, models, fresh }: DevicePage): Html {
+function keyPart({ keys, models, fresh, keyDraft }: DevicePage): Html {
   const forms = { path: PATHS.device, fresh }
   return html`<section class="part" aria-labelledby="keys">
     <h2 id="keys">API keys ${countOf(keys)}</h2>
@@ -109,7 +111,7 @@ function keyPart({ keys, models, fresh }: DevicePage): Html {
           </p>`
         : keyRows(keys, forms)
     }
-    ${fresh ? createKeyForm(models, forms) : html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
+    ${fresh ? createKeyForm(models, forms, keyDraft) : html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
   </section>`
 }
 

@@ -21,14 +21,15 @@ export type OwnKeyForms = {
 export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): OwnKeyForms {
   const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
   return {
-    async create(req, name, { model, expiresInDays }) {
+    async create(req, name, form) {
+      const { model, expiresInDays } = form
       const holder = await changes.findHolder(callerOf(req), undefined)
       if (!holder) throw new ApiError('not_invited')
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
       const made = await changes.create(actorOf(req), { scope: ownOf(req), holder }, wanted)
       if (made === 'not_found') throw new ApiError('not_invited')
-      if (typeof made === 'string') return { notice: KEY_REFUSALS[made] }
-      return 'unknown' in made ? { notice: 'unknown_model' } : { madeKey: made }
+      if (typeof made === 'string') return { notice: KEY_REFUSALS[made], keyDraft: form }
+      return 'unknown' in made ? { notice: 'unknown_model', keyDraft: form } : { madeKey: made }
     },
 
     async rotate(req, keyId, { expiresInDays, overlapSeconds }) {

@@ -7,7 +7,7 @@ import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 import type { DeviceStore } from '../devices/store.ts'
 import { isFresh } from '../fresh.ts'
-import type { MadeKey } from '../pages/key-parts.ts'
+import type { KeyDraft, MadeKey } from '../pages/key-parts.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
 import type { PasskeyStore } from '../passkeys/store.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
@@ -22,6 +22,8 @@ export type PageContent = {
   readonly found?: FoundLogin
   /** A key that the form has made. No other page shows its secret. */
   readonly madeKey?: MadeKey
+  /** The form that made no key. */
+  readonly keyDraft?: KeyDraft
 }
 
 /** Renders the device page of the caller. */
@@ -43,7 +45,7 @@ type Needs = {
 /** Makes the renderer, which reads devices, passkeys and keys of the caller for each page. */
 export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
   const { devices, passkeys, keys, findHolder, signOut, rpId, hasEmail, clock } = needs
-  return async (req, { notice, userCode, found, madeKey }) => {
+  return async (req, { notice, userCode, found, madeKey, keyDraft }) => {
     const caller = callerOf(req)
     const { accountId, team, role } = caller
     const now = clock.now()
@@ -67,6 +69,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
       keys: await keys.list({ accountId }, now),
       models: holder ? await keys.findModels(holder.teamId) : [],
       madeKey: madeKey ?? null,
+      keyDraft: keyDraft ?? null,
       accepted: {
         rpId,
         userId: Buffer.from(userHandle).toString('base64url'),

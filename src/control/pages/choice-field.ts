@@ -7,7 +7,7 @@ export type Choice = readonly [value: string, label: string]
 /** Choices under a heading. The list leaves out a group without choices. */
 export type ChoiceGroup = { readonly heading: string; readonly choices: readonly Choice[] }
 
-type Field = {
+export type ChoiceField = {
   readonly id: string
   readonly name: string
   readonly label: string
@@ -17,7 +17,7 @@ type Field = {
 }
 
 /** A field of a form whose value is chosen from a list. */
-export function choiceField({ id, name, label, choices, chosen }: Field): Html {
+export function choiceField({ id, name, label, choices, chosen }: ChoiceField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
     <select id="${id}" name="${name}">

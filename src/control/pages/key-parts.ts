@@ -4,6 +4,7 @@ import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { choiceField } from './choice-field.ts'
+import type { ChoiceField } from './choice-field.ts'
 import { ICONS } from './icons.ts'
 import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 
@@ -40,8 +41,11 @@ export function keyRows(keys: readonly ListedKey[], forms: KeyFormOptions): Html
   </ul>`
 }
 
+/** The fields of a form that made no key, which stay filled in. */
+export type KeyDraft = Pick<components['schemas']['DeviceForm'], 'name' | 'model' | 'expiresInDays'>
+
 /** The form that makes a key. `models` are those of the team. */
-export function createKeyForm(models: readonly string[], forms: KeyFormOptions): Html {
+export function createKeyForm(models: readonly string[], forms: KeyFormOptions, draft: KeyDraft | null): Html {
   const id = (name: string) => `${forms.idPrefix ?? ''}key-${name}`
   return html`<form method="post" action="${forms.path}" class="fields add">
     ${hiddenFields(forms)}
@@ -50,6 +54,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions):
       <input
         id="${id('name')}"
         name="name"
+        value="${draft?.name ?? ''}"
         required
         maxlength="64"
         autocomplete="off"
@@ -61,8 +66,9 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions):
       name: 'model',
       label: 'Models',
       choices: [['', 'All of the team'], ...models.map((model) => [model, `Only ${model}`] as const)],
+      chosen: draft?.model,
     })}
-    ${lifetimeField(id('days'))}
+    ${lifetimeField({ id: id('days'), label: 'Works for', chosen: draft?.expiresInDays })}
     <button class="button" name="action" value="create-key">${ICONS.key} Create a key</button>
   </form>`
 }
@@ -100,7 +106,7 @@ function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
       choices: OVERLAPS,
       chosen: '86400',
     })}
-    ${lifetimeField(`days-${key.id}`, 'The new one works for')}
+    ${lifetimeField({ id: `days-${key.id}`, label: 'The new one works for' })}
     <button class="button" name="action" value="rotate-key">Rotate</button>
   </form>`
 }
@@ -114,8 +120,8 @@ function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
   </form>`
 }
 
-function lifetimeField(id: string, label = 'Works for'): Html {
-  return choiceField({ id, name: 'expiresInDays', label, choices: LIFETIMES, chosen: '90' })
+function lifetimeField({ chosen = '90', ...field }: Pick<ChoiceField, 'id' | 'label' | 'chosen'>): Html {
+  return choiceField({ ...field, name: 'expiresInDays', choices: LIFETIMES, chosen })
 }
 
 function hiddenFields({ fields = {} }: KeyFormOptions): Interpolation {

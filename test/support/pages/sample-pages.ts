@@ -224,6 +224,7 @@ function deviceData(words: Words): DevicePage {
     ],
     models: ['svc/fast', words.team],
     madeKey: null,
+    keyDraft: null,
     accepted: { rpId: 'localhost', userId: 'dXNlcg', credentialIds: ['Y3JlZA'] },
   }
 }

@@ -9,6 +9,7 @@ import { KEY_REFUSALS } from '../../pages/key-notices.ts'
 import type { MadeKey } from '../../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../../service-accounts/changes.ts'
 import type { ServiceAccountRefusal, ServiceAccountStore } from '../../service-accounts/store.ts'
+import { noticeStatusOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { teamKeysPage } from './keys-page.ts'
@@ -18,10 +19,13 @@ type Form = components['schemas']['TeamKeysForm']
 /** What a form did. */
 type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: MadeKey | null }
 
+/** `draft`: the form that changed nothing, for the page that says why. */
+type Answered = Outcome & { readonly draft: Form | null }
+
 /** The keys page and its forms. */
 export type TeamKeyForms = {
-  render(admin: Viewer, outcome: Outcome): Promise<Html>
-  change(admin: Viewer, form: Form): Promise<Outcome>
+  render(admin: Viewer, answered: Answered): Promise<Html>
+  change(admin: Viewer, form: Form): Promise<Answered>
 }
 
 type Needs = {
@@ -54,8 +58,24 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
+  async function apply(admin: Viewer, form: Form): Promise<Outcome> {
+    const { actor, teamId } = admin
+    switch (form.action) {
+      case 'create-account': {
+        const made = await accountChanges.create(actor, teamId, required('account', form.account))
+        return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
+      }
+      case 'delete-account': {
+        const isDeleted = await accountChanges.remove(actor, teamId, required('accountId', form.accountId))
+        return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
+      }
+      default:
+        return changeKey(admin, form)
+    }
+  }
+
   return {
-    async render(admin, outcome) {
+    async render(admin, answered) {
       const now = clock.now()
       const { teamId } = admin
       return teamKeysPage(admin, {
@@ -63,24 +83,13 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
         keys: await keys.listOfServiceAccounts(teamId, now),
         models: await keys.findModels(teamId),
         fresh: isFresh(admin.actor, now),
-        ...outcome,
+        ...answered,
       })
     },
 
     async change(admin, form) {
-      const { actor, teamId } = admin
-      switch (form.action) {
-        case 'create-account': {
-          const made = await accountChanges.create(actor, teamId, required('account', form.account))
-          return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
-        }
-        case 'delete-account': {
-          const isDeleted = await accountChanges.remove(actor, teamId, required('accountId', form.accountId))
-          return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
-        }
-        default:
-          return changeKey(admin, form)
-      }
+      const outcome = await apply(admin, form)
+      return { ...outcome, draft: noticeStatusOf(outcome.notice) === 200 ? null : form }
     },
   }
 }

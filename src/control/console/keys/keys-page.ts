@@ -1,3 +1,4 @@
+import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { ServiceAccountKey } from '../../api-keys/store.ts'
@@ -21,12 +22,14 @@ export type TeamKeysPage = {
   readonly notice: TeamNotice | null
   /** The key that the form has made; only this page shows its secret. */
   readonly madeKey: MadeKey | null
+  /** The form that was refused, which stays filled in. */
+  readonly draft: components['schemas']['TeamKeysForm'] | null
 }
 
 /** The service accounts of a team and their keys, for its admins. */
 export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
   const path = `${viewer.path}/keys`
-  const { accounts, fresh, notice, madeKey } = data
+  const { accounts, fresh, notice, madeKey, draft } = data
   return teamPage(
     viewer,
     'keys',
@@ -44,6 +47,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
             <input
               id="account"
               name="account"
+              value="${(draft?.action === 'create-account' && draft.account) || ''}"
               required
               maxlength="64"
               pattern="[a-z0-9][a-z0-9._\\-]{0,63}"
@@ -61,7 +65,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
   )
 }
 
-function accountPart(account: ListedServiceAccount, path: string, { keys, models, fresh }: TeamKeysPage): Html {
+function accountPart(account: ListedServiceAccount, path: string, { keys, models, fresh, draft }: TeamKeysPage): Html {
   const { id, name } = account
   const own = keys.filter(({ serviceAccountId }) => serviceAccountId === id)
   const forms = { path, fresh, fields: { accountId: id }, idPrefix: `${id}-` }
@@ -69,7 +73,7 @@ function accountPart(account: ListedServiceAccount, path: string, { keys, models
     <h2 id="account-${id}"><span class="name">service:${name}</span></h2>
     <p class="about">${factsOf(account)}</p>
     ${own.length === 0 ? html`<p class="empty">It has no key that works.</p>` : keyRows(own, forms)}
-    ${fresh && createKeyForm(models, forms)}
+    ${fresh && createKeyForm(models, forms, draft?.action === 'create-key' && draft.accountId === id ? draft : null)}
     <div class="foot">
       ${fold(
         'Delete',

@@ -38,5 +38,6 @@ function keysOf(words: Words): TeamKeysPage {
     fresh: true,
     notice: 'key_made',
     madeKey: { key: new Secret('svck_7Fq2LCVzYzCNiM_BC7CT_dxt1IPH4N-loV3lJL41fgAycBLCg'), info: key },
+    draft: null,
   }
 }
