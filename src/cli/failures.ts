@@ -57,6 +57,9 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   EMFILE: 'too many files are open',
 }
 
+/** The codes of problems that only a file that is written can have. */
+const ONLY_WRITING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
+
 const NO_FOLDER = 'it cannot be created, because its disk is read-only or missing'
 
 /** The error as a message for people, with its exit status; null for a bug. */
@@ -66,9 +69,7 @@ export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
   const fileProblem = findFileProblem(error)
   if (fileProblem !== null && error instanceof Error) {
-    // Where a file was open already, Node does not name it.
-    const file = 'path' in error ? String(error.path) : 'A file'
-    return new CommandError(`${file} cannot be used: ${fileProblem}.`)
+    return new CommandError(`${nameOfFile(error)} cannot be used: ${fileProblem}.`)
   }
   if (isBrokenAnswer(error)) return new UnreachableError(BROKEN_ANSWER)
   if (!(error instanceof SvcError)) return null
@@ -85,6 +86,13 @@ const BROKEN_ANSWER =
 /** Whether an answer had begun and its rest did not arrive. `fetch` of Node.js says only in a message that it broke. */
 function isBrokenAnswer(error: unknown): boolean {
   return error instanceof Error && (error.message === 'terminated' || error.name === 'TimeoutError')
+}
+
+/** The file that an error is about. Node.js does not name one that was open already. */
+function nameOfFile(error: Error): string {
+  // Of a copy, only the file that is written needs space.
+  if ('dest' in error && ONLY_WRITING.has(codeOf(error) ?? '')) return String(error.dest)
+  return 'path' in error ? String(error.path) : 'A file'
 }
 
 /** Why a file cannot be read or written, in words; null for other errors. */

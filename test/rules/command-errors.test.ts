@@ -6,6 +6,8 @@ const failing = (code: string, more: object = {}) => Object.assign(new Error(`${
 describe('toCommandError', () => {
   it.each([
     [failing('ENOSPC', { path: '/home/ada/tokens.json' }), '/home/ada/tokens.json cannot be used: its disk is full.'],
+    [failing('ENOSPC', { path: '/backup/a', dest: '/db/a' }), '/db/a cannot be used: its disk is full.'],
+    [failing('EACCES', { path: '/backup/a', dest: '/db/a' }), '/backup/a cannot be used: you lack the permission.'],
     [failing('ENOSPC'), 'A file cannot be used: its disk is full.'],
   ])('explains %s to people', (error, message) => {
     expect(toCommandError(error)?.message).toBe(message)
