@@ -111,6 +111,15 @@ describe.each(['chat', 'responses'] as const)('a tool of a %s client at a messag
     })
   })
 
+  it('has no keyword in a strict schema that the vendor refuses (pi#9953)', () => {
+    const wait = { type: 'integer', description: 'In ms.', minimum: 1, maximum: 300_000 }
+    const schema = { type: 'object', properties: { wait }, required: ['wait'], additionalProperties: false }
+    const described = { type: 'integer', description: 'In ms. minimum: 1, maximum: 300000' }
+    const { strict, input_schema } = written(schema, true)
+    expect([strict, input_schema]).toEqual([true, { ...schema, properties: { wait: described } }])
+    expect(written(schema).input_schema).toEqual(schema)
+  })
+
   it('is not strict when its schema does not name all arguments', () => {
     const closed = { required: ['id'], additionalProperties: false }
     expect(written({ ...odd, ...closed }, true)).not.toHaveProperty('strict')

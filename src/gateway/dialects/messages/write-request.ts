@@ -7,7 +7,7 @@ import { refuse } from '../refusal.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
-import { toOutputSchema } from '../tools/schemas.ts'
+import { toEnforcedSchema } from '../tools/schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { describeRefusedNames, toToolSchema } from '../tools/tool-schemas.ts'
@@ -111,7 +111,7 @@ function endsWithoutReasoning(messages: readonly Message[]): boolean {
 
 function writeOutput(format: OutputFormat | null, effort: string | null): { output_config?: Json } {
   const schema =
-    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: toOutputSchema(format.schema) } } : {}
+    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: toEnforcedSchema(format.schema) } } : {}
   const output = { ...(effort !== null && { effort }), ...schema }
   return Object.keys(output).length === 0 ? {} : { output_config: output }
 }
@@ -144,12 +144,14 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
   const isCustom = tool.kind === 'custom'
   const description = isCustom ? describeCustomTool(tool) : tool.description
   const schema: Json = isCustom ? INPUT_SCHEMA : describeRefusedNames(toToolSchema(tool.schema))
+  // The vendor refuses `strict` for an object that allows any property.
+  const isStrict = tool.strict === true && caps.strictTools && schema.additionalProperties !== true
   return {
     name,
     ...(description !== null && { description }),
-    input_schema: schema,
-    // The vendor refuses `strict` for an object that allows any property.
-    ...(tool.strict === true && caps.strictTools && schema.additionalProperties !== true && { strict: true }),
+    // The vendor refuses the same keywords in the schema of a strict tool as in that of an output.
+    input_schema: isStrict ? toEnforcedSchema(schema) : schema,
+    ...(isStrict && { strict: true }),
     ...toMark(tool.mark),
   }
 }

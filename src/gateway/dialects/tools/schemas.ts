@@ -20,7 +20,7 @@ export function requireSchema(schema: unknown, path: string): Json {
   return isObject(schema) ? schema : refuse(path, 'The output format must have a JSON schema.')
 }
 
-/** Keywords that messages backends accept in an output schema with any value. */
+/** Keywords that messages backends accept in a schema that they enforce, with any value. */
 const ACCEPTED: ReadonlySet<string> = new Set(['type', 'title', 'description', 'enum', 'const', 'required'])
 /** Keywords whose value is a list of schemas, or an object of schemas. */
 const LISTS: ReadonlySet<string> = new Set(['anyOf', 'allOf', 'oneOf'])
@@ -32,20 +32,20 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Returns an output schema that messages backends accept, as the vendor's SDK writes it (`transformJSONSchema` of
- * @anthropic-ai/sdk). Objects are closed. Keywords that the vendor refuses move into `description`, where the model can
- * read them.
+ * Returns the schema of an output or of a strict tool in a form that messages backends accept, as the SDK of the
+ * vendor writes it (`transformJSONSchema` of @anthropic-ai/sdk). Objects are closed. Keywords that the vendor refuses
+ * move into `description`, where the model can read them.
  */
-export function toOutputSchema(schema: unknown): unknown {
+export function toEnforcedSchema(schema: unknown): unknown {
   if (!isObject(schema)) return schema
   const { $ref } = schema
   const described: string[] = []
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries($ref === undefined ? schema : onlyReference(schema))) {
     if (name === '$ref' || ACCEPTED.has(name) || isAccepted(name, value)) kept[name] = value
-    else if (LISTS.has(name)) kept[name === 'oneOf' ? 'anyOf' : name] = readList(value).map(toOutputSchema)
+    else if (LISTS.has(name)) kept[name === 'oneOf' ? 'anyOf' : name] = readList(value).map(toEnforcedSchema)
     else if (MAPS.has(name)) kept[name] = mapValues(value)
-    else if (name === 'items' && !Array.isArray(value)) kept.items = toOutputSchema(value)
+    else if (name === 'items' && !Array.isArray(value)) kept.items = toEnforcedSchema(value)
     else if (!EMPTY.has(name) && !isReplaced(name, value)) described.push(`${name}: ${JSON.stringify(value)}`)
   }
   const closed = isObject(kept.properties) || isObjectType(kept.type) ? { ...kept, additionalProperties: false } : kept
@@ -73,5 +73,5 @@ function isObjectType(type: unknown): boolean {
 }
 
 function mapValues(schemas: unknown): Json {
-  return Object.fromEntries(Object.entries(readObject(schemas)).map(([name, one]) => [name, toOutputSchema(one)]))
+  return Object.fromEntries(Object.entries(readObject(schemas)).map(([name, one]) => [name, toEnforcedSchema(one)]))
 }
