@@ -473,6 +473,28 @@ describe('what svc setup writes', () => {
     await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
   })
 
+  it.each([
+    ['--remove', 1],
+    ['--write', 0],
+  ])('says in %s that the API key of opencode is of another account, and how to revoke it', async (flag, status) => {
+    // Not a copy of `signedIn`, whose session another sign-in of the same device would end.
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    await setup(machine, 'opencode', '--write')
+    const key = await readFile(keyFileOf(machine), 'utf8')
+    const models = () => service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    await machine.svc(['invite', 'grace@example.com'])
+    await machine.signIn(service, 'grace@example.com')
+    const ran = await machine.svc(['setup', 'opencode', flag])
+    expect([ran.status, ran.stderr]).toEqual([status, expect.stringContaining('It belongs to ada@example.com.')])
+
+    await machine.signIn(service)
+    expect((await models()).status).toBe(200)
+    const id = /svc keys revoke (\S+)/.exec(ran.stderr)?.[1] ?? ''
+    expect((await machine.svc(['keys', 'revoke', id])).status).toBe(0)
+    expect((await models()).status).toBe(401)
+  })
+
   it('gives opencode a key that works, and says that one of another deployment could not be revoked', async () => {
     await using machine = await newMachine(signedIn)
     await setup(machine, 'opencode', '--write')

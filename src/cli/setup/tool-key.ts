@@ -14,8 +14,11 @@ import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { removeSettings } from './settings-file.ts'
 
-/** An API key that `svc setup` has created, and its deployment. */
-type StoredKey = { readonly url: string; readonly id: string }
+/**
+ * An API key that `svc setup` has created, its deployment, and the account that it belongs to. Earlier versions did not
+ * store the account.
+ */
+type StoredKey = { readonly url: string; readonly id: string; readonly account?: string }
 
 /** The path of the file that holds only the API key of a tool. Only its owner can read it. */
 export function toolKeyFile({ folder }: Environment, tool: string): string {
@@ -49,10 +52,10 @@ export async function provideToolKey(
   if (current && days === undefined) return { info: current, isNew: false, warning: null }
   const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
   const { key, info } = await owner.create(wanted)
-  const saveRecord = (record: object) => rewriteFile(recordFile(environment, tool), JSON.stringify(record))
+  const saveRecord = (record: StoredKey) => rewriteFile(recordFile(environment, tool), JSON.stringify(record))
   try {
     // The record is saved first, so that a stored key can always be revoked.
-    await saveRecord({ url: deployment.url, id: info.id })
+    await saveRecord({ url: deployment.url, id: info.id, account: deployment.profile.account })
     // Settings for another deployment name the same file, and would send the new key there.
     if (stored && stored.url !== deployment.url) await removeSettings(environment.folder, tool)
     await rewriteFile(toolKeyFile(environment, tool), key)
@@ -90,9 +93,12 @@ function explainLeft(which: string, { url, id }: StoredKey, { message }: Command
 }
 
 /** Returns why the key could not be revoked; null when it was, or when it does not exist any more. */
-async function revoke({ folder }: Environment, { url, id }: StoredKey): Promise<CommandError | null> {
+async function revoke({ folder }: Environment, { url, id, account }: StoredKey): Promise<CommandError | null> {
   try {
-    const owner = await findKeyOwner(await openDeployment(folder, url), { service: undefined, team: undefined })
+    const deployment = await openDeployment(folder, url)
+    // The deployment answers 404 for the key of another account too.
+    if (account !== undefined && account !== deployment.profile.account) return keyOfAnother(account, url)
+    const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
     await owner.revoke(id)
     return null
   } catch (error) {
@@ -101,6 +107,10 @@ async function revoke({ folder }: Environment, { url, id }: StoredKey): Promise<
     if (!known) throw error
     return known
   }
+}
+
+function keyOfAnother(account: string, url: string): CommandError {
+  return new CommandError(`It belongs to ${account}. Run svc login ${url} --email ${account} first.`)
 }
 
 const MIN_REMAINING_MS = 7 * DAY_MS
