@@ -66,7 +66,7 @@ async function* dataUntilBreak(body, signal) {
 function toObject(text) {
     try {
         const value = JSON.parse(text);
-        return typeof value === 'object' ? value : null;
+        return typeof value === 'object' && !Array.isArray(value) ? value : null;
     }
     catch {
         return null;

@@ -119,7 +119,7 @@ async function* dataUntilBreak(
 function toObject(text: string): object | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' ? value : null
+    return typeof value === 'object' && !Array.isArray(value) ? value : null
   } catch {
     return null
   }

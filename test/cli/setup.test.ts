@@ -439,7 +439,7 @@ describe('what svc setup writes', () => {
     await setup(machine, 'opencode', '--write')
     const record = `${keyFileOf(machine)}.json`
     const { id } = JSON.parse(await readFile(record, 'utf8')) as { id: string }
-    await writeFile(record, JSON.stringify({ url: 'https://earlier.example', id }))
+    await writeFile(record, JSON.stringify({ url: 'https://earlier.example', id, account: 'ada@example.com' }))
     const key = await readFile(keyFileOf(machine), 'utf8')
     await writeFile(fileOf(machine, 'opencode'), '{ not JSON')
     const ran = await machine.svc(['setup', 'opencode', '--write'])
@@ -501,7 +501,7 @@ describe('what svc setup writes', () => {
     const record = `${keyFileOf(machine)}.json`
     const { id } = JSON.parse(await readFile(record, 'utf8')) as { id: string }
     const left = 'https://left.example'
-    await writeFile(record, JSON.stringify({ url: left, id }))
+    await writeFile(record, JSON.stringify({ url: left, id, account: 'ada@example.com' }))
     const { stderr } = await setup(machine, 'opencode', '--write')
     expect(stderr).toMatch(
       new RegExp(`^The earlier API key of opencode could not be revoked: .* keys revoke ${id} --url ${left}$`, 'm'),

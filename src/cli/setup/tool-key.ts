@@ -14,11 +14,8 @@ import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { removeSettings } from './settings-file.ts'
 
-/**
- * An API key that `svc setup` has created, its deployment, and the account that it belongs to. Earlier versions did not
- * store the account.
- */
-type StoredKey = { readonly url: string; readonly id: string; readonly account?: string }
+/** An API key that `svc setup` has created, its deployment, and the account that it belongs to. */
+type StoredKey = { readonly url: string; readonly id: string; readonly account: string }
 
 /** The path of the file that holds only the API key of a tool. Only its owner can read it. */
 export function toolKeyFile({ folder }: Environment, tool: string): string {
@@ -97,7 +94,7 @@ async function revoke({ folder }: Environment, { url, id, account }: StoredKey):
   try {
     const deployment = await openDeployment(folder, url)
     // The deployment answers 404 for the key of another account too.
-    if (account !== undefined && account !== deployment.profile.account) return keyOfAnother(account, url)
+    if (account !== deployment.profile.account) return keyOfAnother(account, url)
     const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
     await owner.revoke(id)
     return null
@@ -125,5 +122,5 @@ function recordFile(environment: Environment, tool: string): string {
 
 function findStored(environment: Environment, tool: string): Promise<StoredKey | null> {
   const advice = `It records the API key of ${tool}. Remove it, and revoke the key: svc keys`
-  return readStored<StoredKey>(recordFile(environment, tool), 'id', advice)
+  return readStored<StoredKey>(recordFile(environment, tool), 'account', advice)
 }
