@@ -1,4 +1,5 @@
-import type { Contract } from '../http/contract.ts'
+import { rolesOf } from '../http/contract.ts'
+import type { Contract, RoleName } from '../http/contract.ts'
 
 /** The values of a deployment that its document contains. */
 export type DocumentValues = {
@@ -54,6 +55,7 @@ export type Answer = {
   readonly content?: Content
   readonly headers?: Readonly<Record<string, { readonly description?: string }>>
 }
+export type Server = { readonly url: string; readonly description?: string }
 export type DocumentedOperation = {
   readonly operationId: string
   readonly tags: readonly string[]
@@ -63,6 +65,8 @@ export type DocumentedOperation = {
   readonly requestBody?: { readonly required?: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, Answer>>
   readonly security?: readonly Readonly<Record<string, unknown>>[]
+  /** Where the operation is, if it is not at all servers of the document. */
+  readonly servers?: readonly Server[]
 }
 
 export type SecurityScheme = {
@@ -76,7 +80,7 @@ export type SecurityScheme = {
 export type Document = {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
-  readonly servers: readonly { readonly url: string; readonly description?: string }[]
+  readonly servers: readonly Server[]
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   readonly components: {
@@ -94,12 +98,28 @@ export function documentOf(contract: Contract, { baseUrl, gatewayUrl, secure }: 
     const isHostCookie = secure && scheme.in === 'cookie' && scheme.name !== undefined
     return [name, isHostCookie ? { ...scheme, name: `__Host-${scheme.name}` } : scheme] as const
   })
+  const servers = {
+    'control-plane': { url: baseUrl, description: 'Control plane' },
+    gateway: { url: gatewayUrl, description: 'Gateway' },
+  }
   return {
     ...document,
-    servers: [
-      { url: baseUrl, description: 'Control plane' },
-      { url: gatewayUrl, description: 'Gateway' },
-    ],
+    // Programs use the first server of the document for every operation that names none.
+    paths: baseUrl === gatewayUrl ? document.paths : placedAt(servers, document.paths),
+    servers: Object.values(servers),
     components: { ...document.components, securitySchemes: Object.fromEntries(schemes) },
   }
+}
+
+/** The paths, with its server in each operation that only one role serves. */
+function placedAt(servers: Readonly<Record<RoleName, Server>>, paths: Document['paths']): Document['paths'] {
+  const placed = (operation: DocumentedOperation): DocumentedOperation => {
+    const roles = rolesOf(operation)
+    return roles.length === 1 ? { ...operation, servers: roles.map((role) => servers[role]) } : operation
+  }
+  const items = Object.entries(paths).map(([path, item]) => {
+    const operations = Object.entries(item).map(([method, operation]) => [method, placed(operation)] as const)
+    return [path, Object.fromEntries(operations)] as const
+  })
+  return Object.fromEntries(items)
 }

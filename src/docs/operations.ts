@@ -17,12 +17,15 @@ const COMMON_HEADERS = ['x-request-id', 'request-id']
 
 /** The part of the page about one operation: parameters, bodies, answers and errors. */
 export function operationArticle({ method, path, operation }: ListedOperation, document: Document): Html {
-  const { operationId, description, parameters = [], requestBody, responses } = operation
+  const { operationId, description, parameters = [], requestBody, responses, servers = [] } = operation
   return html`<article>
     <h3 id="${operationId}">${linkTo(operation)}</h3>
     <p class="route">${methodMark(method)} <code>${path}</code></p>
     ${prose(description ?? '')}
-    <p class="soft">Operation <code>${operationId}</code>. ${credentials(operation)}.</p>
+    <p class="soft">
+      Operation <code>${operationId}</code>. ${credentials(operation)}.
+      ${servers.map(({ url }) => html`At <code>${url}</code>.`)}
+    </p>
     ${
       parameters.length > 0 &&
       html`<h4>Parameters</h4>

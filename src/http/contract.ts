@@ -115,7 +115,11 @@ export function signInFirstIn(contract: Contract): OperationId[] {
     .map(({ id }) => id)
 }
 
-function rolesOf(operation: OperationObject): readonly RoleName[] {
+/** The roles that serve an operation. */
+export function rolesOf(operation: {
+  readonly operationId: string
+  readonly tags: readonly string[]
+}): readonly RoleName[] {
   return operation.tags.flatMap((tag) => {
     const roles = ROLES_OF_TAG[tag]
     if (!roles) throw new Error(`The tag "${tag}" of ${operation.operationId} has no role. List it in ROLES_OF_TAG.`)

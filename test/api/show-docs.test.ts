@@ -50,6 +50,13 @@ describe('showDocs', () => {
       expect(page).toContain('import { createClient, deviceLogin, streamChatCompletion } from')
     })
 
+    it('says at which address an operation is', () => {
+      const articleOf = (id: string) => new RegExp(`<h3 id="${id}">[^]*?</article>`).exec(page)?.[0]
+      expect(articleOf('startDeviceLogin')).toContain('At <code>http://localhost:8787</code>.')
+      expect(articleOf('createChatCompletion')).toContain('At <code>http://localhost:9999</code>.')
+      expect(articleOf('getHealth')).not.toContain('At <code>')
+    })
+
     it('shows the limits and patterns of fields', () => {
       expect(page).toMatch(
         /<code>deviceId<\/code>.*1 to 128 characters, pattern <code>\^\[A-Za-z0-9\._:-\]\+\$<\/code>/,
