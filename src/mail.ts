@@ -45,17 +45,21 @@ export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn
 
 /**
  * `smtp:` requires STARTTLS unless the server is on this machine, so that no one on the network can strip it and read
- * the password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it.
+ * the password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it. Only where TLS cannot be
+ * left out, it protects from anybody, and the certificate is checked.
  */
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   const { protocol, hostname, username, password } = new URL(url.reveal())
   const host = hostname.replace(/^\[|\]$/g, '')
+  const secure = protocol === 'smtps:'
+  const requireTLS = protocol === 'smtp:' && !isLoopback(host)
   const transport = openLater(({ createTransport }) =>
     createTransport({
       host,
       port: portOf(url),
-      secure: protocol === 'smtps:',
-      requireTLS: protocol === 'smtp:' && !isLoopback(host),
+      secure,
+      requireTLS,
+      tls: { rejectUnauthorized: secure || requireTLS },
       ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
       pool: true,
       maxConnections: MAX_CONNECTIONS,
@@ -187,6 +191,8 @@ async function withDeadline(send: (expired: AbortSignal) => Promise<void>): Prom
   }
 }
 
+const NOT_TRUSTED = 'its TLS certificate is not trusted here, see NODE_EXTRA_CA_CERTS'
+
 /** What the codes of Node's sockets and of nodemailer mean. A socket's code is more precise than nodemailer's. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -195,6 +201,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the network cannot be reached',
   ENOTFOUND: 'the host name is unknown',
   EAI_AGAIN: 'the host name cannot be looked up now',
+  CERT_HAS_EXPIRED: 'its TLS certificate has expired',
+  CERT_NOT_YET_VALID: 'its TLS certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its TLS certificate is for another name',
+  DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port, which smtps:// requires',
   ECONNECTION: 'the server closed the connection',
   ETIMEDOUT: 'no answer in time',

@@ -1,10 +1,12 @@
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
+import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { MailError, openMailer } from '../../src/mail.ts'
 import { freePort, listenOnLoopback } from '../support/loopback.ts'
+import { makeCertificate } from '../support/network/certificate.ts'
 import { mailTokenOf } from '../support/people.ts'
 import { json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -144,6 +146,37 @@ describe('a mail server that does not offer STARTTLS', () => {
   it('gets the email at smtp+insecure:', async () => {
     expect((await send('smtp+insecure://')).outcome).toBe('sent')
   })
+})
+
+describe('a mail server whose certificate is not trusted', () => {
+  async function sendTo(host: string, secure: boolean): Promise<string> {
+    const server = new SMTPServer({ ...makeCertificate(), secure, authOptional: true })
+    server.on('error', () => undefined)
+    const url = new Secret(`${host}:${await listenOnLoopback(server.server)}`)
+    const mailer = openMailer({ kind: 'smtp', url, from: 'svc@example.com' }, { showLink() {}, warn() {} })
+    const outcome = await mailer.send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' }).then(
+      () => 'sent',
+      (error: unknown) => (error instanceof MailError ? error.message : String(error)),
+    )
+    mailer.close()
+    await new Promise((resolve) => server.close(() => resolve(null)))
+    return outcome
+  }
+
+  it.each([
+    ['smtps://localhost', true],
+    ['smtp://127.1', false],
+  ])('gets no email at %s', async (host, secure) => {
+    const reason = 'its TLS certificate is not trusted here, see NODE_EXTRA_CA_CERTS.'
+    expect(await sendTo(host, secure)).toMatch(new RegExp(`^Email server ${host}:\\d+: ${reason}$`))
+  })
+
+  it.each(['smtp://localhost', 'smtp+insecure://127.1'])(
+    'gets the email at %s, which does not need TLS',
+    async (host) => {
+      expect(await sendTo(host, false)).toBe('sent')
+    },
+  )
 })
 
 it('cancels a login when no mail server listens', async () => {
