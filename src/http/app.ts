@@ -6,6 +6,7 @@ import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
+import type { FindPath } from './find-path.ts'
 import { serveRole } from './role.ts'
 import type { RoleRoutes, ServedRole } from './role.ts'
 import { makeSuggestPath } from './suggest-path.ts'
@@ -15,6 +16,8 @@ import { normalizeContentType } from './validation/content-type.ts'
 
 type Needs = {
   readonly roles: readonly RoleRoutes[]
+  /** The paths of a role that is at another address; null where there is none. */
+  readonly elsewhere: { readonly findPath: FindPath; readonly url: string } | null
   readonly log: Logger
   readonly onRequest?: OnRequest
   /** Express's `trust proxy`; undefined trusts no proxy. */
@@ -37,7 +40,7 @@ export type HttpApp = {
 
 /** Creates the Express app that serves every operation of these roles and nothing else. */
 export function createApp(needs: Needs): HttpApp {
-  const { log, onRequest, secure, trustProxy } = needs
+  const { log, onRequest, secure, trustProxy, elsewhere } = needs
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
   if (trustProxy !== undefined) app.set('trust proxy', toTrustProxy(trustProxy))
@@ -53,7 +56,12 @@ export function createApp(needs: Needs): HttpApp {
   const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
   const served = needs.roles.map((role) => serveRole(role, onFailure))
   const suggestPath = makeSuggestPath(needs.roles.flatMap(({ contract }) => Object.keys(contract.paths)))
-  app.use(composeMiddleware([...steps, dispatch(served, suggestPath)]))
+  const explain = (path: string) => {
+    if (elsewhere?.findPath(path)) return `No such route here. It is at ${elsewhere.url}.`
+    const suggested = suggestPath(path)
+    return `No such route. ${suggested === null ? 'Write a slash within a name as %2F.' : `Did you mean ${suggested}?`}`
+  }
+  app.use(composeMiddleware([...steps, dispatch(served, explain)]))
   app.use(errorHandler(needs))
   return {
     app,
@@ -102,9 +110,9 @@ function parseCookies(secure: boolean): RequestHandler {
 
 /**
  * Finds the path of a request in the contract, and passes the request to the role that has the path. Of two roles with
- * the same path, such as `/healthz`, the first one counts.
+ * the same path, such as `/healthz`, the first one counts. `explain` says why no role has the path.
  */
-function dispatch(served: readonly ServedRole[], suggestPath: (given: string) => string | null): RequestHandler {
+function dispatch(served: readonly ServedRole[], explain: (path: string) => string): RequestHandler {
   return (req, res, next) => {
     for (const { findPath, serve } of served) {
       const foundPath = findPath(req.path)
@@ -112,9 +120,7 @@ function dispatch(served: readonly ServedRole[], suggestPath: (given: string) =>
       req.foundPath = foundPath
       return serve(req, res, next)
     }
-    const suggested = suggestPath(req.path)
-    const advice = suggested === null ? 'Write a slash within a name as %2F.' : `Did you mean ${suggested}?`
-    return next(new ApiError('not_found', { message: `No such route. ${advice} GET /docs lists the routes.` }))
+    return next(new ApiError('not_found', { message: `${explain(req.path)} GET /docs lists the routes.` }))
   }
 }
 

@@ -5,6 +5,8 @@ import { isDatabaseUnavailable } from '../database/errors.ts'
 import { makeDocsHandlers } from '../docs/routes.ts'
 import { createApp } from '../http/app.ts'
 import type { HttpApp } from '../http/app.ts'
+import { contractOf } from '../http/contract.ts'
+import { makeFindPath } from '../http/find-path.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { makeRequestMetrics } from '../http/telemetry/request-metrics.ts'
@@ -34,6 +36,7 @@ export function makeApp(settings: Settings, needs: Needs): HttpApp {
   const withShared = roles.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } }))
   return createApp({
     roles: [...withShared, ...makeForwarding(settings, needs)],
+    elsewhere: findElsewhere(settings, needs),
     log,
     onRequest: eachOf([metrics && makeRequestMetrics(metrics), tracer && makeRequestTraces(tracer, clock)]),
     trustProxy,
@@ -64,6 +67,13 @@ function makeForwarding(settings: Settings, { contract, redis }: Needs): readonl
   const { controlPlaneUrl } = verification
   const limit = openRateLimits(redis)('oauth-forwarding', rateOf(settings))
   return [makeOAuthForwarding({ contract, baseUrl, gatewayUrl, controlPlaneUrl, limit })]
+}
+
+/** The role that this process does not serve, where it has an address of its own. */
+function findElsewhere({ role, baseUrl, gatewayUrl }: Settings, { contract }: Needs) {
+  if (role === 'all' || baseUrl === gatewayUrl) return null
+  const [other, url] = role === 'gateway' ? (['control-plane', baseUrl] as const) : (['gateway', gatewayUrl] as const)
+  return { findPath: makeFindPath(contractOf(contract, other)), url }
 }
 
 /** A process that serves only the gateway has neither the pages nor their stylesheet. */

@@ -108,6 +108,7 @@ describe('the guard', () => {
           explainToken: async () => 'unknown',
         },
       ],
+      elsewhere: null,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       trustProxy: undefined,
       secure: false,

@@ -58,6 +58,19 @@ describe('an unknown path', () => {
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
   })
 
+  it.each([
+    ['control-plane', '/v1/models/svc%2Ffast', 'http://localhost:9999'],
+    ['control-plane', '/v1/chat/completions', 'http://localhost:9999'],
+    ['gateway', '/v1/usage', 'http://localhost:8787'],
+  ])('names the address of a route that the %s does not have: %s', async (role, path, url) => {
+    await using split = await startService({ env: { SVC_ROLE: role, SVC_GATEWAY_URL: 'http://localhost:9999' } })
+    const response = await fetch(split.origin + path)
+    expect(await outcomeOf(response.clone())).toBe('404 not_found')
+    expect(await response.json()).toMatchObject({
+      error: { message: `No such route here. It is at ${url}. GET /docs lists the routes.` },
+    })
+  })
+
   it('answers a browser with JSON on a gateway alone, which has no pages', async () => {
     await using gateway = await startService({ env: { SVC_ROLE: 'gateway' } })
     const response = await fetch(`${gateway.origin}/nothing`, { headers: BROWSER })
