@@ -103,8 +103,8 @@ export const mailUrl = withSecret(
 
 export const redisUrl = withSecret(
   text.refine(
-    (url) => hasScheme(url, ['redis:', 'rediss:']),
-    `must be redis://HOST:PORT or rediss://HOST:PORT; ${ENCODED}`,
+    (url) => hasScheme(url, ['redis:', 'rediss:']) && /^(\/\d*)?$/.test(new URL(url).pathname),
+    `must be redis://HOST:PORT or rediss://HOST:PORT, where /NUMBER can follow for a database; ${ENCODED}`,
   ),
 )
 
@@ -125,7 +125,10 @@ export const domainName = text.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must b
 /** A list of origins, separated by commas. */
 export const origins = text
   .transform((value) => value.split(',').map((origin) => origin.trim()))
-  .refine((list) => list.every(isOrigin), 'must be origins such as https://app.example.com, separated by commas')
+  .refine(
+    (list) => list.every(isOrigin),
+    'must be origins such as https://app.example.com without a "*", separated by commas',
+  )
 
 /** Express's `trust proxy`, checked here because Express itself throws an error that does not name the setting. */
 export const trustProxy = text.refine(
@@ -157,7 +160,7 @@ function isPercentEncoded(text: string): boolean {
 }
 
 function isOrigin(value: string): boolean {
-  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value)
+  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value) && !value.includes('*')
 }
 
 /** Whether a host is this machine, which no other machine can reach under that name or address. */
