@@ -69,15 +69,15 @@ export async function runCommandLine(table: CommandTable, invocation: Invocation
   const { environment, stdin } = invocation
   const args = withHelpOption(table, invocation.args)
   const output = makeOutput(environment, invocation)
+  const program = makeProgram(invocation, output)
   let status = 0
   const cli: Cli = { environment, output, input: stdin, setExitStatus: (given) => void (status = given) }
   try {
-    const program = makeProgram(invocation, output)
     for (const make of await loadCommands(table, args)) program.addCommand(inherit(make(cli), program))
     await program.parseAsync(args, { from: 'user' })
     return status
   } catch (error) {
-    return fail(error, output)
+    return fail(error, output, program.opts<GlobalOptions>().url)
   }
 }
 
@@ -143,9 +143,9 @@ function inherit(command: Command, parent: Command, path = parent.name()): Comma
  * Prints a failure and returns the exit status. A failure that people can act on is one message. Any other error is a
  * bug, and its stack is printed.
  */
-function fail(error: unknown, output: Output): number {
+function fail(error: unknown, output: Output, url: string | undefined): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
-  const known = toCommandError(error)
+  const known = toCommandError(error, url)
   if (known) output.note(output.noteStyle('red', withoutControls(known.message)))
   else output.note(String(error instanceof Error ? error.stack : error))
   return known?.exitStatus ?? EXIT.failed

@@ -36,9 +36,12 @@ export function sessionEnded(url: string): CommandError {
   return new CommandError(`Your session at ${url} has ended. ${why} Run: svc login ${url}`, EXIT.notSignedIn)
 }
 
-const SIGN_IN_AGAIN =
-  'This needs a sign-in that is at most 15 minutes old. Run svc login, approve it with the link in the email, and ' +
-  'repeat the command.'
+function signInAgain(login: string): string {
+  return (
+    `This needs a sign-in that is at most 15 minutes old. Run ${login}, approve it with the link in the email, and ` +
+    'repeat the command.'
+  )
+}
 
 /** Why a file cannot be read or written, by the error code of Node.js. */
 const FILE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -62,8 +65,11 @@ const ONLY_WRITING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
 const NO_FOLDER = 'it cannot be created, because its disk is read-only or missing'
 
-/** The error as a message for people, with its exit status; null for a bug. */
-export function toCommandError(error: unknown): CommandError | null {
+/**
+ * The error as a message for people, with its exit status; null for a bug. `url`: the deployment that the command was
+ * given.
+ */
+export function toCommandError(error: unknown, url?: string): CommandError | null {
   if (error instanceof CommandError) return error
   if (error instanceof TokenFileError) return new CommandError(error.message)
   if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
@@ -73,10 +79,11 @@ export function toCommandError(error: unknown): CommandError | null {
   }
   if (isBrokenAnswer(error)) return new UnreachableError(BROKEN_ANSWER)
   if (!(error instanceof SvcError)) return null
-  if (error.code === 'reauthenticate') return new CommandError(SIGN_IN_AGAIN)
+  const login = url === undefined ? 'svc login' : `svc login ${url}`
+  if (error.code === 'reauthenticate') return new CommandError(signInAgain(login))
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   if (error.status !== 401) return new CommandError(`${error.message}${request}`)
-  return new CommandError(`${error.message} Run: svc login`, EXIT.notSignedIn)
+  return new CommandError(`${error.message} Run: ${login}`, EXIT.notSignedIn)
 }
 
 const BROKEN_ANSWER =

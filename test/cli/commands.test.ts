@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { hostname } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -730,5 +731,46 @@ describe('output in a pipe', () => {
   it('is plain text', async () => {
     const { stdout, stderr } = await machine.start(['models'])
     expect(stdout + stderr).not.toContain('\u001b')
+  })
+})
+
+describe('the commands that a message names', () => {
+  const team = ['--team', '@acme/core']
+
+  // Tests before this one have signed the machine out.
+  beforeAll(() => machine.signIn(service))
+
+  it.each([
+    [['keys', 'revoke', 'ffffffff', ...team], 'svc keys --team @acme/core --url URL'],
+    [['keys', '--service', 'unknown', ...team], 'svc service-accounts --team @acme/core --url URL'],
+    [['service-accounts', ...team], 'svc service-accounts create NAME --team @acme/core --url URL'],
+    [['members', 'remove', 'nobody@example.com', ...team], 'svc members --team @acme/core --url URL'],
+    [['uninvite', 'nobody@example.com', ...team], 'svc members --team @acme/core --url URL'],
+    [['devices', 'revoke', 'ffffffff'], 'svc devices --url URL'],
+    [['limits', 'remove', 'ffffffff', ...team], 'svc limits --team @acme/core --url URL'],
+    [['limits', 'remove', 'ffffffff'], 'svc limits --team --url URL'],
+    [['directory', 'plan', '-'], 'svc directory apply - --yes --url URL'],
+    [['setup', 'codex', '--model', 'svc/fast'], 'svc setup codex --write --model svc/fast --url URL'],
+    [['setup', 'openai'], 'eval "$(svc setup openai --url URL)"'],
+    [['setup', 'zed'], `svc keys create "zed on ${hostname()}" --print --url URL`],
+  ])('of svc %j are for its team and its deployment', async (args, command) => {
+    const url = service.config.baseUrl
+    const input = `
+organizations:
+  - name: acme
+    teams: [{ name: core, members: [{ email: kay@example.com }] }]
+`
+    const ran = await machine.svc([...args, '--url', url], { input })
+    expect(ran.stdout + ran.stderr).toContain(command.replace('URL', url))
+  })
+
+  it('sign in where a newer sign-in is needed', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    service.clock.advance({ seconds: 15 * 60 + 1 })
+    const url = service.config.baseUrl
+    const create = ['keys', 'create', 'x']
+    expect((await other.svc(create)).stderr).toContain('Run svc login, approve it')
+    expect((await other.svc([...create, '--url', url])).stderr).toContain(`Run svc login ${url}, approve it`)
   })
 })

@@ -7,6 +7,7 @@ import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { wrongUsage } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 
 type PutBackend = components['schemas']['PutTeamBackend']
 type Backend = components['schemas']['TeamBackend']
@@ -108,7 +109,7 @@ async function addBackend(cli: Cli, name: string, url: string, options: AddOptio
   const backend = await unwrap(control.PUT('/v1/teams/{team}/backends/{name}', { params, body }))
   if (options.json) return cli.output.json(backend)
   cli.output.print(`${backend.name} can serve models of ${team} in a few seconds.`)
-  cli.output.print(`Add one: svc models add NAME --serve ${backend.name}=MODEL`)
+  cli.output.print(`Add one: ${withSameTarget(`svc models add NAME --serve ${backend.name}=MODEL`, options)}`)
 }
 
 async function removeBackend(cli: Cli, given: string, options: TeamOptions): Promise<void> {

@@ -5,6 +5,7 @@ import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
@@ -42,7 +43,8 @@ async function revokeDevice({ environment, output }: Cli, start: string, { url, 
   const { control } = await openDeployment(environment.folder, url)
   const { devices } = await unwrap(control.GET('/v1/devices'))
   const device = findById(devices, start, { plural: 'devices' })
-  if (!device) throw new CommandError(`No device of yours has the ID "${start}". Run: svc devices`)
+  if (!device)
+    throw new CommandError(`No device of yours has the ID "${start}". Run: ${withSameTarget('svc devices', { url })}`)
   const done = await unwrap(control.DELETE('/v1/devices/{id}', { params: { path: { id: device.id } } }))
   if (json) return output.json(done)
   output.print(`Signed out: ${device.deviceName} (${device.id}).`)

@@ -6,6 +6,7 @@ import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { printable } from '../terminal/output.ts'
 import { loadPrompts } from '../terminal/prompts.ts'
 import { quoteForShell } from '../terminal/shell.ts'
@@ -40,9 +41,10 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
   if (json) return cli.output.json(plan)
   printPlan(cli, plan)
   if (plan.changes.length === 0) return
-  const command =
-    file === '-' ? '- --yes, with the same text on standard input' : quoteForShell(file, cli.environment.platform)
-  cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${command}`)
+  const given = file === '-' ? '- --yes' : quoteForShell(file, cli.environment.platform)
+  const input = file === '-' ? ', with the same text on standard input' : ''
+  const command = withSameTarget(`svc directory apply ${given}`, { url })
+  cli.output.print(`${countOf(plan)} to apply. Run: ${command}${input}`)
 }
 
 /** Applies exactly what was shown: the service refuses when the teams have changed meanwhile. */

@@ -9,6 +9,7 @@ import { openDeployment } from '../deployment/deployment.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
 import type { KeyOwner } from '../deployment/key-owner.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly service?: string; readonly team?: string; readonly json?: boolean }
@@ -53,7 +54,7 @@ export const makeKeys: MakeCommand = (cli) =>
     )
 
 async function openOwner({ environment }: Cli, { url, service, team }: Options): Promise<KeyOwner> {
-  return findKeyOwner(await openDeployment(environment.folder, url), { service, team })
+  return findKeyOwner(await openDeployment(environment.folder, url), { url, service, team })
 }
 
 async function listKeys(cli: Cli, options: Options): Promise<void> {
@@ -76,10 +77,10 @@ async function listKeys(cli: Cli, options: Options): Promise<void> {
   )
 }
 
-function noKeys({ service }: Options): string {
-  return service === undefined
-    ? 'You have no API keys. Create one: svc keys create NAME'
-    : `${service} has no API keys. Create one: svc keys create NAME --service ${service}`
+function noKeys(options: Options): string {
+  const { service } = options
+  const [who, ofService] = service === undefined ? ['You have', ''] : [`${service} has`, ` --service ${service}`]
+  return `${who} no API keys. Create one: ${withSameTarget(`svc keys create NAME${ofService}`, options)}`
 }
 
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
@@ -96,7 +97,7 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
 async function rotateKey(cli: Cli, start: string, options: RotateOptions): Promise<void> {
   const { overlap, days } = options
   const owner = await openOwner(cli, options)
-  const { id } = await findKey(owner, start)
+  const { id } = await findKey(owner, start, options)
   const made = await owner.rotate(id, {
     ...(overlap !== undefined && { overlapSeconds: overlap }),
     ...(days !== undefined && { expiresInDays: days }),
@@ -115,14 +116,15 @@ function showKey(output: Cli['output'], made: NewApiKey, { json, print }: Shown)
 
 async function revokeKey(cli: Cli, start: string, options: Options): Promise<void> {
   const owner = await openOwner(cli, options)
-  const { id, name } = await findKey(owner, start)
+  const { id, name } = await findKey(owner, start, options)
   const done = await owner.revoke(id)
   if (options.json) return cli.output.json(done)
   cli.output.print(`Revoked: ${name} (${id}).`)
 }
 
-async function findKey(owner: KeyOwner, start: string) {
+async function findKey(owner: KeyOwner, start: string, options: Options) {
   const key = findById(await owner.list(), start, { plural: 'API keys' })
-  if (!key) throw new CommandError(`No API key has the ID "${start}". Run: svc keys`)
-  return key
+  if (key) return key
+  const list = options.service === undefined ? 'svc keys' : `svc keys --service ${options.service}`
+  throw new CommandError(`No API key has the ID "${start}". Run: ${withSameTarget(list, options)}`)
 }

@@ -9,6 +9,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Limit = components['schemas']['SpendingLimit']
@@ -128,10 +129,12 @@ function isRefusedRequest(error: unknown): boolean {
   return error instanceof SvcError && error.code === 'invalid_request'
 }
 
-function explainSubject(team: string, { member, key, service }: SetOptions): string {
-  if (member !== undefined) return `${team} has no member ${member}. Run: svc members`
+function explainSubject(team: string, options: SetOptions): string {
+  const { member, key, service } = options
+  if (member !== undefined) return `${team} has no member ${member}. Run: ${withSameTarget('svc members', options)}`
   if (key !== undefined) return `${team} has no API key with the ID ${key}. Give the whole ID of svc keys.`
-  return `${team} has no service account named ${service ?? ''}. Run: svc service-accounts`
+  const list = withSameTarget('svc service-accounts', options)
+  return `${team} has no service account named ${service ?? ''}. Run: ${list}`
 }
 
 function isMeant({ subjectId, subjectName, ...limit }: Limit, { subject, of, period }: Wanted & { period: string }) {
@@ -146,7 +149,10 @@ async function removeLimit({ environment, output }: Cli, start: string, options:
   const team = teamOf(options, profile.team)
   const limits = await findLimits(control, team)
   const limit = findById(limits, start, { plural: 'limits' })
-  if (!limit) throw new CommandError(`${team} has no limit with the ID "${start}". Run: svc limits --team`)
+  if (!limit) {
+    const list = withSameTarget(typeof options.team === 'string' ? 'svc limits' : 'svc limits --team', options)
+    throw new CommandError(`${team} has no limit with the ID "${start}". Run: ${list}`)
+  }
   const params = { path: { team, limitId: limit.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/limits/{limitId}', { params }))
   if (options.json) return output.json(done)

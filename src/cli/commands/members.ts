@@ -8,6 +8,7 @@ import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { readPages } from '../deployment/pages.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Member = components['schemas']['TeamMember']
@@ -57,26 +58,26 @@ async function findMembers(control: Deployment['control'], team: string): Promis
   return members
 }
 
-/** The member with an address. Throws when the team has none. */
-async function findMember(control: Deployment['control'], team: string, email: string): Promise<Member> {
+/** The member with an address, and its team. Throws when the team has none. */
+async function findMember(cli: Cli, email: string, options: TeamOptions) {
+  const { control, team } = await openTeam(cli, options)
   const members = await findMembers(control, team)
   const member = members.find((each) => each.email === email.trim().toLowerCase())
-  if (!member) throw new CommandError(`${email} is not a member of ${team}. Run: svc members`)
-  return member
+  if (!member)
+    throw new CommandError(`${email} is not a member of ${team}. Run: ${withSameTarget('svc members', options)}`)
+  return { control, team, member }
 }
 
 async function changeRole(cli: Cli, email: string, role: Role, options: TeamOptions): Promise<void> {
-  const { control, team } = await openTeam(cli, options)
-  const { id } = await findMember(control, team, email)
-  const params = { path: { team, id } }
-  const member = await unwrap(control.PATCH('/v1/teams/{team}/members/{id}', { params, body: { role } }))
-  if (options.json) return cli.output.json(member)
-  cli.output.print(`${member.email} is ${member.role} of ${team} now.`)
+  const { control, team, member } = await findMember(cli, email, options)
+  const params = { path: { team, id: member.id } }
+  const changed = await unwrap(control.PATCH('/v1/teams/{team}/members/{id}', { params, body: { role } }))
+  if (options.json) return cli.output.json(changed)
+  cli.output.print(`${changed.email} is ${changed.role} of ${team} now.`)
 }
 
 async function removeMember(cli: Cli, email: string, options: TeamOptions): Promise<void> {
-  const { control, team } = await openTeam(cli, options)
-  const member = await findMember(control, team, email)
+  const { control, team, member } = await findMember(cli, email, options)
   const params = { path: { team, id: member.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/members/{id}', { params }))
   if (options.json) return cli.output.json(done)

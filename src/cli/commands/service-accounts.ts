@@ -5,6 +5,7 @@ import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { findServiceAccount } from '../deployment/key-owner.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 /** The pattern of a service account's name in the contract. */
@@ -39,7 +40,8 @@ async function listAccounts(cli: Cli, options: TeamOptions): Promise<void> {
   const { serviceAccounts } = await unwrap(listed)
   if (options.json) return output.json(serviceAccounts)
   if (serviceAccounts.length === 0) {
-    return output.print(`${team} has no service accounts. Create one: svc service-accounts create NAME`)
+    const create = withSameTarget('svc service-accounts create NAME', options)
+    return output.print(`${team} has no service accounts. Create one: ${create}`)
   }
   output.table(
     ['NAME', 'KEYS', 'LAST USED', 'CREATED', 'BY'],
@@ -59,13 +61,14 @@ async function createAccount(cli: Cli, name: string, options: TeamOptions): Prom
   const created = control.POST('/v1/teams/{team}/service-accounts', { params: { path: { team } }, body: { name } })
   const account = await unwrap(created)
   if (options.json) return output.json(account)
-  output.print(`Created ${account.name} in ${team}. Create a key for it: svc keys create KEY --service ${account.name}`)
+  const createKey = withSameTarget(`svc keys create KEY --service ${account.name}`, options)
+  output.print(`Created ${account.name} in ${team}. Create a key for it: ${createKey}`)
 }
 
 async function removeAccount(cli: Cli, name: string, options: TeamOptions): Promise<void> {
   const { output } = cli
   const { deployment } = await openTeam(cli, options)
-  const { id, team, activeKeys } = await findServiceAccount(deployment, name, options.team)
+  const { id, team, activeKeys } = await findServiceAccount(deployment, name, options)
   const params = { path: { team, id } }
   const done = await unwrap(deployment.control.DELETE('/v1/teams/{team}/service-accounts/{id}', { params }))
   if (options.json) return output.json(done)

@@ -9,11 +9,13 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
 import type { PrintedName } from '../setup/printed-settings.ts'
 import { findWritten, removeSettings, writeSettings } from '../setup/settings-file.ts'
 import { provideToolKey, revokeToolKey } from '../setup/tool-key.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 
 type Options = GlobalOptions & {
   readonly model?: string
@@ -54,7 +56,9 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   if (!options.write) {
     output.print(agent.print(settings))
     const key = agent.needsKey ? ', which also makes the API key that they name' : ''
-    return output.note(`These are settings for ${edit.file}. Write them there: svc setup ${tool} --write${key}`)
+    const model = options.model === undefined ? '' : ` --model ${quoteForShell(options.model, environment.platform)}`
+    const write = withSameTarget(`svc setup ${tool} --write${model}`, options)
+    return output.note(`These are settings for ${edit.file}. Write them there: ${write}${key}`)
   }
   if (isTemporary(environment)) {
     throw new CommandError(
@@ -110,7 +114,8 @@ async function printOnly({ environment, output }: Cli, tool: PrintedName, option
   }
   const deployment = await openDeployment(environment.folder, options.url)
   const settings = await findAgentSettings(deployment, environment, options.model)
-  const { text, note } = printSettings(tool, settings, { deploymentUrl: deployment.url, environment })
+  const place = { deploymentUrl: deployment.url, environment, url: options.url }
+  const { text, note } = printSettings(tool, settings, place)
   output.print(text)
   output.note(note)
 }

@@ -8,6 +8,7 @@ import type { Cli, MakeCommand } from '../command-line.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { readPages } from '../deployment/pages.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
@@ -18,7 +19,8 @@ export const makeUninvite: MakeCommand = (cli) =>
 async function uninvite(cli: Cli, email: string, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const invitation = await findInvitation(control, team, email.toLowerCase())
-  if (!invitation) throw new CommandError(`${email} is not invited to ${team}. Run: svc members`)
+  if (!invitation)
+    throw new CommandError(`${email} is not invited to ${team}. Run: ${withSameTarget('svc members', options)}`)
   const params = { path: { team, id: invitation.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/invitations/{id}', { params }))
   if (options.json) return cli.output.json(done)

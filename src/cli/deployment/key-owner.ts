@@ -1,6 +1,7 @@
 import { unwrap } from '../../sdk/index.ts'
 import type { ApiKeyInfo, NewApiKey } from '../../sdk/index.ts'
 import { CommandError } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import type { Deployment } from './deployment.ts'
 
 type NewKeyFields = { name: string; models?: string[]; expiresInDays?: number }
@@ -15,6 +16,8 @@ export type KeyOwner = {
 }
 
 type Wanted = {
+  /** The deployment, where the command was given one. */
+  readonly url?: string | undefined
   /** The name of a service account; undefined for the person's own keys. */
   readonly service: string | undefined
   /** The team of a new key, or of the service account; undefined for the team of the sign-in. */
@@ -22,20 +25,25 @@ type Wanted = {
 }
 
 /** Finds the owner of the keys. Throws when the team has no service account with this name. */
-export async function findKeyOwner(deployment: Deployment, { service, team }: Wanted): Promise<KeyOwner> {
+export async function findKeyOwner(deployment: Deployment, { url, service, team }: Wanted): Promise<KeyOwner> {
   if (service === undefined) return ownKeys(deployment, team)
-  const { id } = await findServiceAccount(deployment, service, team)
+  const { id } = await findServiceAccount(deployment, service, { url, team })
   return keysOfService(deployment, id, team ?? deployment.profile.team)
 }
 
 /** Finds a service account by its name. Throws when the team has none with this name. */
-export async function findServiceAccount(deployment: Deployment, name: string, given: string | undefined) {
-  const team = given ?? deployment.profile.team
+export async function findServiceAccount(
+  deployment: Deployment,
+  name: string,
+  options: { readonly url?: string | undefined; readonly team?: string | undefined },
+) {
+  const team = options.team ?? deployment.profile.team
   const listed = deployment.control.GET('/v1/teams/{team}/service-accounts', { params: { path: { team } } })
   const { serviceAccounts } = await unwrap(listed)
   const found = serviceAccounts.find((account) => account.name === name)
   if (found) return found
-  throw new CommandError(`The team ${team} has no service account named ${name}. Run: svc service-accounts`)
+  const list = withSameTarget('svc service-accounts', options)
+  throw new CommandError(`The team ${team} has no service account named ${name}. Run: ${list}`)
 }
 
 function ownKeys({ control }: Deployment, team: string | undefined): KeyOwner {
