@@ -3,7 +3,7 @@ import type { HelpConfiguration } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
-import { EXIT, toCommandError } from './failures.ts'
+import { EXIT, findFileProblem, toCommandError } from './failures.ts'
 import { makeOutput, withoutControls } from './terminal/output.ts'
 import type { Output, Streams } from './terminal/output.ts'
 
@@ -55,8 +55,12 @@ export type Invocation = Streams & { readonly args: readonly string[]; readonly 
 /** Runs the command that this process was started with, and sets the exit status of the process. */
 export async function runProcess(table: CommandTable): Promise<void> {
   const { argv, stdin, stdout, stderr } = process
-  // The reader of a pipe may close it early, as in `svc models | head -1`. That is no failure.
-  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed))
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe may close it early, as in `svc models | head -1`. That is no failure.
+    if (error.code === 'EPIPE') process.exit(0)
+    stderr.write(`The output cannot be written: ${findFileProblem(error) ?? error.message}.\n`)
+    process.exit(EXIT.failed)
+  })
   const invocation = { args: argv.slice(2), environment: readEnvironment(), stdin, stdout, stderr }
   process.exitCode = await runCommandLine(table, invocation)
 }

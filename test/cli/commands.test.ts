@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
@@ -724,6 +725,17 @@ describe('svc logout', () => {
       /Signed out of \S+ and from \d+ devices in all\./,
     )
     expect((await another.svc(['models'])).status).toBe(3)
+  })
+})
+
+describe('output on a full disk', () => {
+  it.runIf(existsSync('/dev/full'))('is a failure with a message', async () => {
+    const command = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
+    const line = `"${process.execPath}" "${command}" version > /dev/full`
+    await expect(promisify(execFile)('sh', ['-c', line])).rejects.toMatchObject({
+      code: 1,
+      stderr: 'The output cannot be written: its disk is full.\n',
+    })
   })
 })
 
