@@ -16,6 +16,14 @@ const TELEMETRY = [
   { operationId: 'acceptVendorbTraces', path: '/vendorb/v1/traces' },
 ] as const
 
+/** A model whose name refers to a file and a variable, as opencode writes that. */
+const REFERRING = `
+organizations:
+  - { name: acme, teams: [{ name: core, models: [svc/fast], members: [{ email: ada@example.com }] }] }
+models:
+  - { id: svc/fast, displayName: 'Fast {file:/etc/passwd}{env:HOME} {x}', owner: svc, backendModel: fast }
+`
+
 let service: TestService
 
 beforeAll(async () => {
@@ -42,6 +50,16 @@ describe('getOpencodeDiscovery', () => {
       const { accessToken } = await service.signIn('ada@example.com')
       const { config } = await discover({ authorization: `Bearer ${accessToken}` })
       expect(Object.keys(config.provider?.svc.models ?? {})).toContain('svc/fast')
+    })
+
+    it('writes a name of a model so that opencode reads no file and no variable for it', async () => {
+      await using named = await startService({ directory: REFERRING })
+      const { accessToken } = await named.signIn('ada@example.com')
+      const response = await named.fetch(PATH, { headers: { authorization: `Bearer ${accessToken}` } })
+      const { config } = (await response.json()) as Discovery
+      expect(config.provider?.svc.models).toMatchObject({
+        'svc/fast': { name: 'Fast { file:/etc/passwd}{ env:HOME} {x}' },
+      })
     })
 
     it('takes a credential that is not valid for none, so that opencode starts and can sign in again', async () => {

@@ -48,7 +48,7 @@ function toConfig(gatewayUrl: string, team: ModelTeam) {
 function toModel({ model: { displayName, contextWindow, caps } }: ModelEntry) {
   const { images = true, pdf = false, efforts = [], reasoningReplay } = caps
   return {
-    name: displayName,
+    name: withoutReferences(displayName),
     attachment: images || pdf,
     reasoning: efforts.some((effort) => effort !== 'none'),
     modalities: { input: ['text', ...(images ? ['image'] : []), ...(pdf ? ['pdf'] : [])], output: ['text'] },
@@ -58,6 +58,14 @@ function toModel({ model: { displayName, contextWindow, caps } }: ModelEntry) {
       limit: { context: contextWindow, output: toOutput(contextWindow, caps.maxOutput) },
     }),
   }
+}
+
+/**
+ * A text that opencode shows as it is. Anywhere in its configuration, opencode replaces `{env:NAME}` by a variable and
+ * `{file:PATH}` by a file of the person's machine, and the admins of a team choose the names of its models.
+ */
+function withoutReferences(text: string): string {
+  return text.replaceAll(/\{(?=(?:env|file):)/g, '{ ')
 }
 
 /** The token limit that opencode sends with its calls where it knows no other. */
