@@ -62,6 +62,8 @@ describe('the exit status', () => {
     [['run', 'vim'], 2],
     [['setup', 'codex', '--write', '--remove'], 2],
     [['setup', 'openai', '--write'], 2],
+    [['setup', 'codex', '--write', '--days', '3'], 2],
+    [['setup', 'opencode', '--days', '3'], 2],
     [['invite', 'a@example.com', '--role', 'owner'], 2],
     [['run', 'codex', '--model', 'no/such'], 2],
     [['chat', ' '], 2],

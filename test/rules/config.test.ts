@@ -213,6 +213,11 @@ describe('readConfig', () => {
         'SVC_SECRET_KEY',
       ],
       ['metrics at the port of the service', { SVC_PORT: '9000', SVC_METRICS_PORT: '9000' }, 'SVC_METRICS_PORT'],
+      [
+        'polls that are as far apart as a login lasts',
+        { SVC_LOGIN_SECONDS: '30', SVC_POLL_INTERVAL_SECONDS: '30' },
+        'SVC_POLL_INTERVAL_SECONDS',
+      ],
       ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
     ])('%s', (_, env, name) => {
       expect(mistakesOf(env)).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])

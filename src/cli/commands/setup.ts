@@ -46,6 +46,10 @@ export const makeSetup: MakeCommand = (cli) =>
     .action(actionOf(cli, setup))
 
 async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options): Promise<void> {
+  const makesKey = isAgent(tool) && AGENTS[tool].needsKey && options.write
+  if (options.days !== undefined && !makesKey) {
+    throw wrongUsage('--days is for the API key that this command makes: svc setup opencode --write --days DAYS')
+  }
   if (!isAgent(tool)) return printOnly(cli, tool, options)
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
