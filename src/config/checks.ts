@@ -36,7 +36,8 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
     !isRegistrable(config.rpId, new URL(config.baseUrl).hostname) &&
       'SVC_RP_ID: must be the host name of SVC_BASE_URL or a parent domain of it, because browsers refuse any other',
     s.SVC_POLL_INTERVAL_SECONDS >= s.SVC_LOGIN_SECONDS &&
-      'SVC_POLL_INTERVAL_SECONDS: must be less than SVC_LOGIN_SECONDS, because logins would expire before a device polls',
+      'SVC_POLL_INTERVAL_SECONDS: must be less than SVC_LOGIN_SECONDS, because a login would expire before its ' +
+        'first poll',
     s.SVC_REFRESH_IDLE_DAYS > s.SVC_REFRESH_ABSOLUTE_DAYS &&
       'SVC_REFRESH_IDLE_DAYS: must not be greater than SVC_REFRESH_ABSOLUTE_DAYS',
   ].filter((mistake) => mistake !== false)

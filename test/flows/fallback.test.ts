@@ -21,6 +21,11 @@ const answers = answersJson(COMPLETION)
 const fails = (status: number, headers: Record<string, string> = {}): Script =>
   answersJson({ error: { message: `status ${status}`, type: 'test' } }, { status, headers })
 
+/** A server that is not the API of the backend. */
+const answersPage: Script = ({ res }) => {
+  res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<!doctype html><title>Welcome</title>')
+}
+
 const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
 
 /** A responses stream that fails before it has any part of an answer. */
@@ -153,6 +158,31 @@ describe('the next backend is asked', () => {
     const response = await post()
     expect([response.status, attemptsOf(response)]).toEqual([200, 'a=503,b=200'])
     expect(await response.json()).toEqual(COMPLETION)
+  })
+
+  it.each([
+    ['chat', false],
+    ['chat', true],
+    ['messages', false],
+    ['messages', true],
+  ] as const)('when the answer of a %s backend is a web page (stream: %s)', async (dialect, stream) => {
+    const names = serve([{ to: 'a' }, { to: 'b' }], dialect)
+    a.restart(answersPage)
+    b.restart(saysHello(dialect))
+    const response = await post({ stream })
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=502,b=200'])
+    expect(await response.text()).toContain('Hello')
+
+    b.restart(answersPage)
+    const refused = await post({ stream })
+    expect([refused.status, refused.headers.get('content-type'), attemptsOf(refused)]).toEqual([
+      502,
+      'application/json',
+      'a=502,b=502',
+    ])
+    const message = 'The backend answered with a web page. Its URL may be wrong.'
+    expect(await refused.json()).toMatchObject({ error: { message } })
+    expect(names).toContain(refused.headers.get('x-svc-served-by'))
   })
 
   it('when a responses stream announces an answer and then begins with an error', async () => {

@@ -14,7 +14,7 @@ import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
 import { StreamOpening } from './stream-opening.ts'
-import { WholeRelay } from './whole-relay.ts'
+import { isWebPage, WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
 export type Connection = {
@@ -218,7 +218,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
    * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection.
    */
   #isStream(status: number, contentType = ''): boolean {
-    if (status >= 300 || status === 204) return false
+    if (status >= 300 || status === 204 || isWebPage(contentType)) return false
     if (contentType.startsWith('text/event-stream')) return true
     return this.#options.wantsStream && !contentType.startsWith('application/json')
   }

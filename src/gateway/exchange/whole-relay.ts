@@ -1,5 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import { backendFailed } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
@@ -33,6 +34,14 @@ const FIRST_ERROR = 400
 /** How the body of an error begins in every dialect. */
 const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
 const MAX_OPENING_BYTES = 64
+
+/** Servers answer so at a URL that is not that of their API. */
+const WEB_PAGE = backendFailed('The backend answered with a web page. Its URL may be wrong.')
+
+/** Whether an answer with this content type is a page for browsers. */
+export function isWebPage(contentType: string): boolean {
+  return contentType.startsWith('text/html')
+}
 
 /**
  * Relays an answer that is not a stream. It is held until it is complete, so that an earlier failure can be answered.
@@ -103,6 +112,8 @@ export class WholeRelay implements Relay {
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
+    const { status, headers } = this.#head
+    if (status < FIRST_ERROR && isWebPage(headers['content-type'] ?? '')) return this.#keepFailure(WEB_PAGE, null)
     this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
@@ -131,11 +142,12 @@ export class WholeRelay implements Relay {
     return this.#needs.backendDialect.readErrorEvent({ event: null, data: body.toString('utf8') })
   }
 
-  #keepFailure(failure: Failure, body: Buffer): void {
+  /** Keeps an answer with the status for a failure. `body`: what the backend reported; null for words of our own. */
+  #keepFailure(failure: Failure, body: Buffer | null): void {
     const { dialect, credential } = this.#needs
-    const isReasoningRefused = this.#isReasoningRefused(body)
+    const isReasoningRefused = body !== null && this.#isReasoningRefused(body)
     // Like every error of a backend of the caller's dialect, the body passes unchanged.
-    const answer = { ...toFailureAnswer(dialect, failure), body }
+    const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
     const kept = { head: this.#head, answer, headerOptions: null, isReasoningRefused }
     keepFailure(this.#exchange, failure, kept, credential)
   }
