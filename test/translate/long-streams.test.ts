@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { cpuSecondsOf } from '../support/cpu-seconds.ts'
 import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
 
 /** A model that writes a large file sends this many deltas. */
@@ -33,17 +34,9 @@ const STOP: Readonly<Record<Dialect, Json>> = {
   messages: { stop_sequences: ['no such text'] },
 }
 
-/** The CPU time in seconds in which a stream is translated. Copies of long texts cost mostly time of the kernel. */
-function secondsOf(translate: () => void): number {
-  const before = process.cpuUsage()
-  translate()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1e6
-}
-
-it.each(PAIRS)('a long text is translated in seconds, from $backend to $client', ({ client, backend }) => {
+it.each(PAIRS)('a long text is translated in seconds, from $backend to $client', async ({ client, backend }) => {
   const stream = pair(client, backend, { stream: true, ...STOP[client] }).answer.stream()
-  const seconds = secondsOf(() => {
+  const seconds = await cpuSecondsOf(() => {
     for (const one of BEGINNINGS[backend]) stream.push(one)
     for (const text of DELTAS) stream.push(TEXTS[backend](text))
   })
@@ -52,10 +45,10 @@ it.each(PAIRS)('a long text is translated in seconds, from $backend to $client',
 
 it.each(ALL_DIALECTS.filter((client) => client !== 'chat'))(
   'a long text behind a call without an end is translated in seconds, for %s',
-  (client) => {
+  async (client) => {
     const stream = pair(client, 'chat', { stream: true }).answer.stream()
     stream.push(chunk({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '{' } }] }))
-    const seconds = secondsOf(() => {
+    const seconds = await cpuSecondsOf(() => {
       for (const text of DELTAS) stream.push(TEXTS.chat(text))
     })
     expect(seconds).toBeLessThan(3)
