@@ -4,7 +4,7 @@ import path from 'node:path'
 import type * as Nodemailer from 'nodemailer'
 import { isLoopback } from './config/fields.ts'
 import type { MailConfig } from './config/values.ts'
-import { codeOf } from './kernel/error-code.ts'
+import { codeOf, UNTRUSTED_CERTIFICATE } from './kernel/error-code.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
 import { makePrivateDirectory } from './private-files.ts'
@@ -204,11 +204,7 @@ const REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its TLS certificate has expired',
   CERT_NOT_YET_VALID: 'its TLS certificate is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its TLS certificate is for another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: NOT_TRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: NOT_TRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NOT_TRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT: NOT_TRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NOT_TRUSTED,
+  ...Object.fromEntries(UNTRUSTED_CERTIFICATE.map((code) => [code, NOT_TRUSTED])),
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port, which smtps:// requires',
   ECONNECTION: 'the server closed the connection',
   ETIMEDOUT: 'no answer in time',

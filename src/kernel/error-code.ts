@@ -21,3 +21,12 @@ export async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promi
     throw error
   })
 }
+
+/** The codes of Node.js for a TLS certificate that no trusted authority has signed. */
+export const UNTRUSTED_CERTIFICATE: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]

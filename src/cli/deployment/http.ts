@@ -1,4 +1,4 @@
-import { codeOf } from '../../kernel/error-code.ts'
+import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
 import type { Send } from '../../sdk/index.ts'
 import { UnreachableError } from '../failures.ts'
 
@@ -127,13 +127,10 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: ({ host }) =>
     `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
   ...Object.fromEntries(
-    [
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      'SELF_SIGNED_CERT_IN_CHAIN',
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      'UNABLE_TO_GET_ISSUER_CERT',
-      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    ].map((code) => [code, ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`]),
+    UNTRUSTED_CERTIFICATE.map((code) => [
+      code,
+      ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`,
+    ]),
   ),
 }
 
