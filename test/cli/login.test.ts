@@ -25,6 +25,24 @@ const GRANTED = {
   refreshToken: 'r',
 }
 
+const TEAM = { endpoint: 'http://svc.test', defaultModel: null }
+
+type Answer = readonly [status: number, body: object]
+
+/** A deployment that approves every login, except where `answer` says otherwise. */
+async function startDeployment(answer: (path: string) => Answer | undefined) {
+  const usual = (path: string): Answer => {
+    if (path.includes('/start')) return [202, STARTED]
+    return [200, path.includes('/poll') ? GRANTED : TEAM]
+  }
+  const server = createServer(({ url = '' }, res) => {
+    const [status, body] = answer(url) ?? usual(url)
+    res.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'r' }).end(JSON.stringify(body))
+  })
+  const url = `http://localhost:${await listenOnLoopback(server)}`
+  return { url, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
+}
+
 const folderOf = (machine: Machine, url: string) =>
   path.join(machine.home, '.config/svc/deployments', encodeURIComponent(url))
 
@@ -79,6 +97,37 @@ describe('svc login', () => {
     ])
   })
 
+  it('ends the earlier session of another account at the deployment', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const earlier = (await machine.svc(['token'])).stdout.trim()
+    await machine.svc(['invite', 'grace@example.com'])
+    const ran = await machine.signIn(service, 'grace@example.com')
+    expect(ran.stderr).toBe('')
+    expect((await service.clientOf(earlier).GET('/device')).response.status).toBe(401)
+    expect((await machine.svc(['status'])).status).toBe(0)
+  })
+
+  it('signs in when the earlier session of another account cannot be ended, and says how to end it', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    await using other = await startDeployment((path) => (path.includes('/logout') ? [503, {}] : undefined))
+    await machine.moveProfile(service, other.url)
+    const ran = await machine.svc(['login', other.url, '--email', 'grace@example.com'])
+    expect([ran.status, ran.stderr]).toEqual([
+      0,
+      'The earlier session of ada@example.com on this machine could not be ended: The service answered 503. (request r) ' +
+        `To end it, sign in as ada@example.com at ${other.url}/device and sign this machine out there.\n`,
+    ])
+  })
+
+  it('signs in where the stored tokens are damaged', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    await writeFile(machine.tokensOf(service), '{')
+    expect(await machine.signIn(service)).toMatchObject({ stderr: '' })
+  })
+
   it.each(['', '\0\0\0\0'])(
     'works where the id of the device was damaged when the machine stopped: %j',
     async (damaged) => {
@@ -95,15 +144,8 @@ describe('svc login', () => {
   it('keeps the earlier sign-in whole when the deployment fails after the approval', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
-    const failing = createServer(({ url }, res) => {
-      const [status, body] = url?.includes('/start')
-        ? [202, STARTED]
-        : url?.includes('/poll')
-          ? [200, GRANTED]
-          : [500, {}]
-      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    })
-    const url = `http://localhost:${await listenOnLoopback(failing)}`
+    await using failing = await startDeployment((path) => (path.includes('/teams/') ? [500, {}] : undefined))
+    const { url } = failing
     await machine.moveProfile(service, url)
     const stored = () =>
       Promise.all(
@@ -111,10 +153,9 @@ describe('svc login', () => {
       )
     const before = await stored()
     const ran = await machine.svc(['login', url, '--email', 'grace@example.com'])
-    failing.close()
     expect([ran.status, ran.stderr]).toEqual([
       1,
-      'The login was approved, but then it failed: The service answered 500. Run svc login again.\n',
+      'The login was approved, but then it failed: The service answered 500. (request r) Run svc login again.\n',
     ])
     expect(await stored()).toEqual(before)
   })

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { toStored } from '../../sdk/device-login.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
-import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
+import type { DeviceLoginOptions, StoredTokens, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
@@ -13,6 +13,7 @@ import type { Profile, Profiles } from '../deployment/profiles.ts'
 import { CommandError, EXIT, toCommandError, wrongUsage } from '../failures.ts'
 import { openBrowser } from '../terminal/browser.ts'
 import { printable } from '../terminal/output.ts'
+import type { Output } from '../terminal/output.ts'
 import { loadPrompts } from '../terminal/prompts.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
@@ -41,12 +42,13 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
     deviceName: hostname(),
     onCode: (shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown),
   })
-  const profile = await remember(profiles, url, granted)
+  const { profile, earlier } = await remember(profiles, url, granted)
   output.print(
     `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, ` +
       `device ${hostname()}.\n` +
       'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
   )
+  if (earlier !== null && earlier.account !== profile.account) await endEarlier(output, url, earlier)
 }
 
 async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
@@ -107,11 +109,14 @@ function showCode({ environment, output }: Cli, { url, email, mayOpen }: Login, 
   if (mayOpen && output.isInteractive) openBrowser(shown.verificationUri, environment)
 }
 
+type Remembered = { readonly profile: Profile; readonly earlier: StoredTokens | null }
+
 /**
  * Stores the tokens and the profile together, after the last request. The earlier tokens go first: where this process
  * ends in between, tokens of one account never stand beside the profile of another.
+ * Also returns the earlier tokens.
  */
-async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Profile> {
+async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Remembered> {
   const { account, organization, team, accessToken } = granted
   const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest })
   const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } })).catch((error: unknown) => {
@@ -119,13 +124,31 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
   })
   const profile = { url, account, organization, team, ...toTeamFacts(found) }
   const tokens = profiles.tokens(url)
-  await tokens.exclusively(async () => {
+  const earlier = await tokens.exclusively(async () => {
+    // A damaged file is replaced like any other.
+    const held = await tokens.load().catch(() => null)
     await tokens.save(null)
     await profiles.save(profile)
     await tokens.save(toStored(granted))
+    return held
   })
   await profiles.setCurrent(url)
-  return profile
+  return { profile, earlier }
+}
+
+/** Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. */
+async function endEarlier(output: Output, url: string, { account, accessToken }: StoredTokens): Promise<void> {
+  const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest, retries: 0 })
+  try {
+    await unwrap(client.POST('/v1/auth/logout'))
+  } catch (error) {
+    const known = toCommandError(error)
+    if (!known) throw error
+    output.note(
+      `The earlier session of ${account} on this machine could not be ended: ${known.message} ` +
+        `To end it, sign in as ${account} at ${url}/device and sign this machine out there.`,
+    )
+  }
 }
 
 /** Says that the approval was of no use. A bug stays as it is. */
