@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hasCode, rewriteFile, whenFree, writeContent } from "./node-files.js";
+import { hasCode, readText, rewriteFile, whenFree, writeContent } from "./node-files.js";
 import { toStoredTokens } from "./session.js";
 /** A lock file that its holder has not touched for this long belongs to a process that died. */
 const STALE_MS = 10_000;
@@ -34,11 +34,7 @@ function save(file, tokens) {
     return rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`);
 }
 async function load(file) {
-    const text = await readFile(file, 'utf8').catch((error) => {
-        if (hasCode(error, 'ENOENT'))
-            return null;
-        throw error;
-    });
+    const text = await readText(file);
     if (text === null)
         return null;
     const tokens = parsed(text);

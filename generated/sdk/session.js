@@ -5,8 +5,10 @@ export function toStoredTokens(value) {
     // Cast: the fields that are used are checked.
     const tokens = value;
     const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string');
-    return isWhole ? tokens : null;
+    return isWhole && FITS_HEADER.test(tokens?.accessToken ?? '') ? tokens : null;
 }
+/** What every access token consists of (RFC 6750, section 2.1). `fetch` throws a `TypeError` for other characters. */
+const FITS_HEADER = /^[!-~]+$/;
 /** Stores the tokens in memory, until the program ends. */
 export function memoryTokenStore(tokens = null) {
     let held = tokens;

@@ -54,6 +54,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is no directory',
   EEXIST: 'a part of its path is no directory',
   EISDIR: 'it is a directory',
+  ERR_FS_EISDIR: 'it is a directory',
   ELOOP: 'its links lead in a circle',
   EIO: 'its disk has a fault',
   EBUSY: 'another program uses it',

@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+/** Reads a file as text; null when there is none. Every error has the path of the file. */
+export async function readText(file: string, encoding: BufferEncoding = 'utf8'): Promise<string | null> {
+  return readFile(file, encoding).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw withPath(error, file)
+  })
+}
+
 /**
  * Replaces a file as a whole: a reader finds the old content or the new one, also after the machine has stopped. Makes
- * its directory where there is none. Only this user can read the file, unless `mode` says otherwise.
+ * its directory where there is none. Only this user can read the file, unless `mode` says otherwise. Errors have the
+ * path of this file, although another one is written first.
  */
 export async function rewriteFile(file: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -13,7 +22,7 @@ export async function rewriteFile(file: string, content: string | Uint8Array, mo
   try {
     const handle = await open(fresh, 'wx', mode)
     try {
-      await writeContent(handle, file, content)
+      await handle.writeFile(content)
       // The umask of this process may have taken permissions away that the file had.
       await handle.chmod(mode)
       await handle.sync()
@@ -23,15 +32,19 @@ export async function rewriteFile(file: string, content: string | Uint8Array, mo
     await whenFree(() => rename(fresh, file))
   } catch (error) {
     await rm(fresh, { force: true })
-    throw error
+    throw withPath(error, file)
   }
 }
 
 /** Writes the content of an open file. An error has the path of the file, as the errors of `open` have. */
 export async function writeContent(handle: FileHandle, file: string, content: string | Uint8Array): Promise<void> {
   await handle.writeFile(content).catch((error: unknown) => {
-    throw error instanceof Error ? Object.assign(error, { path: file }) : error
+    throw withPath(error, file)
   })
+}
+
+function withPath(error: unknown, path: string): unknown {
+  return error instanceof Error ? Object.assign(error, { path }) : error
 }
 
 /** The errors of Windows for a file that another process has open. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { hasCode, rewriteFile, whenFree, writeContent } from './node-files.ts'
+import { hasCode, readText, rewriteFile, whenFree, writeContent } from './node-files.ts'
 import { toStoredTokens } from './session.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
 
@@ -39,10 +39,7 @@ function save(file: string, tokens: StoredTokens): Promise<void> {
 }
 
 async function load(file: string): Promise<StoredTokens | null> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return null
-    throw error
-  })
+  const text = await readText(file)
   if (text === null) return null
   const tokens = parsed(text)
   if (tokens === null)

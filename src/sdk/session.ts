@@ -11,8 +11,11 @@ export function toStoredTokens(value: unknown): StoredTokens | null {
   // Cast: the fields that are used are checked.
   const tokens = value as Partial<StoredTokens> | null
   const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
-  return isWhole ? (tokens as StoredTokens) : null
+  return isWhole && FITS_HEADER.test(tokens?.accessToken ?? '') ? (tokens as StoredTokens) : null
 }
+
+/** What every access token consists of (RFC 6750, section 2.1). `fetch` throws a `TypeError` for other characters. */
+const FITS_HEADER = /^[!-~]+$/
 
 /** Stores the tokens of one device. */
 export type TokenStore = {

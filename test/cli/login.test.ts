@@ -121,11 +121,14 @@ describe('svc login', () => {
     ])
   })
 
-  it('signs in where the stored tokens are damaged', async () => {
+  it('signs in where the files of the last login are damaged', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
     await writeFile(machine.tokensOf(service), '{')
+    await writeFile(path.join(folderOf(machine, service.config.baseUrl), 'profile.json'), '{')
+    await writeFile(path.join(machine.home, '.config/svc/current'), '?')
     expect(await machine.signIn(service)).toMatchObject({ stderr: '' })
+    expect((await machine.svc(['status'])).status).toBe(0)
   })
 
   it.each(['', '\0\0\0\0'])(

@@ -449,12 +449,14 @@ describe('what svc setup writes', () => {
   })
 
   it.each([
-    ['opencode.json', 'Remove that by hand'],
-    ['opencode.key.json', 'revoke the key: svc keys'],
-  ])('says which record is damaged, and what to do: %s', async (name, advice) => {
+    ['opencode.json', '[]', 'Remove that by hand'],
+    ['opencode.json', '{"file":"/tmp/settings.json"}', 'Remove that by hand'],
+    ['opencode.key.json', '[]', 'revoke the key: svc keys'],
+    ['opencode.key.json', '{"url":"","id":"","account":""}', 'revoke the key: svc keys'],
+  ])('says which record is damaged, and what to do: %s with %s', async (name, damaged, advice) => {
     await using machine = await newMachine(signedIn)
     const record = path.join(path.dirname(keyFileOf(machine)), name)
-    await put(record, '[]')
+    await put(record, damaged)
     const ran = await machine.svc(['setup', 'opencode', '--remove'])
     expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining(`${record} is damaged.`) as string })
     expect(ran.stderr).toContain(advice)

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -188,6 +188,57 @@ describe('svc token', () => {
     )
     await rm(other.tokensOf(service))
     expect((await other.svc(['token'])).status).toBe(3)
+  })
+
+  it.each([
+    '',
+    '[]',
+    '{"gatewayUrl":"http://localhost"}',
+    { gatewayUrl: 'localhost' },
+    { team: {} },
+    { account: null },
+    { defaultModel: 1 },
+  ])('says that the profile is damaged, and what to do: %j', async (damaged) => {
+    await using other = await newMachine(machine)
+    const file = path.join(path.dirname(other.tokensOf(service)), 'profile.json')
+    const whole = JSON.parse(await readFile(file, 'utf8')) as object
+    await writeFile(file, typeof damaged === 'string' ? damaged : JSON.stringify({ ...whole, ...damaged }))
+    const message = `${file} is damaged. Sign in again: svc login ${service.config.baseUrl}\n`
+    expect(await other.svc(['token'])).toEqual({ status: 1, stdout: '', stderr: message })
+  })
+
+  it('shows other deployments in svc status whose profiles are damaged', async () => {
+    await using other = await newMachine(machine)
+    const url = 'https://other.example.com'
+    await other.moveProfile(service, url)
+    const folder = path.join(other.home, '.config/svc/deployments')
+    await writeFile(path.join(folder, encodeURIComponent(url), 'profile.json'), '{')
+    await writeFile(path.join(folder, '.DS_Store'), '')
+    const { status, stdout } = await other.svc(['status'])
+    expect([status, stdout]).toEqual([0, expect.stringContaining(`${url} (svc status --url ${url})`)])
+  })
+
+  it('says that the file with the last login is damaged, unless a deployment is named', async () => {
+    await using other = await newMachine(machine)
+    const file = path.join(other.home, '.config/svc/current')
+    await writeFile(file, 'ftp://svc.example.com')
+    expect(await other.svc(['token'])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `${file} does not contain the URL of a deployment. Run: svc login URL\n`,
+    })
+    expect((await other.svc(['token', '--url', service.config.baseUrl])).status).toBe(0)
+  })
+
+  it.each(['current', 'profile.json', 'tokens.json'])('names a directory in place of %s', async (name) => {
+    await using other = await newMachine(machine)
+    const folder = name === 'current' ? path.join(other.home, '.config/svc') : path.dirname(other.tokensOf(service))
+    const file = path.join(folder, name)
+    await rm(file)
+    await mkdir(file)
+    const message = `${file} cannot be used: it is a directory.\n`
+    expect(await other.svc(['token'])).toEqual({ status: 1, stdout: '', stderr: message })
+    expect(await other.svc(['logout'])).toEqual({ status: 1, stdout: '', stderr: message })
   })
 })
 

@@ -23,6 +23,9 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
+/** A token that no header can carry. */
+const DAMAGED_TOKEN = '{"account":"a","accessToken":"\u0000\u2192","refreshToken":"r"}'
+
 describe('fileTokenStore', () => {
   it('loads null before tokens are saved and after they are removed', async () => {
     const store = fileTokenStore(file)
@@ -49,7 +52,7 @@ describe('fileTokenStore', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  it.each(['', '{"accessToken":', '[]', 'null', '{"accessToken":"a"}'])(
+  it.each(['', '{"accessToken":', '[]', 'null', '{"accessToken":"a"}', DAMAGED_TOKEN])(
     'names the file when it is damaged: %j',
     async (text) => {
       const store = fileTokenStore(file)

@@ -34,7 +34,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const { environment, output } = cli
   const profiles = openProfiles(environment.folder)
   const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
-  const email = options.email ?? (await askEmail(cli, url, (await profiles.find(url))?.account))
+  const email = options.email ?? (await askEmail(cli, url, await findLastAccount(profiles, url)))
   const granted = await signIn(url, {
     email,
     ...(options.team !== undefined && { team: options.team }),
@@ -49,6 +49,11 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
       'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
   )
   if (earlier !== null && earlier.account !== profile.account) await endEarlier(output, url, earlier)
+}
+
+/** The account of the last login. A damaged profile is no failure, because the login replaces it. */
+async function findLastAccount(profiles: Profiles, url: string): Promise<string | undefined> {
+  return (await profiles.find(url).catch(() => null))?.account
 }
 
 async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {

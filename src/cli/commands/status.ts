@@ -25,9 +25,7 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
     ]),
   )
   const tokens = await deployment.profiles.tokens(deployment.url).load()
-  const others = (await deployment.profiles.list())
-    .map((profile) => profile.url)
-    .filter((other) => other !== deployment.url)
+  const others = (await deployment.profiles.list()).filter((other) => other !== deployment.url)
   const { profile } = deployment
   const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, account: profile.account, others }
   if (json) {

@@ -1,7 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { systemClock } from '../../kernel/clock.ts'
 import { unlessMissing } from '../../kernel/error-code.ts'
-import { rewriteFile } from '../../sdk/node-files.ts'
+import { readText, rewriteFile } from '../../sdk/node-files.ts'
 import type { TokenStore } from '../../sdk/index.ts'
 import { UnreachableError } from '../failures.ts'
 
@@ -38,5 +38,5 @@ export function withOutages(tokens: TokenStore, file: string): TokenStore {
 async function findOutage(file: string): Promise<string | null> {
   const noted = await unlessMissing(stat(file), null)
   const ageMs = noted ? systemClock.now().getTime() - noted.mtimeMs : Infinity
-  return Math.abs(ageMs) < OUTAGE_MS ? unlessMissing(readFile(file, 'utf8'), null) : null
+  return Math.abs(ageMs) < OUTAGE_MS ? readText(file) : null
 }

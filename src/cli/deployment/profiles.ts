@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
-import { unlessMissing } from '../../kernel/error-code.ts'
-import { rewriteFile } from '../../sdk/node-files.ts'
+import { readText, rewriteFile } from '../../sdk/node-files.ts'
 import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
-import { wrongUsage } from '../failures.ts'
-import { readStored } from './stored-json.ts'
+import { CommandError, wrongUsage } from '../failures.ts'
+import { isHttpUrl, isText, readStored } from './stored-json.ts'
 
 /** What this machine stores about a deployment besides the tokens. */
 export type Profile = {
@@ -44,25 +44,27 @@ export function openProfiles(folder: string) {
   return {
     /** The URL of the last login; null before the first one. */
     async current(): Promise<string | null> {
-      return (await readText(currentFile))?.trim() || null
+      const url = (await readText(currentFile))?.trim() || null
+      if (url === null || isHttpUrl(url)) return url
+      throw new CommandError(`${currentFile} does not contain the URL of a deployment. Run: svc login URL`)
     },
     async setCurrent(url: string): Promise<void> {
       await rewriteFile(currentFile, `${url}\n`)
     },
     async find(url: string): Promise<Profile | null> {
-      return readProfile(profileFile(url))
+      return readStored<Profile>(profileFile(url), CHECKS, `Sign in again: svc login ${url}`)
     },
     async save(profile: Profile): Promise<void> {
       await rewriteFile(profileFile(profile.url), `${JSON.stringify(profile, null, 2)}\n`)
     },
-    /** All profiles, ordered by URL. */
-    async list(): Promise<Profile[]> {
-      const all = path.join(folder, 'deployments')
-      const entries = await readdir(all, { withFileTypes: true }).catch(() => [])
-      // macOS puts a file into each folder that somebody has looked at.
-      const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-      const found = await Promise.all(names.sort().map((name) => readProfile(path.join(all, name, 'profile.json'))))
-      return found.filter((profile) => profile !== null)
+    /** The URLs of all profiles in their order. A profile that is damaged is one of them. */
+    async list(): Promise<string[]> {
+      const names = await readdir(path.join(folder, 'deployments')).catch(() => [])
+      // Others may put files there, as macOS does with each folder that somebody has looked at.
+      return names
+        .sort()
+        .flatMap(toUrls)
+        .filter((url) => existsSync(profileFile(url)))
     },
     /** The tokens of a deployment. Saving new ones adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
@@ -119,10 +121,20 @@ function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null
 }
 
-async function readText(file: string): Promise<string | null> {
-  return unlessMissing(readFile(file, 'utf8'), null)
+const CHECKS = {
+  url: isHttpUrl,
+  account: isText,
+  organization: isText,
+  team: isText,
+  gatewayUrl: isHttpUrl,
+  defaultModel: (value: unknown) => value === null || isText(value),
 }
 
-function readProfile(file: string): Promise<Profile | null> {
-  return readStored<Profile>(file, 'gatewayUrl', 'Remove it and sign in again: svc login')
+/** The URL that the name of a folder stands for; none for other names. */
+function toUrls(name: string): string[] {
+  try {
+    return [decodeURIComponent(name)]
+  } catch {
+    return []
+  }
 }

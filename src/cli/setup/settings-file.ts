@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readFile, realpath, rm, stat } from 'node:fs/promises'
+import { realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { unlessMissing } from '../../kernel/error-code.ts'
-import { rewriteFile } from '../../sdk/node-files.ts'
-import { readStored } from '../deployment/stored-json.ts'
+import { readText, rewriteFile } from '../../sdk/node-files.ts'
+import { isText, readStored } from '../deployment/stored-json.ts'
 import { CommandError } from '../failures.ts'
 import { isDocument, JsonTextError } from './json-object.ts'
 import { unsetMembers } from './json-text.ts'
@@ -131,11 +130,13 @@ const recordFile = (folder: string, agent: string) => path.join(folder, 'setup',
 function readRecord(file: string): Promise<Written | null> {
   const advice =
     'It records what svc setup has written into the settings of the tool. Remove that by hand, then remove this file.'
-  return readStored<Written>(file, 'file', advice)
+  return readStored<Written>(file, CHECKS, advice)
 }
 
-async function readBytes(file: string): Promise<string | null> {
-  return unlessMissing(readFile(file, 'latin1'), null)
+const CHECKS = { file: isText, base: isText, hash: isText, splices: Array.isArray }
+
+function readBytes(file: string): Promise<string | null> {
+  return readText(file, 'latin1')
 }
 
 /** Replaces the file atomically and keeps its mode. For a link, replaces the file that it points to. */

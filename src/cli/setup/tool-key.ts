@@ -9,7 +9,7 @@ import type { ApiKeyInfo } from '../../sdk/index.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
-import { readStored } from '../deployment/stored-json.ts'
+import { isHttpUrl, isText, readStored } from '../deployment/stored-json.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { removeSettings } from './settings-file.ts'
@@ -122,5 +122,5 @@ function recordFile(environment: Environment, tool: string): string {
 
 function findStored(environment: Environment, tool: string): Promise<StoredKey | null> {
   const advice = `It records the API key of ${tool}. Remove it, and revoke the key: svc keys`
-  return readStored<StoredKey>(recordFile(environment, tool), 'account', advice)
+  return readStored<StoredKey>(recordFile(environment, tool), { url: isHttpUrl, id: isText, account: isText }, advice)
 }
