@@ -220,6 +220,18 @@ describe('svc setup --write and --remove', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(expected)
   })
 
+  it('keep a link to a file that does not exist yet', async () => {
+    await using machine = await newMachine(signedIn)
+    const [link, target] = [fileOf(machine, 'claude'), path.join(machine.home, 'dotfiles/claude.json')]
+    await mkdir(path.dirname(link))
+    await symlink('../dotfiles/claude.json', link)
+    await setup(machine, 'claude', '--write')
+    expect(await readFile(target, 'utf8')).toContain('apiKeyHelper')
+    await setup(machine, 'claude', '--remove')
+    expect((await lstat(link)).isSymbolicLink()).toBe(true)
+    await expect(stat(target)).rejects.toThrow('ENOENT')
+  })
+
   it('keep bytes that are not UTF-8, CRLF, the mode of the file, and a link to it', async () => {
     await using machine = await newMachine(signedIn)
     const real = path.join(machine.home, 'dotfiles/config.toml')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { realpath, rm, stat } from 'node:fs/promises'
+import { readlink, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { unlessMissing } from '../../kernel/error-code.ts'
 import { readText, rewriteFile } from '../../sdk/node-files.ts'
 import { isText, readStored } from '../deployment/stored-json.ts'
 import { CommandError } from '../failures.ts'
@@ -89,7 +90,7 @@ async function planRemoval(folder: string, agent: string): Promise<PlannedRemova
 }
 
 async function carryOut({ file, text, isDone }: PlannedRemoval, record: string): Promise<void> {
-  if (isDone) await (text === null ? rm(file) : writeBytes(file, text))
+  if (isDone) await (text === null ? rm(await followLinks(file)) : writeBytes(file, text))
   await rm(record, { force: true })
 }
 
@@ -141,12 +142,20 @@ function readBytes(file: string): Promise<string | null> {
 
 /** Replaces the file atomically and keeps its mode. For a link, replaces the file that it points to. */
 async function writeBytes(file: string, text: string): Promise<void> {
-  const real = await realpath(file).catch(() => file)
+  const real = await followLinks(file)
   const mode = await stat(real).then(
     (found) => found.mode & 0o777,
     () => 0o600,
   )
   await rewriteFile(real, Buffer.from(text, 'latin1'), mode)
+}
+
+/** The file that a path leads to. It is missing where a link leads to a file that does not exist yet. */
+async function followLinks(file: string): Promise<string> {
+  const real = await unlessMissing(realpath(file), null)
+  if (real !== null) return real
+  const target = await readlink(file).catch(() => null)
+  return target === null ? file : followLinks(path.resolve(path.dirname(file), target))
 }
 
 function hashOf(text: string): string {
