@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
 import { toStored } from '../../sdk/device-login.ts'
-import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
+import { createClient, deviceLogin, memoryTokenStore, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, StoredTokens, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
@@ -141,17 +141,21 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
   return { profile, earlier }
 }
 
-/** Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. */
-async function endEarlier(output: Output, url: string, { account, accessToken }: StoredTokens): Promise<void> {
-  const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest, retries: 0 })
+/**
+ * Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. A
+ * session that has already ended is no failure.
+ */
+async function endEarlier(output: Output, url: string, earlier: StoredTokens): Promise<void> {
+  const client = createClient({ baseUrl: url, tokens: memoryTokenStore(earlier), fetch: sendRequest, retries: 0 })
   try {
     await unwrap(client.POST('/v1/auth/logout'))
   } catch (error) {
     const known = toCommandError(error)
     if (!known) throw error
+    if (known.exitStatus === EXIT.notSignedIn) return
     output.note(
-      `The earlier session of ${account} on this machine could not be ended: ${known.message} ` +
-        `To end it, sign in as ${account} at ${url}/device and sign this machine out there.`,
+      `The earlier session of ${earlier.account} on this machine could not be ended: ${known.message} ` +
+        `To end it, sign in as ${earlier.account} at ${url}/device and sign this machine out there.`,
     )
   }
 }
