@@ -1,5 +1,5 @@
 import type { Dispatcher, Pool } from 'undici'
-import { codeOf } from '../../kernel/error-code.ts'
+import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
 import type { HeaderList } from './headers.ts'
 
 /** A request to a backend with its whole body. */
@@ -114,8 +114,5 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   // Of the look-up for the backends of admins.
   'ERR_ADDRESS_NOT_ALLOWED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  ...UNTRUSTED_CERTIFICATE,
 ])
