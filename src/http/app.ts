@@ -9,7 +9,7 @@ import { ApiError } from './errors.ts'
 import type { FindPath } from './find-path.ts'
 import { serveRole } from './role.ts'
 import type { RoleRoutes, ServedRole } from './role.ts'
-import { makeSuggestPath } from './suggest-path.ts'
+import { makePathHint } from './suggest-path.ts'
 import { assignRequestId, logRequests } from './telemetry/request-log.ts'
 import type { OnRequest } from './telemetry/request-metrics.ts'
 import { normalizeContentType } from './validation/content-type.ts'
@@ -55,11 +55,10 @@ export function createApp(needs: Needs): HttpApp {
   ]
   const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
   const served = needs.roles.map((role) => serveRole(role, onFailure))
-  const suggestPath = makeSuggestPath(needs.roles.flatMap(({ contract }) => Object.keys(contract.paths)))
+  const hintAt = makePathHint(needs.roles.flatMap(({ contract }) => Object.keys(contract.paths)))
   const explain = (path: string) => {
     if (elsewhere?.findPath(path)) return `No such route here. It is at ${elsewhere.url}.`
-    const suggested = suggestPath(path)
-    return `No such route. ${suggested === null ? 'Write a slash within a name as %2F.' : `Did you mean ${suggested}?`}`
+    return `No such route. ${hintAt(path)}`.trimEnd()
   }
   app.use(composeMiddleware([...steps, dispatch(served, explain)]))
   app.use(errorHandler(needs))

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { readContract } from '../../src/http/contract.ts'
-import { makeSuggestPath } from '../../src/http/suggest-path.ts'
+import { makePathHint, makeSuggestPath } from '../../src/http/suggest-path.ts'
 
-const suggestPath = makeSuggestPath(Object.keys(readContract().paths))
+const PATHS = Object.keys(readContract().paths)
+const suggestPath = makeSuggestPath(PATHS)
 
 describe('the path that a client with a wrong base URL means', () => {
   it.each([
@@ -23,6 +24,23 @@ describe('the path that a client with a wrong base URL means', () => {
     expect(suggestPath(given)).toBe(path)
   })
 
+  it.each([
+    ['/v1/chat/completion', '/v1/chat/completions'],
+    ['/chat/completion', '/v1/chat/completions'],
+    ['/v1/chats/completions', '/v1/chat/completions'],
+    ['/v1/chat/compeltions', '/v1/chat/completions'],
+    ['/v1/completion', '/v1/completions'],
+    ['/v1/response', '/v1/responses'],
+    ['/codex/v1/response', '/codex/v1/responses'],
+    ['/v1/message', '/v1/messages'],
+    ['/vendorb/v1/mesages', '/vendorb/v1/messages'],
+    ['/v1/messages/count_token', '/v1/messages/count_tokens'],
+    ['/v1/embedding', '/v1/embeddings'],
+    ['/v1/model', '/v1/models'],
+  ])('of the misspelt %s is %s', (given, path) => {
+    expect(suggestPath(given)).toBe(path)
+  })
+
   it('ends alike in most segments, also where another one has more of the segments', () => {
     expect(makeSuggestPath(['/p/q/x/c', '/b/c'])('/p/q/b/c')).toBe('/b/c')
   })
@@ -37,4 +55,18 @@ describe('the path that a client with a wrong base URL means', () => {
       expect(suggestPath(given)).toBe(null)
     },
   )
+})
+
+describe('the hint at an unknown path', () => {
+  const hintAt = makePathHint(PATHS)
+
+  it.each([
+    ['/v1/chat/completion', 'Did you mean /v1/chat/completions?'],
+    ['/v1/models/svc/fast', 'Write a slash within a name as %2F.'],
+    ['/v1/teams/acme/core/usage', 'Write a slash within a name as %2F.'],
+    ['/v1/messages/batches', ''],
+    ['/', ''],
+  ])('of %s is: %s', (given, hint) => {
+    expect(hintAt(given)).toBe(hint)
+  })
 })
