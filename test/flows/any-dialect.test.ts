@@ -1,9 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { ENDED_EARLY } from '../../src/gateway/dialects/failures/failure.ts'
 import { FREE_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
-import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
+import {
+  GATEWAY_PATHS,
+  SERVER_PATHS,
+  bodyOf,
+  greeting,
+  saysHello,
+  startServer,
+  streamsHello,
+} from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
@@ -63,6 +72,10 @@ afterAll(async () => {
 const call = (client: Dialect, model: string, stream = false, headers = {}) =>
   gateway.post(GATEWAY_PATHS[client], greeting(client, model, stream), { headers })
 
+/** An answer without its ids and times, which differ from call to call. */
+const withoutIds = (answer: unknown): unknown =>
+  JSON.parse(JSON.stringify(answer, (name, value: unknown) => (/^(id|created|.*_at)$/.test(name) ? null : value)))
+
 describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
   it('gets a whole answer', async () => {
     const response = await call(client, `any/${backend}`)
@@ -81,6 +94,24 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
     expect([response.status, body]).toEqual([200, expect.stringContaining('Hello')])
     const decode = makeSseDecoder()
     expect(CHECKS[client](decode.push(Buffer.from(body)))).toEqual([])
+  })
+
+  it('gets the same whole answer from a backend that always streams', async () => {
+    const wanted = (await call(client, `any/${backend}`).then((response) => response.json())) as object
+    servers[backend].script = streamsHello(backend)
+    const response = await call(client, `any/${backend}`)
+    servers[backend].script = saysHello(backend)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json'])
+    expect(withoutIds(await response.json())).toEqual(withoutIds(wanted))
+    expect(gateway.events.at(-1)).toMatchObject({ result: { usage: { inputTokens: 3, outputTokens: 1 } } })
+  })
+
+  it('gets an error where a backend streams although it was not asked to, and its stream breaks off', async () => {
+    servers[backend].script = ({ res }) =>
+      void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(': wait\n\n')
+    const response = await call(client, `any/${backend}`)
+    servers[backend].script = saysHello(backend)
+    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: ENDED_EARLY.message } }])
   })
 
   it('sees an overload of the backend in its own dialect', async () => {

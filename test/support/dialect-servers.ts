@@ -83,8 +83,13 @@ export const GATEWAY_PATHS: Readonly<Record<Dialect, string>> = { ...SERVER_PATH
 /** Says `Hello` in a dialect, as a stream where the call asks for one. */
 export function saysHello(dialect: Dialect): Script {
   const whole = answersJson(WHOLE[dialect])
-  const stream = streams(toEvents(dialect))
+  const stream = streamsHello(dialect)
   return (call) => (bodyOf(call).stream === true ? stream(call) : whole(call))
+}
+
+/** Says `Hello` as a stream, whatever the call asks for. */
+export function streamsHello(dialect: Dialect): Script {
+  return streams(toEvents(dialect))
 }
 
 export function startServer(dialect: Dialect): Promise<TestUpstream> {

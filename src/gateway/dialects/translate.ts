@@ -7,7 +7,7 @@ import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
-import type { AnswerEvent, NeutralRequest } from './neutral.ts'
+import type { AnswerEvent, FailEvent, FinishEvent, NeutralRequest } from './neutral.ts'
 import { askToContinue } from './parts/continuation.ts'
 import { noteUnreadable } from './parts/unreadable.ts'
 import { orRefused, refuse } from './refusal.ts'
@@ -52,6 +52,8 @@ export type AnswerTranslation = {
   readonly stream: () => StreamTranslator
   /** Translates a whole body, given as parsed JSON. `failed` when the body has no answer. */
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
+  /** Translates all events of a stream into a whole body, for a client that has not asked for a stream. */
+  readonly collect: (events: readonly SseEvent[]) => { readonly answer: Json } | { readonly failed: Failure }
   /** Translates a whole body into the stream of the same answer, for a client that has asked for a stream. */
   readonly replay: (body: unknown) => { readonly events: readonly SseEvent[] } | { readonly failed: Failure }
 }
@@ -111,7 +113,8 @@ export function translateCall(
       headers: sent.headers,
       answer: {
         stream: () => makeStreamTranslator(makePipeline()),
-        whole: (answer) => translateWhole(makePipeline(), answer),
+        whole: (answer) => translateWhole(makePipeline(), (reader) => reader.whole(answer)),
+        collect: (events) => translateWhole(makePipeline(), (reader) => readAll(reader, events)),
         replay: (answer) => replayWhole(makePipeline(), answer),
       },
     }
@@ -156,23 +159,40 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   }
 }
 
-function translateWhole(pipeline: Pipeline, body: unknown): { answer: Json } | { failed: Failure } {
-  const read = readWhole(pipeline, body)
-  return 'failed' in read ? read : { answer: pipeline.writer.whole(read) }
+type ReadAnswer = (reader: AnswerReader) => readonly AnswerEvent[]
+
+function translateWhole(pipeline: Pipeline, read: ReadAnswer): { answer: Json } | { failed: Failure } {
+  const events = readWhole(pipeline, read)
+  return 'failed' in events ? events : { answer: pipeline.writer.whole(events) }
 }
 
 function replayWhole(pipeline: Pipeline, body: unknown): { events: readonly SseEvent[] } | { failed: Failure } {
-  const read = readWhole(pipeline, body)
+  const read = readWhole(pipeline, (reader) => reader.whole(body))
   return 'failed' in read ? read : { events: read.flatMap((event) => pipeline.writer.write(event)) }
 }
 
 /** Reads a whole answer through the same stages as a stream. */
-function readWhole({ reader, stages }: Pipeline, body: unknown): readonly AnswerEvent[] | { failed: Failure } {
-  const given = reader.whole(body)
+function readWhole({ reader, stages }: Pipeline, read: ReadAnswer): readonly AnswerEvent[] | { failed: Failure } {
+  const given = read(reader)
   const events = passStages(stages, given)
-  const end = events.find(({ type }) => type === 'finish' || type === 'fail')
+  const end = events.find(isEnd)
   if (end?.type === 'fail') return { failed: end.failure }
   const usage = given.find((event) => event.type === 'finish')?.usage ?? null
   // A stage that ends the answer early does not know the usage yet.
   return events.map((event) => (event.type === 'finish' ? { ...event, usage } : event))
+}
+
+/** Reads all events of a stream that has ended. */
+function readAll(reader: AnswerReader, events: readonly SseEvent[]): readonly AnswerEvent[] {
+  const read: AnswerEvent[] = []
+  for (const event of events) {
+    const more = reader.push(event)
+    read.push(...more)
+    if (more.some(isEnd)) return read
+  }
+  return [...read, ...reader.end()]
+}
+
+function isEnd(event: AnswerEvent): event is FinishEvent | FailEvent {
+  return event.type === 'finish' || event.type === 'fail'
 }

@@ -215,12 +215,14 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   /**
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
    * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
-   * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection.
+   * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection. A
+   * stream that is translated for a caller who asked for none is held, because such a caller can read it only whole.
    */
   #isStream(status: number, contentType = ''): boolean {
     if (status >= 300 || status === 204 || isWebPage(contentType)) return false
-    if (contentType.startsWith('text/event-stream')) return true
-    return this.#options.wantsStream && !contentType.startsWith('application/json')
+    const { wantsStream, rewrite } = this.#options
+    if (contentType.startsWith('text/event-stream')) return wantsStream || !rewrite?.isTranslated
+    return wantsStream && !contentType.startsWith('application/json')
   }
 
   readonly #onCallerLeft = (): void => {
