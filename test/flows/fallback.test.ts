@@ -1,6 +1,8 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ServeEntry } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { UNREADABLE } from '../../src/gateway/exchange/relay.ts'
 import { bodyOf, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -24,6 +26,20 @@ const fails = (status: number, headers: Record<string, string> = {}): Script =>
 /** A server that is not the API of the backend. */
 const answersPage: Script = ({ res }) => {
   res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<!doctype html><title>Welcome</title>')
+}
+
+/** Compresses its answer, although it is asked not to. */
+const compressed =
+  (status: number, headers: Record<string, string> = {}): Script =>
+  ({ res }) => {
+    const more = { 'content-type': 'application/json', 'content-encoding': 'gzip', ...headers }
+    res.writeHead(status, more).end(gzipSync(JSON.stringify(COMPLETION)))
+  }
+
+/** The page of a server that compresses. */
+const answersCompressedPage: Script = ({ res }) => {
+  const headers = { 'content-type': 'text/html', 'content-encoding': 'gzip' }
+  res.writeHead(200, headers).end(gzipSync('<!doctype html><title>Welcome</title>'))
 }
 
 const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
@@ -185,6 +201,30 @@ describe('the next backend is asked', () => {
     expect(names).toContain(refused.headers.get('x-svc-served-by'))
   })
 
+  it('when the answer is a compressed web page, and the error is not called compressed', async () => {
+    serve([{ to: 'a' }])
+    a.restart(answersCompressedPage)
+    const refused = await post()
+    expect([refused.status, refused.headers.get('content-encoding')]).toEqual([502, null])
+    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('web page') as string } })
+  })
+
+  it('when an error of another dialect is compressed: its status still says what it is', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'messages')
+    a.restart(compressed(429, { 'retry-after': '7' }))
+    b.restart(saysHello('messages'))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=429,b=200'])
+
+    b.restart(fails(503))
+    const refused = await post()
+    expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toMatchObject([
+      429,
+      '7',
+      { error: { message: UNREADABLE.compressed } },
+    ])
+  })
+
   it('when a responses stream announces an answer and then begins with an error', async () => {
     serve([{ to: 'a' }, { to: 'b' }], 'responses')
     a.restart(announcesThenFails('rate_limit_exceeded'))
@@ -204,6 +244,19 @@ describe('the next backend is asked', () => {
 })
 
 describe('no other backend is asked', () => {
+  it.each([false, true])(
+    'after a compressed answer of another dialect, and the error says so: stream %s',
+    async (stream) => {
+      serve([{ to: 'a' }, { to: 'b' }], 'messages')
+      a.restart(compressed(200))
+      const response = await post({ stream })
+      expect([response.status, response.headers.get('content-encoding'), b.calls.length]).toEqual([502, null, 0])
+      expect(await response.json()).toMatchObject({
+        error: { code: 'upstream_failed', message: UNREADABLE.compressed },
+      })
+    },
+  )
+
   it('after a wrong request whose error quotes what a vendor says of an account', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     const error = { type: 'invalid_request_error', message: 'messages.0: "Your credit balance is too low" is no role.' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamState } from '../../src/gateway/dialects/dialect.ts'
-import { BACKEND_BROKE_OFF } from '../../src/gateway/exchange/relay.ts'
+import { BACKEND_BROKE_OFF, UNREADABLE } from '../../src/gateway/exchange/relay.ts'
 import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import { ApiError } from '../../src/http/errors.ts'
@@ -164,6 +164,7 @@ describe('a rewritten answer', () => {
   it('fails when the upstream sends it compressed', async () => {
     const relay = await startRelay(answersJson({}, { headers: { 'content-encoding': 'gzip' } }), { rewrite: capitals })
     await relay.post().then(readAnswer)
-    expect(await relay.outcome()).toMatchObject({ kind: 'failed', reason: 'compressed' })
+    const refusal = { code: 'upstream_failed', message: UNREADABLE.compressed }
+    expect(await relay.outcome()).toMatchObject({ kind: 'failed', reason: 'compressed', refusal })
   })
 })

@@ -75,11 +75,12 @@ export function writeHead(
   res.writeHead(status, { ...toCallerHeaders(headers, res, options ?? undefined), ...more })
 }
 
-/** The headers of a kept answer, with its defaults. */
+/** The headers of a kept answer, with its defaults. A body of another type is not compressed. */
 export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
   const { contentType, defaults } = answer
   if (contentType === undefined) return head.headers
-  return { ...defaults, ...toRetryAfter(head.headers), ...head.headers, 'content-type': contentType }
+  const { 'content-encoding': _dropped, ...others } = head.headers
+  return { ...defaults, ...toRetryAfter(others), ...others, 'content-type': contentType }
 }
 
 /** `Retry-After` of a backend that says the time in milliseconds only, which few clients read. */

@@ -1,15 +1,18 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
-import type { ApiError } from '../../http/errors.ts'
+import { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import { readFailure } from '../dialects/failures/failure.ts'
+import { toFailureAnswer } from './answer.ts'
 import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
 import type { Credential } from './headers.ts'
 import { UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
+import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UNREADABLE, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { keepFailure } from './reported-failure.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
@@ -129,7 +132,11 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     // A status below 200 is interim: the final head follows (RFC 9110, section 15.2).
     if (this.isOver || status < 200) return
     this.#status = status
-    this.#relay = this.#chooseRelay({ status, headers: withOneContentType(headers) })
+    const head = { status, headers: withOneContentType(headers) }
+    const isReadable = !this.#options.rewrite || !isCompressed(head)
+    if (isReadable) this.#relay = this.#chooseRelay(head)
+    else if (status >= 400) this.#keepUnreadableError(head)
+    else throw new UnreadableAnswer('compressed')
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -147,7 +154,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return
     const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
-    if (!this.#relay || !this.res.headersSent) return this.finish(kind, reasonOf(error))
+    if (!this.#relay || !this.res.headersSent) return this.#finish({ kind, ...explain(error), kept: null })
     // The connection broke after the last event, so the answer is complete.
     if (this.#relay.isComplete()) return this.#relay.end()
     this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
@@ -205,11 +212,17 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   }
 
   #chooseRelay(head: AnswerHead): Relay {
-    const { rewrite } = this.#options
-    const { 'content-encoding': encoding = '', 'content-type': type } = head.headers
-    if (rewrite && encoding !== '' && encoding !== 'identity') throw new UnreadableAnswer('compressed')
-    if (this.#isStream(head.status, type)) return new StreamOpening(this, head, this.#options)
+    if (this.#isStream(head.status, head.headers['content-type'])) return new StreamOpening(this, head, this.#options)
     return new WholeRelay(this, head, this.#options)
+  }
+
+  /** The status of an error says what has failed, also where its body cannot be read. */
+  #keepUnreadableError(head: AnswerHead): void {
+    const { dialect, rewrite, credential } = this.#options
+    const failure = readFailure(UNREADABLE.compressed, head.status)
+    const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused: false }
+    keepFailure(this, failure, kept, credential)
+    this.abort()
   }
 
   /**
@@ -232,6 +245,18 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     else this.finish('left', null)
     this.abort()
   }
+}
+
+function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
+  const isOurs = error instanceof UnreadableAnswer
+  return {
+    reason: reasonOf(error),
+    refusal: isOurs ? new ApiError('upstream_failed', { message: error.message }) : null,
+  }
+}
+
+function isCompressed({ headers: { 'content-encoding': encoding = '' } }: AnswerHead): boolean {
+  return encoding !== '' && encoding !== 'identity'
 }
 
 /** Some proxies repeat the content type. undici then has a list; Node's own client takes the first of its values. */

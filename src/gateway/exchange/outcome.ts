@@ -26,7 +26,7 @@ export type Outcome = {
   readonly bytes: number
   /** The cause as one word for the log; null when there is none. */
   readonly reason: string | null
-  /** With `refused`: the error that the caller gets instead of the answer. */
+  /** The error that the caller gets instead of the answer. Only with `refused`, and where the answer is unreadable. */
   readonly refusal: ApiError | null
   /** An error answer that was not sent, because another backend may do better. */
   readonly kept: KeptAnswer | null

@@ -85,14 +85,19 @@ export function breakConnection(res: ServerResponse): void {
 }
 
 /**
- * The answer must be rewritten, but cannot be read. Thrown inside undici's callbacks: undici then aborts the request
- * and reports this error.
+ * The answer cannot be read, although it must be. Thrown inside undici's callbacks: undici then aborts the request and
+ * reports this error. The caller gets its message.
  */
 export class UnreadableAnswer extends Error {
-  readonly code: 'compressed' | 'too_large'
+  readonly code: keyof typeof UNREADABLE
 
-  constructor(code: 'compressed' | 'too_large') {
-    super(`The answer cannot be rewritten: ${code}.`)
+  constructor(code: keyof typeof UNREADABLE) {
+    super(UNREADABLE[code])
     this.code = code
   }
 }
+
+export const UNREADABLE = {
+  compressed: 'The backend compressed its answer, although it was asked not to.',
+  too_large: 'The answer of the backend is too large.',
+} as const
