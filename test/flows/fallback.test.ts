@@ -201,6 +201,40 @@ describe('the next backend is asked', () => {
     expect(names).toContain(refused.headers.get('x-svc-served-by'))
   })
 
+  it.each<[string, Script, string]>([
+    ['a redirect', ({ res }) => void res.writeHead(308, { location: '/v1/' }).end(), 'a redirect'],
+    [
+      'a web page in other letters',
+      ({ res }) => void res.writeHead(200, { 'content-type': 'Text/HTML' }).end('<'),
+      'page',
+    ],
+    ['no body', ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(), 'an empty answer'],
+    ['an empty stream', ({ res }) => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(), 'empty'],
+  ])('when the answer is %s, whatever the dialect', async (_name, script, words) => {
+    for (const dialect of ['chat', 'messages'] as const) {
+      for (const stream of [false, true]) {
+        serve([{ to: 'a' }, { to: 'b' }], dialect)
+        a.restart(script)
+        b.restart(saysHello(dialect))
+        const response = await post({ stream })
+        expect([response.status, attemptsOf(response)]).toEqual([200, 'a=502,b=200'])
+
+        serve([{ to: 'a' }], dialect)
+        const refused = await post({ stream })
+        const message = expect.stringContaining(words) as string
+        expect([refused.status, await refused.json()]).toMatchObject([502, { error: { message } }])
+      }
+    }
+  })
+
+  it('when a stream of another dialect ends before its answer begins', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'messages')
+    a.restart(streams([': wait\n\n', 'event: ping\ndata: {"type":"ping"}\n\n']))
+    b.restart(saysHello('messages'))
+    const response = await post({ stream: true })
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=502,b=200'])
+  })
+
   it('when the answer is a compressed web page, and the error is not called compressed', async () => {
     serve([{ to: 'a' }])
     a.restart(answersCompressedPage)

@@ -1,4 +1,5 @@
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import { ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept, toFailureAnswer, writeHead } from './answer.ts'
@@ -11,6 +12,7 @@ import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 import { UntouchedStream } from './untouched-stream.ts'
+import { EMPTY } from './whole-relay.ts'
 
 type Needs = {
   /** The caller's dialect. */
@@ -78,8 +80,11 @@ export class StreamOpening implements Relay, SilentStream {
     return keepsErrors === 'all' || (rewrite?.isTranslated ?? false)
   }
 
+  /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
   end(): void {
-    this.#start().end()
+    const isEmpty = this.#heldBytes === 0
+    if (isEmpty || this.#needs.rewrite?.isTranslated) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    else this.#start().end()
   }
 
   isComplete(): boolean {
@@ -117,15 +122,20 @@ export class StreamOpening implements Relay, SilentStream {
 
   /** Whether the caller does not get this failure as a stream. */
   #stopsAt(failure: Failure, data: string): boolean {
-    const { dialect, backendDialect, keepsErrors, rewrite, credential } = this.#needs
+    const { backendDialect, keepsErrors } = this.#needs
     const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
     if (!stops) return false
+    this.#keepFailure(failure, isReasoningRefused)
+    this.#exchange.abort()
+    return true
+  }
+
+  #keepFailure(failure: Failure, isReasoningRefused: boolean): void {
+    const { dialect, rewrite, credential } = this.#needs
     const answer = toFailureAnswer(dialect, failure)
     const kept = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
     keepFailure(this.#exchange, failure, kept, credential)
-    this.#exchange.abort()
-    return true
   }
 }
 

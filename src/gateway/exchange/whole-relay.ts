@@ -37,10 +37,23 @@ const MAX_OPENING_BYTES = 64
 
 /** Servers answer so at a URL that is not that of their API. */
 const WEB_PAGE = backendFailed('The backend answered with a web page. Its URL may be wrong.')
+const REDIRECT = backendFailed('The backend answered with a redirect. Its URL may be wrong.')
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** The failure of an answer without a body. */
+export const EMPTY = backendFailed('The backend sent an empty answer.')
 
 /** Whether an answer with this content type is a page for browsers. */
 export function isWebPage(contentType: string): boolean {
-  return contentType.startsWith('text/html')
+  return /^text\/html/i.test(contentType)
+}
+
+/** Why an answer without the status of an error has no answer to a call; null when it may have one. */
+function findNoAnswer({ status, headers }: AnswerHead, body: Buffer): Failure | null {
+  if (REDIRECTS.has(status)) return REDIRECT
+  if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
+  return status === OK && body.length === 0 ? EMPTY : null
 }
 
 /**
@@ -112,8 +125,8 @@ export class WholeRelay implements Relay {
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
-    const { status, headers } = this.#head
-    if (status < FIRST_ERROR && isWebPage(headers['content-type'] ?? '')) return this.#keepFailure(WEB_PAGE, null)
+    const none = this.#head.status < FIRST_ERROR ? findNoAnswer(this.#head, body) : null
+    if (none) return this.#keepFailure(none, null)
     this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
