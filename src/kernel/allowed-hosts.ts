@@ -44,10 +44,14 @@ export function readAllowedHosts(text: string): AllowedHosts | null {
 
 function readHost(entry: string): Listed | null {
   const [, wildcard, rest = ''] = /^(\*\.)?(.+)$/.exec(entry) ?? []
-  if (!/^([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:\d+)?$/.test(rest) || !URL.canParse(`https://${rest}`)) return null
+  const [, given = ''] = /^([a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*\.?|\[[0-9a-fA-F:.]+\])(?::\d+)?$/.exec(rest) ?? []
+  if (given === '' || !URL.canParse(`https://${rest}`)) return null
   const { hostname, port } = new URL(`https://${rest}`)
+  const isName = isIP(withoutBrackets(hostname)) === 0
+  // A URL reads `10.0.0` as the address 10.0.0.0, and `010.0.0.1` as 8.0.0.1, which is not what was meant.
+  if (!isName && isIP(withoutBrackets(given)) === 0) return null
   if (!wildcard) return { host: hostname, port }
-  return isIP(withoutBrackets(hostname)) === 0 ? { suffix: `.${hostname}`, port } : null
+  return isName ? { suffix: `.${hostname}`, port } : null
 }
 
 function matches(listed: Listed, { hostname, port }: URL): boolean {
