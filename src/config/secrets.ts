@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
-import { hasCode } from '../kernel/error-code.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isHeaderValue } from './fields.ts'
 import { SECRET_SETTING_NAMES } from './settings.ts'
+import { readTextFile } from './text-file.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -28,16 +27,6 @@ export function readSettingFiles(env: Environment): { values: Environment; mista
     else values[name] = value
   }
   return { values, mistakes }
-}
-
-/** `problem`: why the file cannot be read, to follow its name. */
-function readTextFile(file: string): { readonly text: string } | { readonly problem: string } {
-  try {
-    return { text: readFileSync(file, 'utf8') }
-  } catch (error) {
-    if (hasCode(error, 'EACCES')) return { problem: 'cannot be read by the user of this process' }
-    return { problem: hasCode(error, 'ENOENT') ? 'cannot be read: it does not exist' : 'cannot be read' }
-  }
 }
 
 /** Leaves out the defaults of settings that are given as a file. */

@@ -1,4 +1,8 @@
-/** The standard variables of OpenTelemetry that switch traces on and shape them. The exporter reads the others. */
+/**
+ * The standard variables of OpenTelemetry that switch traces on and shape them. The exporter reads the others, and
+ * ignores their mistakes silently, so they are checked here.
+ */
+import { readTextFile } from './text-file.ts'
 
 /** The longest time of a timer. Node's timers fire at once for a longer one. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -54,6 +58,10 @@ export function readTracing(env: Environment): {
     !(delayMs >= 0 && delayMs <= MAX_TIMER_MS) &&
       `OTEL_BSP_SCHEDULE_DELAY: must be milliseconds from 0 to ${MAX_TIMER_MS}`,
     !(maxWaiting >= 1) && 'OTEL_BSP_MAX_QUEUE_SIZE: must be a number of at least 1',
+    ...COMPRESSIONS.map((name) => !isCompression(env[name]) && `${name}: must be gzip or none`),
+    ...HEADERS.map((name) => !hasPairs(env[name], HEADER) && `${name}: ${PAIRS_EXPECTED}`),
+    !hasPairs(env[ATTRIBUTES], ATTRIBUTE) && `${ATTRIBUTES}: ${PAIRS_EXPECTED}`,
+    ...FILES.map((name) => findUnreadable(name, env[name])),
   ].filter((mistake) => mistake !== false)
   return { tracing: { sampler: known ?? 'always_off', ratio, timeoutMs, delayMs, maxWaiting }, mistakes }
 }
@@ -61,6 +69,21 @@ export function readTracing(env: Environment): {
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const
 const TIMEOUTS = ['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 'OTEL_EXPORTER_OTLP_TIMEOUT'] as const
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const
+
+const COMPRESSIONS = namesOf('COMPRESSION')
+const HEADERS = namesOf('HEADERS')
+const FILES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap(namesOf)
+const ATTRIBUTES = 'OTEL_RESOURCE_ATTRIBUTES'
+
+/** What the exporter and its resource read as a pair. The value of a header may have a `=`, as base64 has. */
+const HEADER = /^[^=]+=(?:[^%]|%[\da-f]{2})+$/i
+const ATTRIBUTE = /^[^=]+=(?:[^%=]|%[\da-f]{2})*$/i
+const PAIRS_EXPECTED = 'must be NAME=VALUE pairs, separated by commas; special characters are percent-encoded'
+
+/** The names of a variable of the exporter: for traces, and for everything that is exported. */
+function namesOf(part: string): string[] {
+  return [`OTEL_EXPORTER_OTLP_TRACES_${part}`, `OTEL_EXPORTER_OTLP_${part}`]
+}
 
 function isOn(env: Environment): boolean {
   const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none'
@@ -73,6 +96,20 @@ function isEndpoint(value: string | undefined): boolean {
 
 function isProtocol(value: string | undefined): boolean {
   return !value || value === 'http/protobuf'
+}
+
+function isCompression(value: string | undefined): boolean {
+  return !value?.trim() || ['gzip', 'none'].includes(value.trim())
+}
+
+function hasPairs(list: string | undefined, pair: RegExp): boolean {
+  const pairs = (list ?? '').split(',').map((one) => one.trim())
+  return pairs.every((one) => one === '' || pair.test(one))
+}
+
+function findUnreadable(name: string, file: string | undefined): string | false {
+  const read = file?.trim() ? readTextFile(file) : null
+  return read !== null && 'problem' in read && `${name}: the file ${file} ${read.problem}`
 }
 
 function toNumber(value: string | undefined, unset: number): number {

@@ -432,8 +432,26 @@ describe('the standard variables of traces', () => {
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
     ['OTEL_BSP_SCHEDULE_DELAY', '1e12'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', '/nowhere/ca.pem'],
+    ['OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE', '/nowhere/client.pem'],
+    ['OTEL_EXPORTER_OTLP_CLIENT_KEY', '/nowhere/key.pem'],
+    ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization: Bearer hunter2'],
+    ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'x-key=100%'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'zone=a,b'],
   ])('are refused with a mistake in %s, together with other settings', (name, value) => {
     const mistakes = mistakesOf({ ...endpoint, [name]: value, SVC_PORT: 'x' })
     expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual([name, 'SVC_PORT'])
+    expect(mistakes.join()).not.toContain('hunter2')
+  })
+
+  it.each<[string, string]>([
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', import.meta.filename],
+    ['OTEL_EXPORTER_OTLP_CERTIFICATE', ' '],
+    ['OTEL_EXPORTER_OTLP_TRACES_COMPRESSION', 'gzip'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=Basic%20dTpw==, x-tenant=a;b,'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging,zone=a%2Cb'],
+  ])('accept %s=%s', (name, value) => {
+    expect(mistakesOf({ ...endpoint, [name]: value })).toEqual([])
   })
 })

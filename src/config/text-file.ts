@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { hasCode } from '../kernel/error-code.ts'
+
+/** Reads a file that a setting names. `problem`: why it cannot be read, to follow its name. */
+export function readTextFile(file: string): { readonly text: string } | { readonly problem: string } {
+  try {
+    return { text: readFileSync(file, 'utf8') }
+  } catch (error) {
+    if (hasCode(error, 'EACCES')) return { problem: 'cannot be read by the user of this process' }
+    return { problem: hasCode(error, 'ENOENT') ? 'cannot be read: it does not exist' : 'cannot be read' }
+  }
+}
