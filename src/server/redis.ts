@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { Redis, ReplyError } from 'ioredis'
 import type { Command } from 'ioredis'
 import { messageOrCode } from '../kernel/error-code.ts'
 import type { Secret } from '../kernel/secret.ts'
@@ -26,7 +26,9 @@ export function openRedis(url: Secret, log: Logger): Redis {
     connectTimeout: 2000,
     reconnectOnError: ({ message }) => !message.startsWith('NOSCRIPT') && reportRefusal(message),
   })
-  const state = { isAway: false, isRefusing: false, reason: NO_ANSWER, nextReconnectAt: 0 }
+  const state = { isRefusing: false, reason: NO_ANSWER, isAnswer: false, nextReconnectAt: 0 }
+  /** The reason that was logged since Redis answered last; null: it answers. */
+  let logged: string | null = null
 
   /** Returns whether to make the connection anew. */
   function reportRefusal(reason: string): boolean {
@@ -35,22 +37,36 @@ export function openRedis(url: Secret, log: Logger): Redis {
     state.isRefusing = true
     // Before version 7, the error of a script contains that of its command.
     if (!/\bREADONLY\b/.test(reason) || performance.now() < state.nextReconnectAt) return false
-    Object.assign(state, { reason, nextReconnectAt: performance.now() + RECONNECT_PAUSE_MS })
+    Object.assign(state, { reason, isAnswer: true, nextReconnectAt: performance.now() + RECONNECT_PAUSE_MS })
     return true
   }
 
   // Without a listener, the event would end the process.
-  redis.on('error', (error) => (state.reason = messageOrCode(error) ?? NO_ANSWER))
+  redis.on('error', (error) => {
+    const isAnswer = error instanceof ReplyError
+    // What the server answered says more than the errors that follow, such as that the connection is closed.
+    if (isAnswer || !state.isAnswer) Object.assign(state, { reason: messageOrCode(error) ?? NO_ANSWER, isAnswer })
+    // Otherwise the commands that follow would be sent to database 0.
+    if (isRefusedSelect(error)) redis.disconnect(true)
+  })
   redis.on('reconnecting', () => {
-    // Logged once, not at each attempt.
-    if (!state.isAway) log.warn({ reason: state.reason }, 'redis.disconnected')
-    state.isAway = true
+    // Logged once, not at each attempt, and again when the server says why it refuses the connection.
+    if (logged !== null && (!state.isAnswer || state.reason === logged)) return
+    log.warn({ reason: state.reason }, 'redis.disconnected')
+    logged = state.reason
   })
   redis.on('ready', () => {
     log.info({}, 'redis.connected')
-    Object.assign(state, { isAway: false, isRefusing: false, reason: NO_ANSWER })
+    logged = null
+    Object.assign(state, { isRefusing: false, reason: NO_ANSWER, isAnswer: false })
   })
   return redis
+}
+
+/** Whether the server refused the number of the database, which the client would ignore. */
+function isRefusedSelect(error: Error): boolean {
+  const { command } = error as Error & { readonly command?: { readonly name: string } }
+  return command?.name === 'select'
 }
 
 /**

@@ -232,6 +232,35 @@ describe.skipIf(!hasRedis)('limits with a Redis that refuses writes', () => {
   })
 })
 
+describe.skipIf(!hasRedis)('limits with a Redis that refuses the connection', () => {
+  it('count in this process when Redis has no database of the number, and leave database 0 alone', async () => {
+    await using server = await startRedis()
+    const lines: LogLine[] = []
+    using redis = disposable(openRedis(new Secret(`${server.url}/99`), recordingLog(lines)))
+    await waitForValue('the refusal to be logged', () => lines.length, 1)
+    await openRateLimits(redis)('events', { points: 1, seconds: 60 }).take('a')
+    expect(lines).toMatchObject([{ event: 'redis.disconnected', fields: { reason: 'ERR DB index is out of range' } }])
+    using admin = disposable(new Redis(server.port))
+    expect(await admin.dbsize()).toBe(0)
+  })
+
+  it('say so once when the password is changed while the service runs', async () => {
+    await using server = await startRedis()
+    const lines: LogLine[] = []
+    using redis = disposable(openRedis(new Secret(server.url), recordingLog(lines)))
+    await waitForValue('Redis to be connected', () => redis.status, 'ready')
+    using admin = disposable(new Redis(server.port))
+    await admin.config('SET', 'requirepass', 'changed')
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
+    const refusals = () => lines.filter(({ fields }) => JSON.stringify(fields).includes('NOAUTH'))
+    await waitForValue('the refusal to be logged', () => refusals().length, 1)
+    let attempts = 0
+    redis.on('reconnecting', () => (attempts += 1))
+    await waitForValue('two more attempts', () => attempts >= 2, true)
+    expect(refusals()).toMatchObject([{ level: 'warn', event: 'redis.disconnected' }])
+  })
+})
+
 function disposable(redis: Redis): Redis & Disposable {
   return Object.assign(redis, { [Symbol.dispose]: () => redis.disconnect() })
 }
