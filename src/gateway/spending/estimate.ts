@@ -25,8 +25,8 @@ const BYTES_PER_TOKEN = 4
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
 /**
- * Beyond the tokens above, an answer whose tokens were not reported has one for this many bytes. Each event of a stream
- * has far more bytes than its text, but some vendors put many tokens in one event.
+ * An answer whose tokens were not reported counts at least one token for this many bytes, also above the maximum. Each
+ * event of a stream has far more bytes than its text, but some vendors put many tokens in one event.
  */
 const BYTES_PER_STREAMED_TOKEN = 64
 
