@@ -5,8 +5,8 @@ import { SlotList } from '../kernel/slot-list.ts'
 
 /**
  * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). An
- * ended one is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
- * valid.
+ * ended one is refused within 5 s, and its open streams are ended. While the database is unavailable, known callers
+ * stay valid.
  */
 export type LiveStates = {
   /**
@@ -72,7 +72,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     const recheck = find(id).then(
       (caller) => settle(caller, askedAt),
       (error: unknown) => {
-        // The database is away. A known caller stays valid until its credential expires.
+        // The database is unavailable. A known caller stays valid until its credential expires.
         if (lastKnown?.caller) settle(lastKnown.caller)
         else states.delete(id)
         throw error
@@ -108,7 +108,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     if (watchers.size === 0 || isCheckingWatched) return
     isCheckingWatched = true
     const watched = [...watchers.keys()]
-    // While the database is away, streams continue.
+    // While the database is unavailable, streams continue.
     const alive = await findAlive(watched).catch(() => new Set(watched))
     isCheckingWatched = false
     watched.filter((id) => !alive.has(id)).forEach(end)

@@ -17,7 +17,7 @@ type Needs = {
 
 /**
  * Writes every error. An `ApiError` is a refusal and shown as it is. Anything else is logged in full and shown as
- * `service_unavailable` when the database is away, and as `internal` otherwise.
+ * `service_unavailable` when the database is unavailable, and as `internal` otherwise.
  */
 export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, loginRoutes }: Needs): ErrorRequestHandler {
   const toApiError = (thrown: unknown) => {

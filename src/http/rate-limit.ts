@@ -34,8 +34,8 @@ export type Rate = {
 export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
 
 /**
- * Makes limits that count in Redis for all processes, or in this process when there is no Redis. While Redis is away
- * each process counts for itself.
+ * Makes limits that count in Redis for all processes, or in this process when there is no Redis. While Redis is
+ * unavailable each process counts for itself.
  */
 export function openRateLimits(redis: Redis | null): OpenRateLimit {
   return (name, { points, seconds, what }) => {

@@ -14,10 +14,10 @@ const RECONNECT_PAUSE_MS = 5000
 const NO_ANSWER = 'no answer'
 
 /**
- * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A
- * server that stops answering without closing the connection is away after the first command that it does not answer,
- * until its ready check succeeds again. A server that has become a replica keeps its connections and refuses writes, so
- * the connection is then made anew: the address may lead to another server by now.
+ * Opens the connection to Redis. Commands fail at once while it is unavailable, and then limits count in this process.
+ * A server that stops answering without closing the connection counts as unavailable after the first command that it
+ * does not answer, until its ready check succeeds again. A server that has become a replica keeps its connections and
+ * refuses writes, so the connection is then made anew: the address may lead to another server by now.
  */
 export function openRedis(url: Secret, log: Logger): Redis {
   const redis = new DisconnectingRedis(url.reveal(), {

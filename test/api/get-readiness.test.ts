@@ -23,7 +23,7 @@ describe('getReadiness', () => {
     })
   })
 
-  describe('200 while the database is away', () => {
+  describe('200 while the database is unavailable', () => {
     it('for a gateway, which still serves known callers', async () => {
       await using service = await startService({ env: { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'memory:' } })
       await service.database.close()

@@ -27,7 +27,7 @@ const OUTAGE_MS = 5_000
 const MAX_SAVING_MS = 30_000
 /** How often a gateway saves events, and the time that this may take. */
 const SAVED_AFTER_MS = 1_000
-/** Until a gateway knows that the database is away, and its events are in the spool. */
+/** Until a gateway knows that the database is unavailable, and its events are in the spool. */
 const SPOOLED_AFTER_MS = 3_000
 
 const [WITHOUT_SPOOL, WITH_SPOOL] = [0, 1] as const
@@ -143,7 +143,7 @@ async function whileFrozen(): Promise<null> {
   return null
 }
 
-/** Ends a gateway while the database is away. */
+/** Ends a gateway while the database is unavailable. */
 async function whileKilled(
   end: { readonly gateway: number; readonly by: 'kill' | 'stop' } | null,
 ): Promise<Loss | null> {

@@ -10,7 +10,7 @@ describe('the snapshot cache of the directory', () => {
     const state = { now: new Date('2026-01-05T09:00:00Z'), loads: 0, fail: false, name: 'first', failures: 0 }
     const load = async (): Promise<DirectorySnapshot> => {
       state.loads++
-      if (state.fail) throw new Error('away')
+      if (state.fail) throw new Error('unavailable')
       return withTeams([{ organization: 'acme', name: 'core', defaultModel: state.name, timeZone: 'UTC', models: [] }])
     }
     const onFailure = () => void state.failures++
@@ -111,7 +111,7 @@ describe('the snapshot cache of the directory', () => {
   it('rejects while the first load fails, and then loads again', async () => {
     const { state, ask } = cached()
     state.fail = true
-    await expect(ask()).rejects.toThrow('away')
+    await expect(ask()).rejects.toThrow('unavailable')
     state.fail = false
     expect(await ask()).toMatchObject({ defaultModel: 'first' })
   })

@@ -61,7 +61,7 @@ describe('the control plane', () => {
     try {
       expect(await notUnavailable(requests)).toEqual([])
       expect(await health(service)).toEqual([200, 503, { status: 'unavailable', database: 'unavailable' }])
-      // The database is known to be away now, so nothing waits for it: twenty waits would take half a minute.
+      // The database is known to be unavailable now, so nothing waits for it: twenty waits would take half a minute.
       const startedAt = performance.now()
       for (let count = 0; count < 20; count++) expect(await outcomeOf(await refresh())).toBe('503 service_unavailable')
       expect(performance.now() - startedAt).toBeLessThan(10_000)

@@ -61,7 +61,10 @@ describe('a round of housekeeping', () => {
   it('runs every task whether or not another one fails, and logs one line for all tables', async () => {
     const done: string[] = []
     const failed: object[] = []
-    const failures = ['api_keys', 'call_events', 'call_events'].map((table) => ({ table, err: new Error('away') }))
+    const failures = ['api_keys', 'call_events', 'call_events'].map((table) => ({
+      table,
+      err: new Error('unavailable'),
+    }))
     const log = { debug() {}, info() {}, error() {}, warn: (fields: object) => void failed.push(fields) }
     const store = {
       sweep: async () => (done.push('sweep'), { rows: 0, failures }),
@@ -80,7 +83,7 @@ describe('a round of housekeeping', () => {
     await stop()
     expect(failed.slice(0, 3)).toMatchObject([
       { task: 'rotate_keys' },
-      { task: 'sweep', tables: ['api_keys', 'call_events'], err: { message: 'away' } },
+      { task: 'sweep', tables: ['api_keys', 'call_events'], err: { message: 'unavailable' } },
       { task: 'rotate_keys' },
     ])
   })

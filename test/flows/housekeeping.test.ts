@@ -97,10 +97,10 @@ describe('housekeeping', () => {
   })
 
   it('has a rule for every table: old rows are deleted, or it does not grow by itself', async () => {
-    const fail = () => Promise.reject(new Error('away'))
+    const fail = () => Promise.reject(new Error('unavailable'))
     // Only these two functions are called, and each table in which one fails is named.
-    const away = { $executeRaw: fail, $queryRaw: fail } as unknown as PrismaClient
-    const { failures } = await makeHousekeepingStore({ prisma: away }, { auditDays: 1 }).sweep(new Date())
+    const unavailable = { $executeRaw: fail, $queryRaw: fail } as unknown as PrismaClient
+    const { failures } = await makeHousekeepingStore({ prisma: unavailable }, { auditDays: 1 }).sweep(new Date())
     const schema = await readFile(path.join(ROOT, 'prisma/schema.prisma'), 'utf8')
     const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, name = '']) => name)
     const ruled = new Set([...failures.map(({ table }) => table), ...Object.keys(KEPT)])

@@ -76,19 +76,19 @@ describe('rotation of the signing key', () => {
     await using keyrings = await openTwoKeyrings()
     const { clock, one, database } = keyrings
     const store = makeAccessStore(database)
-    let isAway = false
+    let isUnavailable = false
     let loads = 0
     const findKeys = (now: Date) => {
       loads++
-      return isAway ? Promise.reject(new Error('away')) : store.findKeys(now)
+      return isUnavailable ? Promise.reject(new Error('unavailable')) : store.findKeys(now)
     }
     const other = await openKeyring({ ...store, findKeys }, clock, ACCESS_TOKEN_SECONDS)
     clock.advance({ days: 30 })
     await one.rotate()
     vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 5001)
-    isAway = true
-    await expect(other.findPublicKey('access-2')).rejects.toThrow('away')
-    isAway = false
+    isUnavailable = true
+    await expect(other.findPublicKey('access-2')).rejects.toThrow('unavailable')
+    isUnavailable = false
     loads = 0
     const found = await Promise.all([1, 2, 3].map(() => other.findPublicKey('access-2')))
     vi.restoreAllMocks()

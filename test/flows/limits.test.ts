@@ -164,17 +164,18 @@ describe.skipIf(!hasRedis)('limits with a Redis that freezes', () => {
   it('count in this process while it does not answer, without asking it, and use it again afterwards', async () => {
     await using redis = await startRedis()
     await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '1000', SVC_REDIS_URL: redis.url } })
-    const isAway = () => service.log.findLast(({ event }) => event.startsWith('redis.'))?.event !== 'redis.connected'
-    await waitForValue('Redis to be connected', isAway, false)
+    const isUnavailable = () =>
+      service.log.findLast(({ event }) => event.startsWith('redis.'))?.event !== 'redis.connected'
+    await waitForValue('Redis to be connected', isUnavailable, false)
     expect((await start(service, 'ada@example.com')).status).toBe(202)
     redis.freeze()
     expect((await start(service, 'ada@example.com')).status).toBe(202)
-    await waitForValue('Redis to be away', isAway, true)
+    await waitForValue('Redis to be unavailable', isUnavailable, true)
     for (let count = 0; count < 20; count++) expect((await start(service, 'ada@example.com')).status).toBe(202)
-    // Away: commands fail at once. Otherwise each start would wait twice for a command that is not answered.
-    expect(isAway()).toBe(true)
+    // While it is unavailable, commands fail at once. Otherwise each start would wait twice for a command that is not answered.
+    expect(isUnavailable()).toBe(true)
     redis.thaw()
-    await waitForValue('Redis to be connected again', isAway, false)
+    await waitForValue('Redis to be connected again', isUnavailable, false)
   })
 })
 

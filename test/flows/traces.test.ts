@@ -229,7 +229,7 @@ describe('the export of spans', () => {
     expect(collector.calls).toHaveLength(0)
   })
 
-  it('says once that the endpoint is away, and again when it is back', async () => {
+  it('says once that the endpoint is unavailable, and again when it is back', async () => {
     const port = await freePort()
     const { tracer, close } = await open(`http://127.0.0.1:${port}`)
     const send = () => tracer.startServerSpan({ name: 'one', attributes: {} }, {}).end()

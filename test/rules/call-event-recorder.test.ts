@@ -188,7 +188,7 @@ describe('the recorder of call events', () => {
     expect(lost).toEqual([[500 - kept.size, 'refused']])
   })
 
-  it('keeps the rest of a refused batch when the database goes away, and then saves each event once', async () => {
+  it('keeps the rest of a refused batch when the database becomes unavailable, and then saves each event once', async () => {
     const { saved, tried, lines, database, record } = setUp()
     database.refuses = (id) => id === 'req_5'
     database.beforeSave = () => void (database.fault = tried.length > 2 ? UNREACHABLE : null)

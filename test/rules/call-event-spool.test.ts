@@ -28,10 +28,10 @@ let directory: string
 let lines: string[]
 /** By their batches, as the database remembers them. */
 let saved: Map<string, readonly CallEvent[]>
-let isAway: boolean
+let isUnavailable: boolean
 /** The id of a request whose event the database refuses. */
 let refused: string | null
-/** The database goes away when it gets a second half with the event of this request. */
+/** The database becomes unavailable when it gets a second half with the event of this request. */
 let outageAt: string | null
 let lost: number
 /** The batches that were sent to the database, and how long each takes it. */
@@ -43,7 +43,7 @@ beforeEach(async () => {
   directory = path.join(root, 'spool')
   lines = []
   saved = new Map()
-  isAway = false
+  isUnavailable = false
   refused = null
   outageAt = null
   lost = 0
@@ -58,8 +58,8 @@ const log = { debug: note, info: note, warn: note, error: note }
 function open(maxBytes = 1_000_000) {
   return openRecorder({
     async save({ id, events }) {
-      isAway ||= id.endsWith('.2') && events.some(({ call }) => call.requestId === outageAt)
-      if (isAway) throw UNREACHABLE
+      isUnavailable ||= id.endsWith('.2') && events.some(({ call }) => call.requestId === outageAt)
+      if (isUnavailable) throw UNREACHABLE
       sent.push(id)
       if (takesMs > 0) await delay(takesMs)
       if (events.some(({ call }) => call.requestId === refused)) throw new Error('a value out of range')
@@ -80,11 +80,11 @@ function eventOf(requestId: string): CallEvent {
 
 /** Leaves the events of these requests in the spool, in one batch. */
 async function spoolAll(requestIds: readonly string[]): Promise<void> {
-  isAway = true
+  isUnavailable = true
   const recorder = open()
   for (const id of requestIds) recorder.record(eventOf(id))
   await recorder.close()
-  isAway = false
+  isUnavailable = false
   lines.length = 0
 }
 
@@ -92,14 +92,14 @@ const savedIds = () => [...saved.values()].flat().map(({ call }) => call.request
 const files = () => readdir(directory)
 
 describe('the recorder with a spool', () => {
-  it('keeps events over a stop while the database is away, and the next start saves them once', async () => {
-    isAway = true
+  it('keeps events over a stop while the database is unavailable, and the next start saves them once', async () => {
+    isUnavailable = true
     const first = open()
     for (let n = 0; n < 1200; n++) first.record(eventOf(`req_${n}`))
     await first.close()
     expect([savedIds(), lines]).toEqual([[], ['call_events.waiting']])
 
-    isAway = false
+    isUnavailable = false
     const [second, third] = [open(), open()]
     await waitForValue('the files', files, [])
     await second.close()
@@ -110,11 +110,11 @@ describe('the recorder with a spool', () => {
   })
 
   it('keeps the events of an outage on the disk, for a process that is killed', async () => {
-    isAway = true
+    isUnavailable = true
     const killed = open()
     killed.record(eventOf('req_1'))
     await waitForValue('the number of files', async () => (await files()).length, 1)
-    isAway = false
+    isUnavailable = false
     const next = open()
     await waitForValue('what was saved', savedIds, ['req_1'])
     await next.close()
@@ -123,7 +123,7 @@ describe('the recorder with a spool', () => {
   })
 
   it('is readable for its user only', async () => {
-    isAway = true
+    isUnavailable = true
     const recorder = open()
     recorder.record(eventOf('req_1'))
     await recorder.close()
@@ -133,7 +133,7 @@ describe('the recorder with a spool', () => {
   })
 
   it('reports what it drops when the directory is full', async () => {
-    isAway = true
+    isUnavailable = true
     const recorder = open(10)
     recorder.record(eventOf('req_1'))
     await recorder.close()
@@ -142,7 +142,7 @@ describe('the recorder with a spool', () => {
 
   it('reports a directory that it cannot use, and goes on', async () => {
     await writeFile(directory, 'a file in its place')
-    isAway = true
+    isUnavailable = true
     const recorder = open()
     recorder.record(eventOf('req_1'))
     await recorder.close()
@@ -213,13 +213,13 @@ describe('the recorder with a spool', () => {
     expect(sent.length).toBe(new Set(sent).size)
   })
 
-  it('counts a refused event once, also when the database goes away while its batch is divided', async () => {
+  it('counts a refused event once, also when the database becomes unavailable while its batch is divided', async () => {
     await spoolAll(['req_0', 'req_1', 'req_2', 'req_3'])
     ;[refused, outageAt] = ['req_0', 'req_3']
     const recorder = open()
     await waitForValue('what was saved', savedIds, ['req_1'])
-    await waitForValue('the outage', () => isAway, true)
-    ;[isAway, outageAt] = [false, null]
+    await waitForValue('the outage', () => isUnavailable, true)
+    ;[isUnavailable, outageAt] = [false, null]
     await waitForValue('the files', files, [])
     await recorder.close()
     expect([savedIds(), lost]).toEqual([['req_1', 'req_2', 'req_3'], 1])

@@ -29,7 +29,7 @@ it('an invitation that is saved does not fail when its email cannot be addressed
   const announce = makeAnnounceInvitation({
     notify: { hasEmail: true, invited: () => undefined },
     mails: invitationMails,
-    findEmail: () => Promise.reject(new Error('the database is away')),
+    findEmail: () => Promise.reject(new Error('the database is unavailable')),
     log: { warn: (_fields: object, event: string) => void events.push(event) },
   })
   const invitation = { id: 'i', email: 'grace@example.com', role: 'member', source: 'admin' } as const

@@ -21,7 +21,7 @@ async function timed<T>(run: () => Promise<T>): Promise<[T, number]> {
 const hangs = () => new Promise<never>(() => undefined)
 const answersAfter = (ms: number) => () => new Promise<string>((resolve) => void setTimeout(resolve, ms, 'new'))
 const failsAfter = (ms: number) => () =>
-  new Promise<string>((_, reject) => void setTimeout(reject, ms, new Error('The database is away.')))
+  new Promise<string>((_, reject) => void setTimeout(reject, ms, new Error('The database is unavailable.')))
 
 function open() {
   const answerOrLastKnown = makeAnswerOrLastKnown()

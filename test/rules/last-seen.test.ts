@@ -54,9 +54,9 @@ describe('openLastSeen', () => {
   it('saves again what could not be saved, and not what was noted again meanwhile', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const saved: (readonly Use[])[] = []
-    let isAway = true
+    let isUnavailable = true
     const { lastSeen, clock } = open(async (uses) => {
-      if (isAway) throw new Error('The database is away.')
+      if (isUnavailable) throw new Error('The database is unavailable.')
       saved.push(uses)
     })
     const first = clock.now()
@@ -66,7 +66,7 @@ describe('openLastSeen', () => {
     lastSeen.note('a', () => '203.0.113.2')
     await vi.advanceTimersByTimeAsync(FLUSH_MS)
     expect(saved).toEqual([])
-    isAway = false
+    isUnavailable = false
     await vi.advanceTimersByTimeAsync(FLUSH_MS)
     expect(saved.flat().sort((one, other) => one.id.localeCompare(other.id))).toEqual([
       { id: 'a', at: clock.now(), ip: '203.0.113.2' },

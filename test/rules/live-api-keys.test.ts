@@ -54,7 +54,7 @@ const alive: Answer = () => Promise.resolve(found())
 const revoked: Answer = () => Promise.resolve(found(undefined, null))
 const nothing: Answer = () => Promise.resolve(null)
 const hangs: Answer = () => new Promise(() => {})
-const fails: Answer = () => Promise.reject(new Error('away'))
+const fails: Answer = () => Promise.reject(new Error('unavailable'))
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
@@ -92,7 +92,7 @@ describe('the caller of an API key', () => {
     expect(await identify()).toBeNull()
   })
 
-  it('is refused when the key expires, also while the database is away', async () => {
+  it('is refused when the key expires, also while the database is unavailable', async () => {
     const clock = testClock()
     const end = new Date(clock.now().getTime() + 3_600_000)
     const opened = open([() => Promise.resolve(found(end)), fails])
@@ -120,8 +120,8 @@ describe('the caller of an API key', () => {
     expect(await identified).toEqual(CALLER)
   })
 
-  it('cannot be determined for an unknown key while the database is away', async () => {
-    await expect(open([fails]).identify()).rejects.toThrow('away')
+  it('cannot be determined for an unknown key while the database is unavailable', async () => {
+    await expect(open([fails]).identify()).rejects.toThrow('unavailable')
   })
 })
 

@@ -48,7 +48,7 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
 const found = () => Promise.resolve(CALLER)
 const ended = () => Promise.resolve(null)
 const hangs = () => new Promise<null>(() => {})
-const fails = () => Promise.reject(new Error('away'))
+const fails = () => Promise.reject(new Error('unavailable'))
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
@@ -101,15 +101,15 @@ describe('the caller of a session', () => {
     expect(await identified).toEqual(CALLER)
   })
 
-  it('stays valid while the database is away', async () => {
+  it('stays valid while the database is unavailable', async () => {
     const { identify } = await open([found, fails])
     await identify()
     vi.advanceTimersByTime(60_000)
     expect(await identify()).toEqual(CALLER)
   })
 
-  it('cannot be determined for an unknown session while the database is away', async () => {
+  it('cannot be determined for an unknown session while the database is unavailable', async () => {
     const { identify } = await open([fails])
-    await expect(identify()).rejects.toThrow('away')
+    await expect(identify()).rejects.toThrow('unavailable')
   })
 })

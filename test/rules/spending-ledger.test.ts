@@ -24,7 +24,7 @@ function setUp() {
   const load = async (teams: readonly string[], batches: readonly string[]): Promise<FoundSpending> => {
     asked.push(batches)
     askedTeams.push(teams)
-    if (saved.fails) throw new Error('away')
+    if (saved.fails) throw new Error('unavailable')
     const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
     return { limits: [limitOf({ spent })], savedBatches: saved.batches }
   }
@@ -110,7 +110,7 @@ it('counts a call whose event is lost, and does not ask for its batch again', as
   expect(asked).toEqual([['batch_1.1'], ['batch_1.1'], []])
 })
 
-it('goes on with the last known sums and its own calls while the database is away', async () => {
+it('goes on with the last known sums and its own calls while the database is unavailable', async () => {
   const { ledger, saved, spentUsd } = setUp()
   saved.usd = 9
   expect(await spentUsd()).toBe(9)
@@ -128,10 +128,10 @@ it('reports the first of several errors in a row', async () => {
     ledger.expire()
     await spentUsd()
   }
-  expect(failures).toEqual([new Error('away'), new Error('away')])
+  expect(failures).toEqual([new Error('unavailable'), new Error('unavailable')])
 })
 
-it('counts its own calls in a period that begins while the database is away', async () => {
+it('counts its own calls in a period that begins while the database is unavailable', async () => {
   const { ledger, saved, time, spentUsd } = setUp()
   saved.usd = 10
   expect(await spentUsd()).toBe(10)
@@ -172,7 +172,7 @@ it('loads the limits of teams with calls in the last minute only, and those of a
   expect(askedTeams.map((teams) => teams.toSorted())).toEqual([core, both, both, ['@acme/other'], both])
 })
 
-it('counts the last call of a team that was idle when its batch was saved, while the database is away', async () => {
+it('counts the last call of a team that was idle when its batch was saved, without the database', async () => {
   vi.useFakeTimers()
   const { ledger, saved, askedTeams, spentUsd } = setUp()
   await spentUsd()

@@ -39,7 +39,7 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
     if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
     const [first] = failures
     if (!first) return
-    // One line, because all tables fail while the database is away.
+    // One line, because all tables fail while the database is unavailable.
     const tables = [...new Set(failures.map(({ table }) => table))]
     log.warn({ task: 'sweep', tables, err: first.err }, 'housekeeping.failed')
   }

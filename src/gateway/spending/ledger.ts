@@ -85,7 +85,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   const refresher = makeTeamRefresher({
     async load(used) {
-      // Without the new sums of its team, a batch could not be forgotten while the database is away afterwards.
+      // Without the new sums of its team, a batch could not be forgotten while the database is unavailable afterwards.
       const names = new Set([...used, ...[...batches.values()].flat().map(({ team }) => team)])
       const [included, others] = [[...saved], [...batches.keys()].filter((id) => !saved.has(id))]
       const { limits, savedBatches } = await load([...names], others)
@@ -111,7 +111,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     countOwn()
   }
 
-  /** Begins the periods that start while the database is away. The calls of this process count in them. */
+  /** Begins the periods that start while the database is unavailable. The calls of this process count in them. */
   function beginPeriods(): void {
     const now = clock.now()
     const isOver = ({ span }: CountedLimit) => now >= span.resetsAt

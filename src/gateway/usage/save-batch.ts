@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
-/** Why events are lost: too many waited while the database was away, or the database refused them. */
+/** Why events are lost: too many waited while the database was unavailable, or the database refused them. */
 export type Loss = 'dropped' | 'refused'
 
 export type SaveNeeds = {

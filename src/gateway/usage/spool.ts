@@ -28,7 +28,7 @@ type Options = { readonly directory: string; readonly clock: Clock; readonly log
 
 /**
  * Opens the spool in a directory. The first look for batches creates it, so that one which cannot be used is reported
- * after a start, and not when the database is away. Nothing here rejects.
+ * after a start, and not when the database is unavailable. Nothing here rejects.
  */
 export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Options): Spool {
   /** The files of the batches that this process has read or written. */
