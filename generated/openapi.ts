@@ -4334,7 +4334,7 @@ export interface components {
             url: string;
             /** @description What stands between `url` and the path of a call, such as `/v1beta/openai`. Default: `/v1`. `/` where nothing does. */
             basePath?: string;
-            /** @description Left out: it stays as it is. Null: the backend wants none. It must be given when the host of the URL changes. */
+            /** @description Left out: it stays as it is. Null: the backend needs none. It must be given when the host of the URL changes. */
             credential?: components["schemas"]["NewBackendCredential"] | null;
         };
         /** @description A model that an admin adds or replaces. */
@@ -4963,7 +4963,7 @@ export interface components {
             url: string | null;
             /** @description What stands between `url` and the path of a call, such as `/chat/completions`. Null as `url`. */
             basePath: string | null;
-            /** @description Null for a backend of the directory file, and for one that wants no credential. */
+            /** @description Null for a backend of the directory file, and for one that needs no credential. */
             credential: components["schemas"]["StoredCredential"] | null;
             /**
              * @description Why it cannot be called. `host_not_allowed`: the operator does not list its host any more. `credential_unreadable`:
@@ -5203,7 +5203,7 @@ export interface components {
              */
             credentialAs?: "bearer" | "x-api-key";
             /**
-             * @description The backend wants no credential any more.
+             * @description Removes the stored credential of the backend.
              * @enum {string}
              */
             removeCredential?: "1";
@@ -5252,7 +5252,7 @@ export interface components {
                 code: "thread_not_found";
                 /**
                  * @description For people. The wording may change.
-                 * @example thread: This thread is not kept here: send the whole conversation as messages.
+                 * @example thread: This service does not store threads: send the whole conversation as messages.
                  */
                 message: string;
                 details: {

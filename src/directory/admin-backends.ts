@@ -25,7 +25,7 @@ export type AdminBackend = {
   readonly url: string
   /** The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it. */
   readonly basePath: string
-  /** Null: it wants none. */
+  /** Null: it needs none. */
   readonly credential: {
     readonly as: CredentialHeader
     readonly encrypted: Encrypted
@@ -38,7 +38,7 @@ export type AdminBackendSettings = {
   readonly dialects: readonly Dialect[]
   readonly url: string
   readonly basePath: string
-  /** Undefined: as it is. Null: it wants none. */
+  /** Undefined: as it is. Null: it needs none. */
   readonly credential?: { readonly value: Secret; readonly as: CredentialHeader } | null | undefined
 }
 
@@ -129,7 +129,7 @@ export type AdminBackendProblem = 'host_not_allowed' | 'credential_unreadable'
 export type AdminBackendTrust = { readonly hosts: AllowedHosts; readonly cipher: Cipher }
 
 /**
- * The credential of a backend that may be called (null: it wants none), or why it may not. `trust`: null allows no
+ * The credential of a backend that may be called (null: it needs none), or why it may not. `trust`: null allows no
  * backend.
  */
 export function readAdminCredential(

@@ -19,7 +19,7 @@ export type DirectoryBackend = {
   readonly url: string | null
   /** The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it. */
   readonly basePath: string
-  /** Where its credential is, and the header that carries it; null: it wants none. The value itself is never stored. */
+  /** Where its credential is, and the header that carries it; null: it needs none. The value itself is never stored. */
   readonly credential: (SecretSource & { readonly as: CredentialHeader }) | null
 }
 

@@ -54,7 +54,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     permanent: true,
   },
   access_denied: { status: 403, type: 'permission_error', message: 'The login was denied.', permanent: true },
-  forbidden: { status: 403, type: 'permission_error', message: 'This is not allowed from here.', permanent: true },
+  forbidden: { status: 403, type: 'permission_error', message: 'You are not allowed to do this.', permanent: true },
   reauthenticate: {
     status: 403,
     type: 'permission_error',
@@ -78,7 +78,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   thread_not_found: {
     status: 404,
     type: 'not_found_error',
-    message: 'This thread is not kept here: send the whole conversation.',
+    message: 'This service does not store threads: send the whole conversation.',
     isDetail: true,
   },
   not_found: { status: 404, type: 'not_found_error', message: 'No such route or resource.' },

@@ -14,7 +14,10 @@ const NOTICES = {
   invalid_email: { status: 400, text: 'That is not one email address. Nobody was invited.' },
   invited_before: { status: 409, text: 'This address is invited to the team already.' },
   role_set: { status: 200, text: 'The role is changed.' },
-  removed: { status: 200, text: 'Removed. Devices, browsers and API keys of the person end within seconds.' },
+  removed: {
+    status: 200,
+    text: 'Removed. Within seconds, the person is signed out everywhere, and their API keys stop working.',
+  },
   unknown_member: { status: 404, text: 'The team has no such member any more. The list is up to date.' },
   listed: { status: 409, text: 'The directory file lists this member. Change it there.' },
   last_admin: { status: 409, text: 'This is the only admin of the team. Make another member an admin first.' },
@@ -54,8 +57,8 @@ const NOTICES = {
   unknown_account: { status: 404, text: 'The team has no such service account any more.' },
   key_made: { status: 200, text: 'The key is created.' },
   ...KEY_NOTICES,
-  limit_created: { status: 200, text: 'The limit is set. It holds within two seconds.' },
-  limit_changed: { status: 200, text: 'The limit is changed. It holds within two seconds.' },
+  limit_created: { status: 200, text: 'The limit is set. It takes effect within two seconds.' },
+  limit_changed: { status: 200, text: 'The limit is changed. It takes effect within two seconds.' },
   limit_removed: { status: 200, text: 'The limit is removed.' },
   unknown_limit: { status: 404, text: 'The team has no such limit any more. The list is up to date.' },
   limit_exists: {

@@ -27,7 +27,7 @@ export const DEVICE_NOTICES = {
   passkey_renamed: { status: 200, text: 'The passkey has its new name.' },
   passkey_deleted: {
     status: 200,
-    text: 'The passkey is deleted and opens nothing any more. Remove it from your password manager too.',
+    text: 'The passkey is deleted and signs nobody in any more. Remove it from your password manager too.',
   },
   unknown_passkey: { status: 404, text: 'There is no such passkey any more. The list below is up to date.' },
   ...KEY_NOTICES,

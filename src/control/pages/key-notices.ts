@@ -3,7 +3,7 @@ import { MAX_KEYS } from '../api-keys/rules.ts'
 /** What a page says after a form for API keys was sent, and the status of that page. */
 export const KEY_NOTICES = {
   key_rotated: { status: 200, text: 'The key is rotated. Change your programs to the new one below.' },
-  key_revoked: { status: 200, text: 'The key is revoked and opens nothing any more.' },
+  key_revoked: { status: 200, text: 'The key is revoked. It stops working within seconds.' },
   unknown_key: { status: 404, text: 'There is no such key any more. The list below is up to date.' },
   unknown_model: { status: 400, text: 'The team does not have this model any more. No key was created.' },
   key_rotated_before: { status: 409, text: 'This key was rotated before. Rotate the key that replaced it.' },

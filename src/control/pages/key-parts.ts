@@ -115,7 +115,7 @@ function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
   return html`<form method="post" action="${forms.path}">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
-    <p>Once revoked it opens nothing, within seconds. This cannot be undone.</p>
+    <p>It stops working within seconds. This cannot be undone.</p>
     <button class="button danger" name="action" value="revoke-key">Revoke this key</button>
   </form>`
 }

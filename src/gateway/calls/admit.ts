@@ -90,7 +90,9 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
 
 function ambiguousBody(member: string): ApiError {
   return new ApiError('invalid_request', {
-    message: `${JSON.stringify(member)} is in the body twice or in a doubtful spelling.`,
+    message:
+      `${JSON.stringify(member)} is in the body twice, or is another spelling of a field that decides the call. ` +
+      'Send each field once, spelled as in the contract.',
   })
 }
 

@@ -22,7 +22,7 @@ export function refuse(param: string, message: string): never {
 
 /** Ends the translation of a request that only has what is new in a thread. Vendor B calls its conversations so. */
 export function refuseThread(param: string): never {
-  const message = 'This thread is not kept here: send the whole conversation as messages.'
+  const message = 'This service does not store threads: send the whole conversation as messages.'
   throw new RefusedError({ param, message, isThreadLost: true })
 }
 
@@ -46,6 +46,6 @@ export function refuseContent(type: unknown, path: string): never {
 
 /** Refusals that several dialects share: what the model lacks, and what to send instead. */
 export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
-export const NO_AUDIO = 'This model hears no audio: send a transcript, or choose a model that hears audio.'
+export const NO_AUDIO = 'This model reads no audio: send a transcript, or choose a model that reads audio.'
 export const NO_FILES = 'This model reads no files: send the text of the document, or choose a model that reads files.'
-export const NO_IMAGE_IDS = 'Files are not kept here: send the image as a data URL or as a URL.'
+export const NO_IMAGE_IDS = 'This service does not store files: send the image as a data URL or as a URL.'

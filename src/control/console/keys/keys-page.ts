@@ -80,7 +80,7 @@ function accountPart(account: ListedServiceAccount, path: string, { keys, models
         `the service account ${name}`,
         html`<form method="post" action="${path}">
           <input type="hidden" name="accountId" value="${id}" />
-          <p>Its keys open nothing any more, within seconds. This cannot be undone.</p>
+          <p>Its keys stop working within seconds. This cannot be undone.</p>
           <button class="button danger" name="action" value="delete-account">Delete it with its keys</button>
         </form>`,
       )}

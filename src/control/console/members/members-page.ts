@@ -140,7 +140,10 @@ function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Htm
 function removeForm(id: string, path: string): Html {
   return html`<form method="post" action="${path}">
     <input type="hidden" name="memberId" value="${id}" />
-    <p>Their devices, browsers and API keys end within seconds. What they used stays in the reports.</p>
+    <p>
+      Their devices and browsers are signed out, and their API keys stop working, within seconds. What they used stays
+      in the reports.
+    </p>
     <button class="button danger" name="action" value="remove">Remove from the team</button>
   </form>`
 }

@@ -154,7 +154,7 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
       ],
       chosen: credentialAs,
     }),
-    hasCredential && tick('removeCredential', 'It wants no credential any more', false),
+    hasCredential && tick('removeCredential', 'Remove the stored credential', false),
   ]
 }
 

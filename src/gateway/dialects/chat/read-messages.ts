@@ -44,7 +44,7 @@ function readAssistant(message: Json, path: string, context: TranslationContext)
 
 function refuseUnsupported({ function_call: called, audio }: Json, path: string): void {
   if (isObject(called)) refuse(`${path}.function_call`, 'Calls are not read from this member: send them as tool_calls.')
-  if (isObject(audio)) refuse(`${path}.audio`, 'Audio is not kept here: send its transcript as content.')
+  if (isObject(audio)) refuse(`${path}.audio`, 'This service does not store audio: send its transcript as content.')
 }
 
 /**
@@ -115,7 +115,7 @@ function readPart(part: Json, path: string): PartContent {
     }
     case 'file': {
       const { file_data: data, filename } = readObject(part.file)
-      const url = readName(data) ?? refuse(path, 'Files are not kept here: send the file as file_data.')
+      const url = readName(data) ?? refuse(path, 'This service does not store files: send the file as file_data.')
       return {
         type: 'document',
         source: readUrl(url, 'application/pdf'),

@@ -112,7 +112,7 @@ function readImageSource(source: Json, path: string): Source {
     return { kind: 'bytes', mediaType: readText(source.media_type), base64: readText(source.data) }
   }
   if (source.type === 'url') return { kind: 'url', url: readText(source.url) }
-  return refuse(`${path}.source`, 'Files are not kept here: send the image as base64 or as a URL.')
+  return refuse(`${path}.source`, 'This service does not store files: send the image as base64 or as a URL.')
 }
 
 function readDocument(block: Json, path: string): readonly Found[] {
@@ -134,7 +134,7 @@ function readDocument(block: Json, path: string): readonly Found[] {
     case 'content':
       return readContentSource(source.content, said, place)
     default:
-      return refuse(place, 'Files are not kept here: send the document as text, base64 or a URL.')
+      return refuse(place, 'This service does not store files: send the document as text, base64 or a URL.')
   }
 }
 

@@ -129,7 +129,8 @@ function readPart(part: Json, path: string): PartContent {
 function readFile(part: Json, path: string): PartContent {
   const url = readName(part.file_url)
   const data = readName(part.file_data)
-  if (url === null && data === null) refuse(path, 'Files are not kept here: send the file as file_data or file_url.')
+  if (url === null && data === null)
+    refuse(path, 'This service does not store files: send the file as file_data or file_url.')
   const source = readUrl(data ?? url ?? '', 'application/pdf')
   return { type: 'document', source, name: readName(part.filename), title: null, context: null }
 }
