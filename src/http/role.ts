@@ -53,7 +53,7 @@ export type ServedRole = {
 /** Composes the steps of a role. `onFailure` is called with the error when a credential could not be checked. */
 export function serveRole(role: RoleRoutes, onFailure: (error: unknown) => void): ServedRole {
   const { contract, limit, limitCaller, firstOperations } = role
-  const { checkRequest, open } = makeValidator(contract, role.nameAllMistakes)
+  const { checkRequest, open } = makeValidator(contract, role)
   const access = accessOf(contract, role.schemes)
   const steps = [
     refuseWebSocket,

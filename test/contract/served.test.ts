@@ -150,7 +150,10 @@ describe('the guard', () => {
   })
 
   it('fails at start when another version of the validator is installed', { timeout: 60_000 }, async () => {
-    const started = runWithLibrary(['package.json', '5.6.2', '6.0.0'], 'makeValidator(contract, true)')
+    const started = runWithLibrary(
+      ['package.json', '5.6.2', '6.0.0'],
+      'makeValidator(contract, { nameAllMistakes: true })',
+    )
     await expect(started).rejects.toThrow('express-openapi-validator 5.6.2, not 6.0.0')
   })
 
@@ -159,7 +162,7 @@ describe('the guard', () => {
     ['openapi.schema.validator.js', 'OpenAPISchemaValidator'],
     ['req.parameter.mutator.js', 'modifyRequest'],
   ])('accepts no request when the validator has no %s: %s', { timeout: 60_000 }, async (file, name) => {
-    const open = `makeValidator(contract, true).open(routesOf(contract).find(({ id }) => id === 'pollDeviceLogin'))`
+    const open = `makeValidator(contract, { nameAllMistakes: true }).open(routesOf(contract).find(({ id }) => id === 'pollDeviceLogin'))`
     const opened = runWithLibrary([file, name, 'renamed'], open)
     await expect(opened).rejects.toThrow(new RegExp(`express-openapi-validator has no "[\\w.]*${name}"`))
   })

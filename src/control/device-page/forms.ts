@@ -92,7 +92,8 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 
   /** Signs this browser out; afterwards there is no caller to show the device page to. */
-  async function leave(req: Request, res: Response, everywhere: boolean): Promise<void> {
+  async function leave(req: Request, res: Response, scope: 'here' | 'everywhere'): Promise<void> {
+    const everywhere = scope === 'everywhere'
     if (everywhere) await signOutEverywhere(req, { scope: 'all' }, clock.now())
     else await signOut.here(req, clock.now())
     clearCookies(res, secure)
@@ -115,10 +116,10 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 
   return async (req, res, form) => {
-    if (await isOwn(req, form)) return leave(req, res, false)
+    if (await isOwn(req, form)) return leave(req, res, 'here')
     if (form.action === 'confirm-email') return confirmByEmail(req, res)
-    if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
-      return leave(req, res, form.action === 'sign-out-everywhere')
+    if (form.action === 'sign-out') return leave(req, res, 'here')
+    if (form.action === 'sign-out-everywhere') return leave(req, res, 'everywhere')
     const { waitSeconds, ...content } = await outcomeOf(req, form)
     const status = content.notice ? DEVICE_NOTICES[content.notice].status : 200
     // The contract promises these headers for every 429 and 403, whatever their bodies are.

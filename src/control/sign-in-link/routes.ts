@@ -30,6 +30,9 @@ type Needs = {
   readonly log: Logger
 }
 
+/** The page of an open link. `wrongEmail`: the person has typed another address than the link is for. */
+type ShownLink = { readonly link: SignInLink; readonly token: string; readonly wrongEmail?: boolean }
+
 type Operations = 'showSignIn' | 'requestSignInLink' | 'showSignInLink' | 'consumeSignInLink'
 
 /** The sign-in page, and the links that it sends. */
@@ -46,7 +49,8 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
     return null
   }
 
-  function showLink(req: Request, res: Response, link: SignInLink, token: string, wrongEmail = false): void {
+  function showLink(req: Request, res: Response, shown: ShownLink): void {
+    const { link, token, wrongEmail = false } = shown
     const { email, team, createdAt: requestedAt, ip: requestIp, expiresAt } = link
     const request = { requestedAt, requestIp, expiresAt, sameIp: requestIp === ipOf(req) }
     const page = signInLinkPage({ token: new Secret(token), email, team, ...request, mode: approvalMode, wrongEmail })
@@ -77,7 +81,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       const [req, res] = asExpress(request, response)
       const { token } = request.query
       const link = await findOpen(req, res, token)
-      if (link) showLink(req, res, link, token)
+      if (link) showLink(req, res, { link, token })
     },
 
     async consumeSignInLink(request, response) {
@@ -85,7 +89,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       const { token, email } = request.body
       const link = await findOpen(req, res, token)
       if (!link) return
-      if (isEmailWrong(link, email)) return showLink(req, res, link, token, true)
+      if (isEmailWrong(link, email)) return showLink(req, res, { link, token, wrongEmail: true })
       const now = clock.now()
       const { cookie, browser } = beginBrowserSession(req, link.invitationId, now)
       // False: another request was faster.

@@ -24,19 +24,21 @@ type Check = { readonly opening: Promise<RequestHandler>; opened: RequestHandler
 const checksOfFirstMistake = new WeakMap<OperationObject, Check>()
 const checksOfAllMistakes = new WeakMap<OperationObject, Check>()
 
+type Options = { readonly nameAllMistakes: boolean }
+
 /**
  * Makes the validator of a document. It loads the library and opens the check of an operation when the first request
  * needs it. `nameAllMistakes` reports every mistake of a request instead of the first one, which is for small bodies.
  * Throws when the library or the document has another version than this service is written for.
  */
-export function makeValidator(contract: Contract, nameAllMistakes: boolean): Validator {
+export function makeValidator(contract: Contract, { nameAllMistakes }: Options): Validator {
   assertVersion()
   if (!contract.openapi.startsWith('3.1.')) throw new Error('The contract is not an OpenAPI 3.1 document.')
   const checks = nameAllMistakes ? checksOfAllMistakes : checksOfFirstMistake
   const open = (route: Route): Promise<RequestHandler> => {
     const known = checks.get(route.operation)
     if (known) return known.opening
-    const check: Check = { opening: openCheck(contract, route, nameAllMistakes), opened: null }
+    const check: Check = { opening: openCheck(contract, route, { nameAllMistakes }), opened: null }
     checks.set(route.operation, check)
     check.opening.then(
       (opened) => (check.opened = opened),
@@ -63,7 +65,7 @@ function takesInput({ parameters = [], requestBody }: OperationObject): boolean 
 }
 
 /** Rejects when the operation's part of the document is not valid. */
-async function openCheck(contract: Contract, route: Route, nameAllMistakes: boolean): Promise<RequestHandler> {
+async function openCheck(contract: Contract, route: Route, { nameAllMistakes }: Options): Promise<RequestHandler> {
   const { middleware: openSteps } = await loadLibrary()
   patchValidator()
   const steps = openSteps({

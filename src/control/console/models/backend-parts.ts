@@ -67,7 +67,8 @@ function editForms(backend: TeamBackend, path: string, given: ModelsForm | null,
   return [
     canChange &&
       html`<form method="post" action="${path}" class="fields roomy">
-        ${hidden} ${backendFields(name, given ?? toForm(backend), credential !== null)}
+        ${hidden}
+        ${backendFields({ prefix: name, values: given ?? toForm(backend), hasCredential: credential !== null })}
         <button class="button" name="action" value="change-backend">Save</button>
       </form>`,
     html`<form method="post" action="${path}">
@@ -91,7 +92,7 @@ function addForm({ path, draft, team }: ModelsPageForms): Html {
         value: given?.backend ?? '',
         isName: true,
       })}
-      ${backendFields('new-backend', given ?? { chat: '1' }, false)}
+      ${backendFields({ prefix: 'new-backend', values: given ?? { chat: '1' }, hasCredential: false })}
       <button class="button primary" name="action" value="add-backend">Add it</button>
     </form>`,
     given !== null,
@@ -106,8 +107,15 @@ function toForm({ url, basePath, dialects, credential }: TeamBackend): Values {
   return { ...address, ...spoken, ...(credential && { credentialAs: credential.as }) }
 }
 
+type BackendFields = {
+  /** What the ids of these fields begin with. */
+  readonly prefix: string
+  readonly values: Values
+  readonly hasCredential: boolean
+}
+
 /** The credential is never filled in: it is not known to the page. */
-function backendFields(prefix: string, values: Values, hasCredential: boolean): Interpolation {
+function backendFields({ prefix, values, hasCredential }: BackendFields): Interpolation {
   const { url = '', basePath = '/v1', credentialAs = 'bearer' } = values
   return [
     textField({
@@ -129,7 +137,7 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
     }),
     html`<fieldset class="whole ticks">
       <legend>Dialects</legend>
-      ${DIALECT_NAMES.map((dialect) => tick(dialect, DIALECT_TITLES[dialect], values[dialect] === '1'))}
+      ${DIALECT_NAMES.map((name) => tick({ name, label: DIALECT_TITLES[name], isChecked: values[name] === '1' }))}
     </fieldset>`,
     html`<div>
       <label for="${prefix}-credential"
@@ -154,11 +162,13 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
       ],
       chosen: credentialAs,
     }),
-    hasCredential && tick('removeCredential', 'Remove the stored credential', false),
+    hasCredential && tick({ name: 'removeCredential', label: 'Remove the stored credential', isChecked: false }),
   ]
 }
 
-function tick(name: string, label: string, isChecked: boolean): Html {
+type Tick = { readonly name: string; readonly label: string; readonly isChecked: boolean }
+
+function tick({ name, label, isChecked }: Tick): Html {
   return html`<label class="tick"
     ><input type="checkbox" name="${name}" value="1" ${isChecked && html`checked`} /> ${label}</label
   >`

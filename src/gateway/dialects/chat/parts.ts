@@ -73,12 +73,13 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     else part.waiting += delta.args
   }
 
-  function advance(ended: boolean, cut: boolean): PartEvent[] {
+  function advance(state: 'streaming' | 'complete' | 'cut'): PartEvent[] {
+    const ended = state !== 'streaming'
     const events: PartEvent[] = []
     for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
       if (canEmit(part, ended) && isTextOrFollowed(part, parts, firstOpen)) emit(part, ended, events)
       if (!ended && !(hasSubstantial(parts, firstOpen + 1) && isCloseable(part))) return events
-      if (part.open) events.push(toClose(part, part.open, cut && part === parts.findLast(isSubstantial)))
+      if (part.open) events.push(toClose(part, part.open, state === 'cut' && part === parts.findLast(isSubstantial)))
       part.closed = true
       firstOpen++
     }
@@ -116,9 +117,9 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
       text?.citations.push(...delta.citations)
       take('refusal', delta.refusal)
       for (const tool of delta.tools) takeTool(tool, delta.tools.length)
-      return advance(false, false)
+      return advance('streaming')
     },
-    end: (cut) => advance(true, cut),
+    end: (cut) => advance(cut ? 'cut' : 'complete'),
     has: (kind) => parts.some((part) => part.open?.kind === kind),
     hasNamelessCall: () => parts.some((part) => part.kind === 'tool' && part.name === ''),
   }
