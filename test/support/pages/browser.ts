@@ -65,6 +65,11 @@ function heightFor(width: number): number {
   return width < 600 ? 760 : 860
 }
 
+/** Loads axe into every document that the page opens. For many documents, this is faster than `findViolations` alone. */
+export async function preloadAxe(page: Page): Promise<void> {
+  await page.addInitScript({ content: axe.source })
+}
+
 /** The violations that axe finds on the page now, one line each; `rules` limits the check to some of its rules. */
 export async function findViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated through the debugger, because the Content-Security-Policy of the pages refuses a script tag.
