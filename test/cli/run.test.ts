@@ -301,6 +301,13 @@ describe('every agent', () => {
     expect((await machine.start(['run', 'codex'])).status).toBe(137)
   })
 
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('gets %s where there is no terminal', async (signal) => {
+    const code = `process.on('${signal}', () => process.exit(42)); setInterval(() => {}, 1000); console.log('ready')`
+    await machine.install('codex', code)
+    const ran = await machine.start(['run', 'codex'], { onPrint: (_, child) => void child.kill(signal) })
+    expect(ran.status).toBe(42)
+  })
+
   it('that is not installed is named with how to install it', async () => {
     await using other = await newMachine(machine)
     const ran = await other.start(['run', 'claude'], { env: { PATH: '/nowhere' } })

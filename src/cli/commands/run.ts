@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { isatty } from 'node:tty'
 import { Argument, Command } from 'commander'
 import { codeOf } from '../../kernel/error-code.ts'
 import type { Agent, Launch } from '../agents/agent.ts'
@@ -59,7 +60,7 @@ async function start(
     const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
-    const { shared, forwarded } = environment.platform === 'win32' ? SIGNALS_ON_WINDOWS : SIGNALS
+    const { shared, forwarded } = findSignals(environment)
     for (const signal of shared) process.on(signal, () => undefined)
     for (const signal of forwarded) process.on(signal, () => child.kill(signal))
   })
@@ -72,7 +73,17 @@ async function start(
 type Signals = { readonly shared: readonly NodeJS.Signals[]; readonly forwarded: readonly NodeJS.Signals[] }
 
 /** Which signals the terminal sends to both processes, so that the agent decides what it does, and which to pass on. */
-const SIGNALS: Signals = { shared: ['SIGINT'], forwarded: ['SIGTERM', 'SIGHUP'] }
+function findSignals({ platform }: Environment): Signals {
+  if (platform === 'win32') return SIGNALS_ON_WINDOWS
+  const isOnTerminal = [0, 1, 2].some((fd) => isatty(fd))
+  return isOnTerminal ? SIGNALS_ON_TERMINAL : SIGNALS
+}
+
+/** An agent that gets SIGINT twice at one Ctrl-C may end. */
+const SIGNALS_ON_TERMINAL: Signals = { shared: ['SIGINT'], forwarded: ['SIGTERM', 'SIGHUP'] }
+
+/** Without a terminal, another program sends SIGINT, and only to this process. */
+const SIGNALS: Signals = { shared: [], forwarded: ['SIGINT', 'SIGTERM', 'SIGHUP'] }
 
 /** Closing the window sends SIGHUP to the agent too. A signal that this process sends would end the agent at once. */
 const SIGNALS_ON_WINDOWS: Signals = { shared: ['SIGINT', 'SIGBREAK', 'SIGHUP'], forwarded: [] }
