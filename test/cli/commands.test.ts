@@ -687,6 +687,21 @@ describe('svc doctor', () => {
 
 const FULL_DISK = `throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })`
 
+/** Writes a module with which the tokens cannot be removed, as on a read-only disk. Returns its path. */
+async function keepTokens({ home }: Machine): Promise<string> {
+  const module = path.join(home, 'keep-tokens.mjs')
+  const code = `import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+const { rm } = fs
+fs.rm = async (path, options) => {
+  if (path.endsWith('tokens.json')) throw Object.assign(new Error('EROFS'), { code: 'EROFS', path })
+  return rm(path, options)
+}
+syncBuiltinESMExports()`
+  await writeFile(module, code)
+  return module
+}
+
 describe('svc logout', () => {
   it('ends the session at the service and forgets it here', async () => {
     await using other = await newMachine()
@@ -706,6 +721,31 @@ describe('svc logout', () => {
     expect(ran.status).toBe(1)
     expect(ran.stderr).toContain('The credentials of this machine are forgotten')
     expect((await other.svc(['token', '--url', url])).status).toBe(3)
+  })
+
+  it('says that the session has ended when the credentials cannot be removed', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    const token = (await other.svc(['token'])).stdout.trim()
+    const file = other.tokensOf(service)
+    const ran = await other.start(['logout'], {
+      env: { NODE_OPTIONS: `--import=${await keepTokens(other)}` },
+    })
+    const message = `could not be removed from this machine: ${file} cannot be used: its disk is read-only.\n`
+    expect([ran.status, ran.stdout]).toEqual([1, ''])
+    expect(ran.stderr).toBe(`The session at ${service.config.baseUrl} has ended, but its credentials ${message}`)
+    expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
+  })
+
+  it('says what is left when the service cannot be reached and the credentials cannot be removed', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url)
+    const ran = await other.start(['logout', '--url', url], {
+      env: { NODE_OPTIONS: `--import=${await keepTokens(other)}` },
+    })
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toMatch(/^The credentials of this machine could not be removed: .* read-only\. Also, .* was not/)
   })
 
   it('removes the credentials on a full disk', async () => {

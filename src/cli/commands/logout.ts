@@ -19,8 +19,11 @@ export const makeLogout: MakeCommand = (cli) =>
 async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {
   const deployment = await openDeployment(environment.folder, url)
   const tokens = deployment.profiles.tokens(deployment.url)
-  const count = await endSession(deployment, everywhere).finally(() => forget(tokens))
-  const devices = count === null ? '' : ` and from ${count} devices in all`
+  const [ended] = await Promise.allSettled([endSession(deployment, everywhere)])
+  const [forgotten] = await Promise.allSettled([forget(tokens)])
+  if (ended.status === 'rejected') throw toLogoutError(deployment.url, ended.reason, forgotten)
+  if (forgotten.status === 'rejected') throw toLeftError(deployment.url, forgotten.reason)
+  const devices = ended.value === null ? '' : ` and from ${ended.value} devices in all`
   output.print(`Signed out of ${deployment.url}${devices}.`)
 }
 
@@ -34,23 +37,37 @@ function forget(tokens: TokenStore): Promise<void> {
 }
 
 /** The number of devices that `everywhere` signed out, else null. A session that has already ended is no failure. */
-async function endSession({ url, control }: Deployment, everywhere: boolean): Promise<number | null> {
+async function endSession({ control }: Deployment, everywhere: boolean): Promise<number | null> {
   try {
     if (everywhere)
       return (await unwrap(control.POST('/v1/auth/logout-everywhere', { body: { scope: 'all' } }))).devices
     await unwrap(control.POST('/v1/auth/logout'))
   } catch (error) {
-    if (toCommandError(error)?.exitStatus !== EXIT.notSignedIn) throw toLogoutError(url, error)
+    if (toCommandError(error)?.exitStatus !== EXIT.notSignedIn) throw error
   }
   return null
 }
 
 /** Says what a logout that the deployment was not told of leaves to do. A bug stays as it is. */
-function toLogoutError(url: string, error: unknown): unknown {
+function toLogoutError(url: string, error: unknown, forgotten: PromiseSettledResult<void>): unknown {
+  const known = toCommandError(error)
+  if (!known) return error
+  const what =
+    forgotten.status === 'fulfilled'
+      ? `The credentials of this machine are forgotten, but ${url} was not told`
+      : `The credentials of this machine could not be removed: ${toReason(forgotten.reason)} Also, ${url} was not told`
+  return new CommandError(
+    `${what}: ${known.message} Revoke this device from another one, or sign in again and run svc logout.`,
+  )
+}
+
+const toReason = (error: unknown) => toCommandError(error)?.message ?? String(error)
+
+/** Says that the credentials are still stored, although the deployment does not accept them any more. */
+function toLeftError(url: string, error: unknown): unknown {
   const known = toCommandError(error)
   if (!known) return error
   return new CommandError(
-    `The credentials of this machine are forgotten, but ${url} was not told: ${known.message} ` +
-      'Revoke this device from another one, or sign in again and run svc logout.',
+    `The session at ${url} has ended, but its credentials could not be removed from this machine: ${known.message}`,
   )
 }
