@@ -18,6 +18,7 @@ export type FollowOptions = StreamOptions & {
 /**
  * Yields the events of an agent's session: first the stored ones, then each new one as it happens. When the connection
  * ends or breaks, it connects again and continues behind the last event, until the caller leaves the loop. Throws when
- * the first connection fails, and an `SvcError` when the deployment refuses for good.
+ * the first connection fails, an `SvcError` when the deployment refuses for good, and each error of the token store or
+ * the `accessToken` function.
  */
 export declare function followAgentSession(client: SvcClient, { sessionId, team, account, after: start }: FollowedSession, { signal, wait }?: FollowOptions): AsyncGenerator<SessionEvent>;

@@ -32,7 +32,7 @@ const refusingOthers = {
             return;
         const type = (response.headers.get('content-type') ?? '').toLowerCase();
         const isPage = type.startsWith('text/html');
-        if (!isPage && (parseAs === 'stream' || type.includes('json') || (await isJson(response.clone()))))
+        if (!isPage && (parseAs === 'stream' || (await isJson(response.clone()))))
             return;
         await response.body?.cancel();
         const what = isPage ? 'a web page' : 'something else than JSON';

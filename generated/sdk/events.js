@@ -1,3 +1,4 @@
+import { requestIdOf, StreamError } from "./errors.js";
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export async function* eventData(stream) {
     let data = [];
@@ -11,16 +12,40 @@ export async function* eventData(stream) {
     }
 }
 /**
- * Yields the data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed as JSON. Ends at `[DONE]`
- * or at the end of the stream. Throws when the connection breaks. Unlike `streamChatCompletion`, `streamResponse` and
- * `streamMessage`, it does not detect a stream that was cut off.
+ * Yields the data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed as a JSON object. Ends at
+ * `[DONE]` or at the end of the stream. Throws when the connection breaks, and a `StreamError` for data that is no
+ * object. Unlike `streamChatCompletion`, `streamResponse` and `streamMessage`, it does not detect a stream that was cut
+ * off.
  */
 export async function* events(stream) {
     for await (const data of eventData(stream)) {
         if (data === '[DONE]')
             return;
         // The caller names the type of the events: the contract has one for each dialect.
-        yield JSON.parse(data);
+        yield parseEvent(data);
+    }
+}
+/** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
+export function parseEvent(text, response) {
+    const event = toObject(text);
+    if (event !== null)
+        return event;
+    throw new StreamError('The stream has an event that is not a JSON object.', {
+        code: 'stream_failed',
+        status: 0,
+        requestId: response ? requestIdOf(response) : null,
+        retryAfterSeconds: null,
+        body: text,
+    });
+}
+/** The JSON object that a text contains; null when it is something else. */
+function toObject(text) {
+    try {
+        const value = JSON.parse(text);
+        return typeof value === 'object' && !Array.isArray(value) ? value : null;
+    }
+    catch {
+        return null;
     }
 }
 /** Yields the complete lines of a stream. Text after the last line break is dropped. */

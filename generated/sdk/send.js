@@ -1,4 +1,5 @@
 const inFlight = new Set();
+const sendErrors = new WeakSet();
 /** What belongs to a request: a copy of it, or the body of its answer. */
 const requestsOf = new WeakMap();
 /**
@@ -14,10 +15,19 @@ export function keepRequests(send) {
                 requestsOf.set(response.body, request);
             return response;
         }
+        catch (error) {
+            if (error instanceof Error)
+                sendErrors.add(error);
+            throw error;
+        }
         finally {
             inFlight.delete(request);
         }
     };
+}
+/** Whether sending a request has failed with this error. Others come from the program, as from its token store. */
+export function isSendError(error) {
+    return error instanceof Error && sendErrors.has(error);
 }
 /** Copies a request, so that it can be sent again. For the same reason the copy gets a signal that it keeps. */
 export function copyRequest(request) {

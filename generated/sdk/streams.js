@@ -1,5 +1,5 @@
 import { envelopeOf, errorOf, requestIdOf, StreamError } from "./errors.js";
-import { eventData } from "./events.js";
+import { eventData, parseEvent } from "./events.js";
 /**
  * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
  * stream is cut off.
@@ -36,11 +36,7 @@ async function* typedEvents(open, isLast, signal) {
         signal?.throwIfAborted();
         if (text === '[DONE]')
             return;
-        const event = toObject(text);
-        if (event === null) {
-            const fields = { ...fieldsOf(response), code: 'stream_failed', body: text };
-            throw new StreamError('The stream has an event that is not a JSON object.', fields);
-        }
+        const event = parseEvent(text, response);
         if (isFailure(event))
             throw failureOf(response, event);
         yield event;
@@ -60,16 +56,6 @@ async function* dataUntilBreak(body, signal) {
     }
     catch {
         signal?.throwIfAborted();
-    }
-}
-/** The JSON object that a text contains; null when it is something else. */
-function toObject(text) {
-    try {
-        const value = JSON.parse(text);
-        return typeof value === 'object' && !Array.isArray(value) ? value : null;
-    }
-    catch {
-        return null;
     }
 }
 /** Whether an event reports an error: `{"error": ...}`, in some dialects with `"type": "error"`. */

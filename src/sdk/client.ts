@@ -75,7 +75,7 @@ const refusingOthers: Middleware = {
     if (!response.ok || !['json', 'stream'].includes(parseAs)) return
     const type = (response.headers.get('content-type') ?? '').toLowerCase()
     const isPage = type.startsWith('text/html')
-    if (!isPage && (parseAs === 'stream' || type.includes('json') || (await isJson(response.clone())))) return
+    if (!isPage && (parseAs === 'stream' || (await isJson(response.clone())))) return
     await response.body?.cancel()
     const what = isPage ? 'a web page' : 'something else than JSON'
     throw unexpectedAnswer(response, `${new URL(request.url).origin} answered with ${what}.`, null)

@@ -1,3 +1,5 @@
+import { requestIdOf, StreamError } from './errors.ts'
+
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export async function* eventData(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = []
@@ -10,15 +12,39 @@ export async function* eventData(stream: ReadableStream<Uint8Array>): AsyncGener
 }
 
 /**
- * Yields the data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed as JSON. Ends at `[DONE]`
- * or at the end of the stream. Throws when the connection breaks. Unlike `streamChatCompletion`, `streamResponse` and
- * `streamMessage`, it does not detect a stream that was cut off.
+ * Yields the data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed as a JSON object. Ends at
+ * `[DONE]` or at the end of the stream. Throws when the connection breaks, and a `StreamError` for data that is no
+ * object. Unlike `streamChatCompletion`, `streamResponse` and `streamMessage`, it does not detect a stream that was cut
+ * off.
  */
 export async function* events<Event = unknown>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Event> {
   for await (const data of eventData(stream)) {
     if (data === '[DONE]') return
     // The caller names the type of the events: the contract has one for each dialect.
-    yield JSON.parse(data) as Event
+    yield parseEvent(data) as Event
+  }
+}
+
+/** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
+export function parseEvent(text: string, response?: Response): object {
+  const event = toObject(text)
+  if (event !== null) return event
+  throw new StreamError('The stream has an event that is not a JSON object.', {
+    code: 'stream_failed',
+    status: 0,
+    requestId: response ? requestIdOf(response) : null,
+    retryAfterSeconds: null,
+    body: text,
+  })
+}
+
+/** The JSON object that a text contains; null when it is something else. */
+function toObject(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && !Array.isArray(value) ? value : null
+  } catch {
+    return null
   }
 }
 

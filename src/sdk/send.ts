@@ -2,6 +2,7 @@
 export type Send = (request: Request) => Promise<Response>
 
 const inFlight = new Set<Request>()
+const sendErrors = new WeakSet()
 /** What belongs to a request: a copy of it, or the body of its answer. */
 const requestsOf = new WeakMap<object, Request>()
 
@@ -16,10 +17,18 @@ export function keepRequests(send: Send): Send {
       const response = await send(request)
       if (response.body) requestsOf.set(response.body, request)
       return response
+    } catch (error) {
+      if (error instanceof Error) sendErrors.add(error)
+      throw error
     } finally {
       inFlight.delete(request)
     }
   }
+}
+
+/** Whether sending a request has failed with this error. Others come from the program, as from its token store. */
+export function isSendError(error: unknown): boolean {
+  return error instanceof Error && sendErrors.has(error)
 }
 
 /** Copies a request, so that it can be sent again. For the same reason the copy gets a signal that it keeps. */

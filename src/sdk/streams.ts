@@ -8,7 +8,7 @@ import type {
 } from '#openapi'
 import type { SvcClient } from './client.ts'
 import { envelopeOf, errorOf, requestIdOf, StreamError } from './errors.ts'
-import { eventData } from './events.ts'
+import { eventData, parseEvent } from './events.ts'
 
 export type StreamOptions = {
   /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
@@ -87,11 +87,7 @@ async function* typedEvents<Event extends object>(
     // Events that have arrived before the signal was aborted are not delivered after it.
     signal?.throwIfAborted()
     if (text === '[DONE]') return
-    const event = toObject(text) as Event | null
-    if (event === null) {
-      const fields = { ...fieldsOf(response), code: 'stream_failed', body: text }
-      throw new StreamError('The stream has an event that is not a JSON object.', fields)
-    }
+    const event = parseEvent(text, response) as Event
     if (isFailure(event)) throw failureOf(response, event)
     yield event
     if (isLast(event)) return
@@ -112,16 +108,6 @@ async function* dataUntilBreak(
     yield* eventData(body)
   } catch {
     signal?.throwIfAborted()
-  }
-}
-
-/** The JSON object that a text contains; null when it is something else. */
-function toObject(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && !Array.isArray(value) ? value : null
-  } catch {
-    return null
   }
 }
 

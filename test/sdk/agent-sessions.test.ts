@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createClient, followAgentSession } from '../../generated/sdk/index.js'
+import { createClient, followAgentSession, memoryTokenStore, StreamError } from '../../generated/sdk/index.js'
+import type { SvcClientOptions } from '../../generated/sdk/index.js'
 
 const started = (id: number) => `{"id":"${id}","type":"call.started","at":"2026-11-21T09:00:00.000Z"}\n`
 const heartbeat = '{"id":"2","type":"heartbeat","at":"2026-11-21T09:00:00.000Z"}\n'
@@ -8,12 +9,13 @@ const refusal = (status: number) =>
   Response.json({ type: 'error', error: { type: 'api_error', code: 'x', message: 'No.' } }, { status })
 
 /** Follows with a deployment that answers each request with the next of these, until it refuses for good. */
-async function followWith(answers: (() => Response)[]) {
+async function followWith(answers: (() => Response)[], options: Partial<SvcClientOptions> = {}) {
   const asked: string[] = []
   const waits: number[] = []
   const client = createClient({
     baseUrl: 'http://localhost',
     retries: 0,
+    ...options,
     async fetch({ url }) {
       asked.push(new URL(url).searchParams.get('after') ?? '')
       return (answers.shift() ?? (() => refusal(404)))()
@@ -62,5 +64,57 @@ describe('following a session of an agent', () => {
     ])
     expect([failed.asked, failed.error]).toEqual([['0'], expect.any(TypeError)])
     expect((await followWith([() => refusal(404)])).error).toMatchObject({ status: 404 })
+  })
+
+  it('throws the error of the accessToken function of the program', async () => {
+    const problem = new Error('no keychain')
+    const found = ['a']
+    const accessToken = () => found.shift() ?? Promise.reject(problem)
+    const { asked, error } = await followWith([() => lines(started(1))], { accessToken })
+    expect([asked, error]).toEqual([['0'], problem])
+  })
+
+  it.each(['load', 'save', 'exclusively'] as const)('throws the error of %s of the token store', async (name) => {
+    const problem = new Error('no keychain')
+    const tokens = memoryTokenStore({
+      account: 'a',
+      team: '@a/b',
+      deviceId: 'd',
+      accessToken: 'a',
+      refreshToken: 'r',
+      expiresAt: '',
+    })
+    const breakStore = () => {
+      tokens[name] = () => Promise.reject(problem)
+      return refusal(401)
+    }
+    const first = () => {
+      if (name === 'load') breakStore()
+      return lines(started(1))
+    }
+    const { error } = await followWith([first, breakStore, breakStore], { tokens })
+    expect(error).toBe(problem)
+  })
+
+  it('connects again when the tokens cannot be refreshed because of the connection', async () => {
+    const tokens = memoryTokenStore({
+      account: 'a',
+      team: '@a/b',
+      deviceId: 'd',
+      accessToken: 'a',
+      refreshToken: 'r',
+      expiresAt: '',
+    })
+    const failing = () => {
+      throw new TypeError('fetch failed')
+    }
+    const answers = [() => lines(started(1)), () => refusal(401), failing, failing, () => lines(started(2))]
+    expect((await followWith(answers, { tokens })).seen).toEqual(['1', '2'])
+  })
+
+  it('throws a StreamError for an event that is not JSON', async () => {
+    const { error } = await followWith([() => lines(`${started(1)}{"id":\n`)])
+    expect(error).toBeInstanceOf(StreamError)
+    expect(error).toMatchObject({ code: 'stream_failed', body: '{"id":' })
   })
 })

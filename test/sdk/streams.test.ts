@@ -56,6 +56,11 @@ describe('events', () => {
     expect(single).toEqual([{ n: 1 }, { t: 'ü€😀' }, { n: 3 }])
   })
 
+  it('throw a StreamError for data that is not a JSON object', async () => {
+    const error = { name: 'StreamError', code: 'stream_failed', requestId: null, body: '{"n":' }
+    await expect(all(events(stream([bytesOf('data: {"n":\n\n')])))).rejects.toMatchObject(error)
+  })
+
   it('drop an event that was cut off', async () => {
     expect(await all(events(stream([bytesOf('data: {"n":1}\n\ndata: {"n":')])))).toEqual([{ n: 1 }])
   })
@@ -236,5 +241,12 @@ describe('unwrap', () => {
     await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject(error)
     await expect(all<unknown>(streamMessage(client, { messages: [] }))).rejects.toMatchObject(error)
     expect(await unwrap(client.GET('/docs', { parseAs: 'text' }))).toContain('Welcome')
+  })
+
+  it('throws an SvcError with the request id when an answer of type JSON is not JSON', async () => {
+    const headers = { 'content-type': 'application/json', 'x-request-id': 'req_7' }
+    const client = clientOf(() => new Response('{"data":', { headers }))
+    const error = { name: 'SvcError', code: 'unexpected_answer', status: 200, requestId: 'req_7' }
+    await expect(client.GET('/v1/models')).rejects.toMatchObject(error)
   })
 })
