@@ -59,7 +59,7 @@ const NOT_CHECKED = -1n
  */
 export function openSessionReader({ findEvents, findNewestId, listen, onFailure }: Needs): SessionReader {
   const followers = new Map<string, Set<Entry>>()
-  /** Followers that want events and may not have all. */
+  /** Followers that can take events and may not have all. */
   const behind = new Set<Entry>()
   let listening: Listening | null = null
   let timer: NodeJS.Timeout | null = null
@@ -77,11 +77,11 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
     hasNotice ||= payload !== null
     if (payload !== null) missesNotices = false
     const keys = payload === null ? null : readNotice(payload)
-    for (const key of keys ?? followers.keys()) followers.get(key)?.forEach(want)
+    for (const key of keys ?? followers.keys()) followers.get(key)?.forEach(markBehind)
     void readAll()
   }
 
-  function want(entry: Entry): void {
+  function markBehind(entry: Entry): void {
     if (entry.isReady) behind.add(entry)
   }
 
@@ -98,7 +98,7 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
         isFailing = false
         groups.forEach((group, index) => group.forEach((entry) => deliver(entry, found[index] ?? [])))
       } catch (error) {
-        groups.flat().filter(isFollowing).forEach(want)
+        groups.flat().filter(isFollowing).forEach(markBehind)
         await pause(error)
       }
     }
@@ -133,7 +133,7 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
     if (newest !== newestId) {
       missesNotices = newestId !== NOT_CHECKED && !hasNotice
       newestId = newest
-      for (const entries of followers.values()) entries.forEach(want)
+      for (const entries of followers.values()) entries.forEach(markBehind)
       void readAll()
     }
     hasNotice = false
@@ -163,13 +163,13 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
       const entry: Entry = { follower, key, after: follower.after, isReady: true }
       followers.set(key, (followers.get(key) ?? new Set()).add(entry))
       start()
-      want(entry)
+      markBehind(entry)
       void readAll()
       return {
         resume() {
           if (!isFollowing(entry)) return
           entry.isReady = true
-          want(entry)
+          markBehind(entry)
           void readAll()
         },
         stop: () => remove(entry),

@@ -13,7 +13,7 @@ export type KindTraits = {
   readonly isRenamed: boolean
   /** The backend closes its connection after each stream, so the connection is not used again. */
   readonly closesAfterStream: boolean
-  /** Its reasoning is sealed for callers of another dialect, because it wants that back unchanged. */
+  /** Its reasoning is sealed for callers of another dialect, because the backend requires it back unchanged. */
   readonly isSealed: boolean
   /** Its errors keep their status in another dialect; otherwise the status comes from the table of failures. */
   readonly keepsStatus: boolean

@@ -80,7 +80,7 @@ export type ResultPart = {
 
 /**
  * Reasoning in the form that its backend accepts. `signed` and `redacted`: messages backends. `encrypted`: responses
- * backends. `plain`: chat backends that sign nothing. Chat backends that want something back with the next call use
+ * backends. `plain`: chat backends that sign nothing. Chat backends that require data back with the next call use
  * `signed`. `before`: the id of the call that follows this reasoning.
  */
 export type Seal = {

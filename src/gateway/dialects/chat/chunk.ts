@@ -8,7 +8,7 @@ import { readArguments, readCount, readList, readName, readObject, readText } fr
 import type { Json } from '../json/read-json.ts'
 import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
-import { readDetails, readExtras } from './wanted-back.ts'
+import { readDetails, readExtras } from './replay-data.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -21,14 +21,14 @@ export type ToolDelta = {
   readonly name: string
   readonly args: string
   readonly isFreeText: boolean
-  /** What the vendor wants back with the call. */
+  /** The replay data of the call (`extra_content`). */
   readonly extras: Json | null
 }
 
 /** What one chunk adds to the answer. */
 export type ChatDelta = {
   readonly reasoning: string
-  /** The `reasoning_details` of the message, or fragments of them, which the vendor wants back. */
+  /** The replay data of the message (`reasoning_details`), or fragments of it. */
   readonly details: readonly Json[]
   readonly text: string
   /** The log probabilities of the text's tokens. */

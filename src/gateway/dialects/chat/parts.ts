@@ -4,7 +4,7 @@ import type { ObjectEnd } from '../json/object-end.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerSeal, Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
-import { addDetails, sealWantedBack } from './wanted-back.ts'
+import { addDetails, sealReplayData } from './replay-data.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
 export type ChatParts = {
@@ -130,7 +130,7 @@ const UNSIGNED: AnswerSeal = { kind: 'plain', data: '', before: null }
 
 function toClose(closed: Part, part: OpenPart, cut: boolean): PartEvent {
   const { sent: text, logprobs, citations } = closed
-  const sealed = isWantedBack(closed) ? sealWantedBack(closed) : UNSIGNED
+  const sealed = hasReplayData(closed) ? sealReplayData(closed) : UNSIGNED
   const seal = part.kind === 'reasoning' ? sealed : null
   return {
     type: 'close',
@@ -157,7 +157,7 @@ type Part = {
   readonly logprobs: unknown[]
   sentLogprobs: number
   readonly citations: Citation[]
-  // The vendor wants the next two members back. They are set for reasoning only.
+  // The next two members are replay data. They are set for reasoning only.
   readonly details: Json[]
   /** The additions of the next call. */
   extras: Json | null
@@ -251,7 +251,7 @@ function canEmit(part: Part, ended: boolean): boolean {
 
 /**
  * Whether a part has a text, is a call, or is followed by another part. Reasoning without a text is sent only where
- * something follows it: Claude Code prints nothing when reasoning is the last block of an answer, and vendors want
+ * something follows it: Claude Code prints nothing when reasoning is the last block of an answer, and vendors require
  * reasoning back before calls only.
  */
 function isTextOrFollowed(part: Part, parts: readonly Part[], at: number): boolean {
@@ -259,10 +259,10 @@ function isTextOrFollowed(part: Part, parts: readonly Part[], at: number): boole
 }
 
 function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || isWantedBack(part)
+  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || hasReplayData(part)
 }
 
-function isWantedBack({ extras, details }: Part): boolean {
+function hasReplayData({ extras, details }: Part): boolean {
   return extras !== null || details.length > 0
 }
 

@@ -10,7 +10,7 @@ import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
-import { addDetails, unsealWantedBack, withoutUnsigned } from './wanted-back.ts'
+import { addDetails, unsealReplayData, withoutUnsigned } from './replay-data.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
@@ -40,7 +40,7 @@ export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatM
 type Round = {
   readonly texts: string[]
   readonly reasoning: string[]
-  /** Reasoning that the backend wants back as it was. */
+  /** Replay data of the message. */
   readonly details: Json[]
   readonly calls: ChatToolCall[]
   readonly results: ChatMessage[]
@@ -66,7 +66,7 @@ class History {
   readonly #roundOfCall = new Map<string, Round>()
   /** The ids of calls that the details of reasoning name, by the id that the client has. */
   readonly #namedIds = new Map<string, string>()
-  /** What the backend wants back with a call, by the id of the call. */
+  /** Replay data of calls, by the id of the call. */
   readonly #extras = new Map<string, Json>()
 
   constructor(needs: Needs) {
@@ -127,9 +127,9 @@ class History {
     if (this.#isReplayed(part)) this.#ofAssistant().reasoning.push(text)
   }
 
-  /** Gives back what the backend wants. Details of another model are left out, because only their vendor reads them. */
+  /** Returns the replay data to the backend. Details of another model are left out: only their vendor reads them. */
   #giveBack(seal: Seal): void {
-    const { extras, details } = unsealWantedBack(seal)
+    const { extras, details } = unsealReplayData(seal)
     if (extras) this.#extras.set(toCallId(seal.before ?? ''), extras)
     if (details.length === 0 || seal.model !== this.#needs.context.backendModel) return
     addDetails(this.#ofAssistant().details, details)

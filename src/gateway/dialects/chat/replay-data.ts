@@ -1,5 +1,5 @@
 /**
- * What a vendor wants back unchanged with the next request, for which other dialects have no place:
+ * Replay data: what a vendor requires back unchanged with the next request, and other dialects have no place for.
  *
  * - `extra_content` of a tool call: the signature of Gemini's thought before the call. Gemini answers 400 to a call
  *   without it.
@@ -14,7 +14,8 @@ import { parseObject, readCount, readList, readName, readObject, readText } from
 import type { Json } from '../json/read-json.ts'
 import type { AnswerSeal, Seal } from '../neutral.ts'
 
-export type WantedBack = { readonly extras: Json | null; readonly details: readonly Json[] }
+/** `extras`: the additions of a call; null without. `details`: the reasoning details of a message. */
+export type ReplayData = { readonly extras: Json | null; readonly details: readonly Json[] }
 
 /** Reads the additions of a call; null: there are none. */
 export function readExtras({ extra_content: extras }: Json): Json | null {
@@ -62,13 +63,14 @@ export function withoutUnsigned(details: readonly Json[]): Json[] {
   return details.filter((detail) => !isUnsigned(detail))
 }
 
-export function sealWantedBack({ extras, details }: WantedBack): AnswerSeal {
+/** Packs replay data into the seal of a reasoning part. */
+export function sealReplayData({ extras, details }: ReplayData): AnswerSeal {
   const data = Buffer.from(JSON.stringify({ extras, details })).toString('base64url')
   return { kind: 'signed', data, before: null }
 }
 
-/** Reads the seal of a chat backend. A seal that is not of `sealWantedBack` has nothing that is wanted back. */
-export function unsealWantedBack({ kind, data }: Seal): WantedBack {
+/** Reads the replay data in the seal of a chat backend. A seal that `sealReplayData` did not make has none. */
+export function unsealReplayData({ kind, data }: Seal): ReplayData {
   const { extras, details } = readObject(kind === 'signed' && parseObject(Buffer.from(data, 'base64url').toString()))
   return { extras: isObject(extras) ? extras : null, details: readList(details).filter(isObject) }
 }
