@@ -719,7 +719,7 @@ describe('svc logout', () => {
     await other.moveProfile(service, url)
     const ran = await other.svc(['logout', '--url', url])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain('The credentials of this machine are forgotten')
+    expect(ran.stderr).toContain('The credentials on this machine are deleted')
     expect((await other.svc(['token', '--url', url])).status).toBe(3)
   })
 
@@ -731,7 +731,7 @@ describe('svc logout', () => {
     const ran = await other.start(['logout'], {
       env: { NODE_OPTIONS: `--import=${await keepTokens(other)}` },
     })
-    const message = `could not be removed from this machine: ${file} cannot be used: its disk is read-only.\n`
+    const message = `could not be deleted from this machine: ${file} cannot be used: its disk is read-only.\n`
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toBe(`The session at ${service.config.baseUrl} has ended, but its credentials ${message}`)
     expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
@@ -745,7 +745,9 @@ describe('svc logout', () => {
       env: { NODE_OPTIONS: `--import=${await keepTokens(other)}` },
     })
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toMatch(/^The credentials of this machine could not be removed: .* read-only\. Also, .* was not/)
+    expect(ran.stderr).toMatch(
+      /^The credentials on this machine could not be deleted: .* read-only\. Also, .* may still be open/,
+    )
   })
 
   it('removes the credentials on a full disk', async () => {

@@ -42,7 +42,7 @@ export const makeLimits: MakeCommand = (cli) =>
         )
         .argument('<amount>', 'in USD, such as 50 or 2.50', toNanoUsd)
         .addOption(
-          new Option('--per <period>', 'the period after which it starts anew; required')
+          new Option('--per <period>', 'the period after which it resets; required')
             .choices(PERIODS)
             .makeOptionMandatory(),
         )

@@ -11,7 +11,7 @@ type Options = GlobalOptions & { readonly everywhere?: boolean }
 
 export const makeLogout: MakeCommand = (cli) =>
   new Command('logout')
-    .description('Sign this machine out, and forget its credentials.')
+    .description('Sign this machine out, and delete its credentials.')
     .option('--everywhere', 'sign every device and browser of the account out')
     .action(actionOf(cli, logout))
 
@@ -20,9 +20,9 @@ async function logout({ environment, output }: Cli, { url, everywhere = false }:
   const deployment = await openDeployment(environment.folder, url)
   const tokens = deployment.profiles.tokens(deployment.url)
   const [ended] = await Promise.allSettled([endSession(deployment, everywhere)])
-  const [forgotten] = await Promise.allSettled([forget(tokens)])
-  if (ended.status === 'rejected') throw toLogoutError(deployment.url, ended.reason, forgotten)
-  if (forgotten.status === 'rejected') throw toLeftError(deployment.url, forgotten.reason)
+  const [deleted] = await Promise.allSettled([forget(tokens)])
+  if (ended.status === 'rejected') throw toLogoutError(deployment.url, ended.reason, deleted)
+  if (deleted.status === 'rejected') throw toLeftError(deployment.url, deleted.reason)
   const devices = ended.value === null ? '' : ` and from ${ended.value} devices in all`
   output.print(`Signed out of ${deployment.url}${devices}.`)
 }
@@ -48,14 +48,15 @@ async function endSession({ control }: Deployment, everywhere: boolean): Promise
   return null
 }
 
-/** Says what a logout that the deployment was not told of leaves to do. A bug stays as it is. */
-function toLogoutError(url: string, error: unknown, forgotten: PromiseSettledResult<void>): unknown {
+/** Says what to do after a logout whose request to the deployment failed. A bug stays as it is. */
+function toLogoutError(url: string, error: unknown, deleted: PromiseSettledResult<void>): unknown {
   const known = toCommandError(error)
   if (!known) return error
   const what =
-    forgotten.status === 'fulfilled'
-      ? `The credentials of this machine are forgotten, but ${url} was not told`
-      : `The credentials of this machine could not be removed: ${toReason(forgotten.reason)} Also, ${url} was not told`
+    deleted.status === 'fulfilled'
+      ? `The credentials on this machine are deleted, but the session at ${url} may still be open`
+      : `The credentials on this machine could not be deleted: ${toReason(deleted.reason)} ` +
+        `Also, the session at ${url} may still be open`
   return new CommandError(
     `${what}: ${known.message} Revoke this device from another one, or sign in again and run svc logout.`,
   )
@@ -68,6 +69,6 @@ function toLeftError(url: string, error: unknown): unknown {
   const known = toCommandError(error)
   if (!known) return error
   return new CommandError(
-    `The session at ${url} has ended, but its credentials could not be removed from this machine: ${known.message}`,
+    `The session at ${url} has ended, but its credentials could not be deleted from this machine: ${known.message}`,
   )
 }

@@ -26,7 +26,9 @@ export const makeMembers: MakeCommand = (cli) =>
     )
     .addCommand(
       new Command('remove')
-        .description('Remove a member. Their devices and API keys of the team end.')
+        .description(
+          'Remove a member. Their devices are signed out of the team, and their API keys for it stop working.',
+        )
         .argument('<email>', 'the email address of the member')
         .action(actionOf(cli, removeMember)),
     )

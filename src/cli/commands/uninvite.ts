@@ -12,7 +12,9 @@ import { withSameTarget } from '../same-target.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
-    .description('Withdraw an invitation. The devices and API keys of the person in the team end.')
+    .description(
+      'Withdraw an invitation. The person is signed out of the team, and their API keys for it stop working.',
+    )
     .argument('<email>', 'the invited email address')
     .action(actionOf(cli, uninvite))
 
