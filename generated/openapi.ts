@@ -3224,6 +3224,11 @@ export interface components {
             name?: string;
             /**
              * Format: uuid
+             * @description For `create-key`: a new id of the form. A form that is sent again makes no second key.
+             */
+            formId?: string;
+            /**
+             * Format: uuid
              * @description For `rotate-key` and `revoke-key`.
              */
             keyId?: string;
@@ -5058,6 +5063,11 @@ export interface components {
             accountId?: string;
             /** @description For `create-key`: the name of the key. */
             name?: string;
+            /**
+             * Format: uuid
+             * @description For `create-key`: a new id of the form. A form that is sent again makes no second key.
+             */
+            formId?: string;
             /**
              * Format: uuid
              * @description For `rotate-key` and `revoke-key`.

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 
 /** A new unique identifier: the prefix and 32 hexadecimal digits, for example `msg_` and a UUID without hyphens. */
 export function newIdentifier(prefix: string): string {
@@ -26,6 +26,12 @@ function toRowId(ms: number, counter: number, random: string): string {
   const time = ms.toString(16).padStart(12, '0')
   const digits = counter.toString(16).padStart(6, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3)}-${random}`
+}
+
+/** The id of a row that these texts always lead to: a UUID of version 8 (RFC 9562, section 5.8) of their hash. */
+export function rowIdOf(...texts: readonly string[]): string {
+  const hex = createHash('sha256').update(JSON.stringify(texts)).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 /** The permanent id by which authenticators know an account. It is random, so it reveals nothing (WebAuthn, 14.6.1). */

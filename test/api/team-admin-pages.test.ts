@@ -226,6 +226,19 @@ describe('showTeamKeys and changeTeamKeys', () => {
     expect(await noticeOf(post(path, { action: 'delete-account', accountId }))).toMatch(/^404 The team has no such/)
   })
 
+  it('409: makes no second key of a form that is sent again, and one for each service account', async () => {
+    await post(path, { action: 'create-account', account: 'once' })
+    await post(path, { action: 'create-account', account: 'twice' })
+    const formId = /name="formId" value="([^"]+)"/.exec(await (await open(path)).text())?.[1] ?? ''
+    const wanted = { action: 'create-key', accountId: await idOf('once'), name: 'once', formId }
+    expect(await noticeOf(post(path, wanted))).toBe('200 The key is created.')
+    const again = await post(path, wanted)
+    expect(await noticeOf(Promise.resolve(again))).toMatch(/^409 This form was sent before/)
+    expect(await keyIn(again)).toBeUndefined()
+    expect(await noticeOf(post(path, { ...wanted, accountId: await idOf('twice') }))).toBe('200 The key is created.')
+    expect(await keys.service.database.prisma.apiKey.count({ where: { name: 'once' } })).toBe(2)
+  })
+
   it('400, 403, 404 and 409: says why nothing was made', async () => {
     await post(path, { action: 'create-account', account: 'again' })
     const accountId = await idOf('again')

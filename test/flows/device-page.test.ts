@@ -284,6 +284,29 @@ describe('the forms for API keys', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['api_key.created', 'api_key.rotated', 'api_key.revoked'])
   })
 
+  it('make one key, also when a form is sent again, twice at once or after its key was revoked', async () => {
+    const { email, post, get } = await personInBrowser()
+    const formIn = (page: string) => ({
+      action: 'create-key',
+      name: 'editor',
+      formId: /name="formId" value="([^"]+)"/.exec(page)?.[1] ?? '',
+    })
+    const wanted = formIn(await (await get()).text())
+    const sent = await Promise.all([post(wanted), post(wanted)])
+    expect(sent.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const again = await post(wanted)
+    expect(await noticeOf(again)).toMatch(/^409 This form was sent before/)
+    const [key, ...others] = await ownKeys(email)
+    expect([key?.name, others]).toEqual(['editor', []])
+    await post({ action: 'revoke-key', keyId: key?.id ?? '' })
+    expect((await post(wanted)).status).toBe(409)
+
+    // The page that refuses it has a new form, and the same form of another person is another one.
+    expect((await post(formIn(await again.text()))).status).toBe(200)
+    expect(await ownKeys(email)).toHaveLength(2)
+    expect((await (await personInBrowser()).post(wanted)).status).toBe(200)
+  })
+
   it('refuse a key of somebody else, an unknown model, and a name without visible characters', async () => {
     const theirs = await personInBrowser()
     await theirs.post({ action: 'create-key', name: 'theirs' })

@@ -20,7 +20,7 @@ export function toNewKey({ key, info }: NewKey) {
   return { key: key.reveal(), info: toKeyInfo(info) }
 }
 
-type Refusal = Exclude<RotationVerdict, 'rotate'> | 'reauthenticate' | 'invalid_name' | UnknownModels
+type Refusal = Exclude<RotationVerdict, 'rotate'> | 'reauthenticate' | 'invalid_name' | 'sent_before' | UnknownModels
 
 /** Why a key was not made or changed. */
 export function toKeyRefusal(refusal: Refusal): ApiError {
@@ -30,6 +30,7 @@ export function toKeyRefusal(refusal: Refusal): ApiError {
     return new ApiError('invalid_request', { message: 'name must have visible characters.' })
   if (refusal === 'rotated_before')
     return new ApiError('conflict', { message: 'This key was rotated before. Rotate the key that replaced it.' })
+  if (refusal === 'sent_before') return new ApiError('conflict', { message: 'This key was created before.' })
   if (refusal === 'too_many')
     return new ApiError('conflict', { message: `${MAX_KEYS} keys work already, which is the limit. Revoke one first.` })
   return new ApiError('not_found', { message: 'There is no working key with this id.' })

@@ -19,6 +19,8 @@ export type WantedKey = {
   /** Empty: all models of the team. */
   readonly models: readonly string[]
   readonly days: number | undefined
+  /** Identifies the form of a page that asks for it. A form makes one key, also when it is sent again. */
+  readonly formId?: string | undefined
 }
 
 /** How a key is rotated. */
@@ -42,7 +44,7 @@ export type KeyChanges = {
     actor: Actor,
     owner: { readonly scope: KeyScope; readonly holder: KeyHolder },
     wanted: WantedKey,
-  ): Promise<NewKey | 'reauthenticate' | 'invalid_name' | 'not_found' | 'too_many' | UnknownModels>
+  ): Promise<NewKey | 'reauthenticate' | 'invalid_name' | 'not_found' | 'sent_before' | 'too_many' | UnknownModels>
   rotate(
     actor: Actor,
     id: string,
@@ -70,7 +72,7 @@ export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs):
       return name && keys.findMembership(accountId, name)
     },
 
-    async create(actor, { scope, holder }, { name, models, days }) {
+    async create(actor, { scope, holder }, { name, models, days, formId }) {
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
       const clean = cleanDeviceName(name)
@@ -79,7 +81,8 @@ export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs):
       const unknown = findUnknownModels(models, ofTeam)
       if (unknown.length > 0) return { unknown, models: ofTeam }
       const { key, parts } = makeParts(now, days)
-      const info = await keys.create(scope, holder, { ...parts, name: clean, models: [...new Set(models)] }, actor)
+      const given = { ...parts, name: clean, models: [...new Set(models)] }
+      const info = await keys.create(scope, holder, given, formId, actor)
       if (info === 'signed_out') throw new ApiError('unauthorized')
       if (typeof info === 'string') return info
       log.info({ keyId: info.id, accountId: actor.accountId, ...scope }, 'api_key.created')

@@ -2,6 +2,7 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
+import { rowIdOf } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
@@ -117,21 +118,26 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /**
-     * Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the
-     * session that creates it has ended in the meantime.
+     * Creates a key. `formId`: the id of the form of a page that asks for it. `sent_before`: the same form has made a
+     * key already. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the session
+     * that creates it has ended in the meantime.
      */
     async create(
       scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
+      formId: string | undefined,
       actor: Actor,
-    ): Promise<ListedKey | 'not_found' | 'too_many' | 'signed_out'> {
+    ): Promise<ListedKey | 'not_found' | 'sent_before' | 'too_many' | 'signed_out'> {
+      // The id comes from the form, so that no second key has it. The holder in it keeps a caller from choosing the id.
+      const id = formId && rowIdOf('invitationId' in holder ? holder.invitationId : holder.serviceAccountId, formId)
       return withRetry(() =>
         db.$transaction(async (tx) => {
           if (!(await lockHolder(tx, holder, actor))) return 'not_found'
           if (!(await isSignedIn(tx, actor))) return 'signed_out'
+          if (id && (await tx.apiKey.findUnique({ where: { id } }))) return 'sent_before'
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
-          const row = await save(tx, holder, given)
+          const row = await save(tx, holder, { ...given, ...(id && { id }) })
           await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
           return toListed(row)
         }),
@@ -246,7 +252,7 @@ async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Pro
 async function save(
   tx: Transaction,
   holder: KeyHolder,
-  given: KeyParts & { readonly name: string; readonly models: readonly string[] },
+  given: KeyParts & { readonly id?: string; readonly name: string; readonly models: readonly string[] },
 ): Promise<Row> {
   const { teamId: _team, ...owner } = holder
   return tx.apiKey.create({ data: { ...given, ...owner, models: [...given.models] }, include: WITH_TEAM })

@@ -33,6 +33,8 @@ export type DevicePage = {
   readonly madeKey: MadeKey | null
   /** The form that made no key, which stays filled in. */
   readonly keyDraft: KeyDraft | null
+  /** A new id for the form that makes a key. */
+  readonly formId: string
   /** Whether the sign-in of this session is fresh. If not, some actions need a confirmation first. */
   readonly fresh: boolean
   /** Whether the service can send email. */
@@ -100,8 +102,8 @@ function decisionPart(login: PendingLogin): Html {
   </section>`
 }
 
-function keyPart({ keys, models, fresh, keyDraft }: DevicePage): Html {
-  const forms = { path: PATHS.device, fresh }
+function keyPart({ keys, models, fresh, formId, keyDraft }: DevicePage): Html {
+  const forms = { path: PATHS.device, fresh, formId }
   return html`<section class="part" aria-labelledby="keys">
     <h2 id="keys">API keys ${countOf(keys)}</h2>
     ${

@@ -22,10 +22,10 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
   const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
   return {
     async create(req, name, form) {
-      const { model, expiresInDays } = form
+      const { model, expiresInDays, formId } = form
       const holder = await changes.findHolder(callerOf(req), undefined)
       if (!holder) throw new ApiError('not_invited')
-      const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
+      const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays), formId }
       const made = await changes.create(actorOf(req), { scope: ownOf(req), holder }, wanted)
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string') return { notice: KEY_REFUSALS[made], keyDraft: form }

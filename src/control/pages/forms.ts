@@ -30,7 +30,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   sign-out-everywhere
  *   disown-device         sessionId                  signs out everything but this browser, and deletes the passkeys
  *                                                    and keys that were added since that device signed in
- *   create-key            name, model, expiresInDays
+ *   create-key            name, model, expiresInDays, formId
  *   rotate-key            keyId, expiresInDays, overlapSeconds
  *   revoke-key            keyId
  *

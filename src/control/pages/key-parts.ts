@@ -12,6 +12,8 @@ import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 export type KeyFormOptions = {
   readonly path: string
   readonly fresh: boolean
+  /** A new id for the form that makes a key: the same form, when it is sent again, makes no second key. */
+  readonly formId: string
   /** Fields that every form of these keys sends besides its own. */
   readonly fields?: Readonly<Record<string, string>>
   /** Part of the ids of the form's fields, where a page has several of these forms. */
@@ -49,6 +51,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
   const id = (name: string) => `${forms.idPrefix ?? ''}key-${name}`
   return html`<form method="post" action="${forms.path}" class="fields add">
     ${hiddenFields(forms)}
+    <input type="hidden" name="formId" value="${forms.formId}" />
     <div>
       <label for="${id('name')}">Name of a new key</label>
       <input

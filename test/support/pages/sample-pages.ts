@@ -178,6 +178,7 @@ function deviceData(words: Words): DevicePage {
     userCode: null,
     found: null,
     fresh: true,
+    formId: 'f1',
     hasEmail: true,
     devices: [
       {

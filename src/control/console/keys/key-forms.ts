@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
+import { newRowId } from '../../../kernel/identifier.ts'
 import type { KeyChanges } from '../../api-keys/changes.ts'
 import type { ApiKeyStore } from '../../api-keys/store.ts'
 import { required, toNumber } from '../../form-fields.ts'
@@ -44,7 +45,8 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     const scope = { serviceAccountId, teamId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
-      const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days }
+      const { formId } = form
+      const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days, formId }
       const made = await changes.create(actor, { scope, holder: scope }, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
@@ -83,6 +85,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
         keys: await keys.listOfServiceAccounts(teamId, now),
         models: await keys.findModels(teamId),
         fresh: isFresh(admin.actor, now),
+        formId: newRowId(now),
         ...answered,
       })
     },

@@ -19,6 +19,8 @@ export type TeamKeysPage = {
   readonly models: readonly string[]
   /** Whether the sign-in is fresh, which making a key needs. */
   readonly fresh: boolean
+  /** A new id for the forms that make a key. */
+  readonly formId: string
   readonly notice: TeamNotice | null
   /** The key that the form has made; only this page shows its secret. */
   readonly madeKey: MadeKey | null
@@ -65,10 +67,11 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
   )
 }
 
-function accountPart(account: ListedServiceAccount, path: string, { keys, models, fresh, draft }: TeamKeysPage): Html {
+function accountPart(account: ListedServiceAccount, path: string, data: TeamKeysPage): Html {
+  const { keys, models, fresh, formId, draft } = data
   const { id, name } = account
   const own = keys.filter(({ serviceAccountId }) => serviceAccountId === id)
-  const forms = { path, fresh, fields: { accountId: id }, idPrefix: `${id}-` }
+  const forms = { path, fresh, formId, fields: { accountId: id }, idPrefix: `${id}-` }
   return html`<section class="part" aria-labelledby="account-${id}">
     <h2 id="account-${id}"><span class="name">service:${name}</span></h2>
     <p class="about">${factsOf(account)}</p>

@@ -36,6 +36,7 @@ function keysOf(words: Words): TeamKeysPage {
     keys: [key],
     models: ['svc/fast', words.otherDeviceName],
     fresh: true,
+    formId: 'f1',
     notice: 'key_made',
     madeKey: { key: new Secret('svck_7Fq2LCVzYzCNiM_BC7CT_dxt1IPH4N-loV3lJL41fgAycBLCg'), info: key },
     draft: null,
