@@ -120,8 +120,8 @@ describe('the form for a user code', () => {
 })
 
 describe('the link in the email of a login that was approved by code', () => {
-  const open = (token: string) =>
-    service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
+  const open = (token: string, cookie = '') =>
+    service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html', cookie } })
 
   it('shows that the login is approved, and still signs the browser in', async () => {
     const { email, post, startLogin } = await personInBrowser()
@@ -141,6 +141,16 @@ describe('the link in the email of a login that was approved by code', () => {
     expect(consumed.status).toBe(200)
     const cookie = cookiesOf(consumed)
     expect((await service.fetch('/device', { headers: { accept: 'text/html', cookie } })).status).toBe(200)
+  })
+
+  it('offers to sign in unless the browser is signed in to the account already', async () => {
+    const [{ cookie, email, post, startLogin }, other] = [await personInBrowser(), await personInBrowser()]
+    const { userCode } = await startLogin()
+    const token = mailTokenOf(service, email)
+    await expectOk('The approval', post({ action: 'approve', userCode }))
+    const offers = async (by?: string) => (await (await open(token, by)).text()).includes('Sign in here</button>')
+    expect(await Promise.all([offers(), offers(other.cookie), offers(cookie)])).toEqual([true, true, false])
+    expect(await (await open(token, cookie)).text()).toContain('href="/device"')
   })
 })
 

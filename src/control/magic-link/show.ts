@@ -18,11 +18,12 @@ type View = {
 export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, view: View): Html {
   const { approvalMode: mode, wrongCode = false } = view
   const decide = { token, email: login.email, login: toPendingLogin(login, ipOf(req)), mode, wrongCode }
-  const mayDecide = login.link === 'mail' || req.caller?.accountId === login.accountId
+  const isSignedIn = req.caller?.accountId === login.accountId
+  const mayDecide = login.link === 'mail' || isSignedIn
   if (mayDecide && login.status === 'approved') {
-    // Nothing is left to decide, and the code is gone. The email's link still signs its reader in, unless that needs
-    // the code.
-    const signIn = login.link === 'mail' && mode === 'click' ? token : null
+    // Nothing is left to decide, and the code is gone. The email's link still signs its reader in, unless they are
+    // signed in here already, or that needs the code.
+    const signIn = login.link === 'mail' && mode === 'click' && !isSignedIn ? token : null
     return approvedBeforePage({ deviceName: login.deviceName, signIn })
   }
   return login.link === 'mail'

@@ -19,8 +19,8 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
 
 /**
  * 200: the device was approved in another way, so there is nothing left to decide and no code to compare. `signIn` is
- * the link's token where it can still sign this browser in, so that a person who did not approve the device can sign it
- * out.
+ * the link's token where this browser is not signed in and the link can still do it, so that a person who did not
+ * approve the device can sign it out.
  */
 export function approvedBeforePage({
   deviceName,
