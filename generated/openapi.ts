@@ -5054,8 +5054,8 @@ export interface components {
         TeamKeysForm: {
             /** @enum {string} */
             action: "create-account" | "delete-account" | "create-key" | "rotate-key" | "revoke-key";
-            /** @description For `create-account`. */
-            account?: components["schemas"]["ServiceAccountName"];
+            /** @description For `create-account`: the name of the service account. */
+            account?: string;
             /**
              * Format: uuid
              * @description The id of the service account, for all actions but `create-account`.

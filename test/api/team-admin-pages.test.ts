@@ -243,7 +243,9 @@ describe('showTeamKeys and changeTeamKeys', () => {
     await post(path, { action: 'create-account', account: 'again' })
     const accountId = await idOf('again')
     expect(await noticeOf(post(path, { action: 'create-account', account: 'again' }))).toMatch(/^409 The team has a/)
-    expect((await post(path, { action: 'create-account', account: 'Not a name' })).status).toBe(400)
+    const misnamed = await post(path, { action: 'create-account', account: 'Not a name' })
+    expect(await noticeOf(Promise.resolve(misnamed))).toMatch(/^400 A name has 1 to 64 of a-z/)
+    expect(await misnamed.text()).toMatch(/id="account"\s+name="account"\s+value="Not a name"/)
     const wanted = { action: 'create-key', accountId, name: 'x' }
     expect(await noticeOf(post(path, { ...wanted, model: 'svc/gone' }))).toMatch(/^400 The team does not have/)
     expect(await noticeOf(post(path, wanted, keys.adaStale))).toMatch(/^403 This needs a sign-in/)

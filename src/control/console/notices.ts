@@ -49,6 +49,12 @@ const NOTICES = {
   unknown_device: { status: 404, text: 'It is not signed in any more. The list is up to date.' },
   account_created: { status: 200, text: 'The service account is created. Create a key for it below.' },
   account_deleted: { status: 200, text: 'The service account and its keys are deleted.' },
+  invalid_account: {
+    status: 400,
+    text:
+      'A name has 1 to 64 of a-z, 0-9, ".", "_" and "-", and begins with a letter or a digit. No service account was ' +
+      'created.',
+  },
   account_exists: { status: 409, text: 'The team has a service account with this name.' },
   too_many_accounts: {
     status: 409,

@@ -2,6 +2,7 @@ import type { components } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { newRowId } from '../../../kernel/identifier.ts'
+import { isName } from '../../../kernel/team-name.ts'
 import type { KeyChanges } from '../../api-keys/changes.ts'
 import type { ApiKeyStore } from '../../api-keys/store.ts'
 import { required, toNumber } from '../../form-fields.ts'
@@ -64,7 +65,9 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     const { actor, teamId } = admin
     switch (form.action) {
       case 'create-account': {
-        const made = await accountChanges.create(actor, teamId, required('account', form.account))
+        const name = required('account', form.account)
+        if (!isName(name)) return toOutcome('invalid_account')
+        const made = await accountChanges.create(actor, teamId, name)
         return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
       }
       case 'delete-account': {

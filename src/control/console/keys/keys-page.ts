@@ -53,6 +53,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
               required
               maxlength="64"
               pattern="[a-z0-9][a-z0-9._\\-]{0,63}"
+              title="Small letters, digits, dots, underscores and hyphens, the first one a letter or a digit"
               autocomplete="off"
               autocapitalize="none"
               spellcheck="false"
