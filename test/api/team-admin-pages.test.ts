@@ -366,7 +366,9 @@ describe('changeTeamModels with what admins add', () => {
     const wrong = { ...backend, url: 'https://evil.example', backend: 'wrong', credential: 'sk-typed' }
     const refused = await post(path, { action: 'add-backend', ...wrong })
     const text = await refused.clone().text()
-    expect(await noticeOf(Promise.resolve(refused))).toMatch(/^400 The backend was not saved. url: the operator allows/)
+    expect(await noticeOf(Promise.resolve(refused))).toMatch(
+      /^400 The backend was not saved. URL, without \/v1: the operator/,
+    )
     expect(text).toContain('value="https://evil.example"')
     expect(text).not.toContain('sk-typed')
     expect(await change('add-backend', { ...backend, backend: 'vendor' })).toMatch(/^409 The team has a backend with/)
@@ -386,8 +388,14 @@ describe('changeTeamModels with what admins add', () => {
     const unknown = { ...model, ...servedBy(['1', 'vendora', 'unknown']), model: 'x' }
     expect(await change('add-model', unknown)).toMatch(/^400 The model was not/)
     const offline = { ...model, ...servedBy(['1', 'vendora', 'fast-1', 'offline']), model: 'x' }
-    expect(await change('add-model', offline)).toMatch(/^400 The model was not saved. serve\[0\].when: must not be/)
-    expect(await change('add-model', { ...model, model: 'x', contextWindow: 'much' })).toMatch(/^400 The model was not/)
+    expect(await change('add-model', offline)).toMatch(/^400 The model was not saved. When \(row 1\): must be Always/)
+    const much = await post(path, { action: 'add-model', ...model, model: 'x', contextWindow: 'much' })
+    expect(await noticeOf(Promise.resolve(much))).toBe(
+      '400 The model was not saved. Context in tokens: must be a whole number.',
+    )
+    expect(await much.text()).toMatch(
+      /value="much"[^>]*aria-describedby="new-model-contextWindow-mistake" autofocus[^]*Must be a whole number\.<\/p>/,
+    )
     expect(await change('change-model', { ...model, model: 'gone' })).toMatch(/^404 The admins of the team have added/)
     expect((await post(path, { action: 'delete' })).status).toBe(400)
   })

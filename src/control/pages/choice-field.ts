@@ -1,5 +1,6 @@
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
+import { mistakenField, mistakeText } from './field-mistake.ts'
 
 /** What the form sends, and what people read. */
 export type Choice = readonly [value: string, label: string]
@@ -14,15 +15,18 @@ export type ChoiceField = {
   readonly choices: readonly (Choice | ChoiceGroup)[]
   /** The value that is chosen when the page is opened; the first one unless given. */
   readonly chosen?: string | undefined
+  /** What is wrong with the choice; undefined for nothing. */
+  readonly mistake?: string | undefined
 }
 
 /** A field of a form whose value is chosen from a list. */
-export function choiceField({ id, name, label, choices, chosen }: ChoiceField): Html {
+export function choiceField({ id, name, label, choices, chosen, mistake }: ChoiceField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
-    <select id="${id}" name="${name}">
+    <select id="${id}" name="${name}" ${mistakenField(id, mistake)}>
       ${choices.map((choice) => ('heading' in choice ? group(choice, chosen) : option(choice, chosen)))}
     </select>
+    ${mistakeText(id, mistake)}
   </div>`
 }
 

@@ -1,5 +1,6 @@
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
+import { mistakenField, mistakeText } from './field-mistake.ts'
 
 type Field = {
   readonly id: string
@@ -11,10 +12,13 @@ type Field = {
   readonly maxLength?: number
   /** Keyboards and spelling checks do not change what is typed. */
   readonly isName?: boolean
+  /** What is wrong with its value; undefined for nothing. */
+  readonly mistake?: string | undefined
 }
 
 /** A field of a form for one line of text. It is required unless it is optional. */
-export function textField({ id, name, label, value, isOptional = false, maxLength = 64, isName = false }: Field): Html {
+export function textField({ id, name, label, value, mistake, ...field }: Field): Html {
+  const { isOptional = false, maxLength = 64, isName = false } = field
   return html`<div>
     <label for="${id}">${label} ${isOptional && html`<small>optional</small>`}</label>
     <input
@@ -25,6 +29,8 @@ export function textField({ id, name, label, value, isOptional = false, maxLengt
       autocomplete="off"
       ${!isOptional && html`required`}
       ${isName && html`autocapitalize="none" spellcheck="false"`}
+      ${mistakenField(id, mistake)}
     />
+    ${mistakeText(id, mistake)}
   </div>`
 }

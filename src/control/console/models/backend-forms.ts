@@ -5,7 +5,8 @@ import { required } from '../../form-fields.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
-import { refuse, toOutcome } from './models-outcome.ts'
+import { refuse } from './form-mistakes.ts'
+import { toOutcome } from './models-outcome.ts'
 import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */

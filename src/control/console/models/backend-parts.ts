@@ -4,10 +4,12 @@ import type { Html, Interpolation } from '../../../http/page.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import type { Dialect } from '../../../kernel/dialect.ts'
 import { choiceField } from '../../pages/choice-field.ts'
+import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
 import type { ModelsPageForms } from './model-parts.ts'
-import type { ModelsForm } from './models-outcome.ts'
+import { LABELS } from './models-outcome.ts'
+import type { FormMistakes, ModelsForm } from './models-outcome.ts'
 
 type TeamBackend = components['schemas']['TeamBackend']
 type Backends = components['schemas']['TeamBackendList'] & { readonly fresh: boolean }
@@ -36,8 +38,9 @@ export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms:
   </section>`
 }
 
-function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canChange: boolean): Html {
+function backendRow(backend: TeamBackend, forms: ModelsPageForms, canChange: boolean): Html {
   const { name, source, dialects, url, basePath, credential, problem } = backend
+  const { draft } = forms
   const given = draft?.action === 'change-backend' && draft.backend === name ? draft : null
   return html`<li class="${source === 'admin' ? 'row' : 'row plain'}">
     <p class="row-name">
@@ -48,7 +51,7 @@ function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canC
       <span class="name">${url === null ? 'of the directory file' : `${url} · API at ${basePath}`}</span>
       ${source === 'admin' && html`<span>${credentialOf(credential)}</span>`}
     </p>
-    ${source === 'admin' && fold('Edit', name, editForms(backend, path, given, canChange), given !== null)}
+    ${source === 'admin' && fold('Edit', name, editForms(backend, forms, given, canChange), given !== null)}
   </li>`
 }
 
@@ -61,14 +64,24 @@ const PROBLEMS = {
   credential_unreadable: 'Set the credential again',
 } as const satisfies Record<NonNullable<TeamBackend['problem']>, string>
 
-function editForms(backend: TeamBackend, path: string, given: ModelsForm | null, canChange: boolean): Interpolation {
+function editForms(
+  backend: TeamBackend,
+  { path, mistakes }: ModelsPageForms,
+  given: ModelsForm | null,
+  canChange: boolean,
+): Interpolation {
   const { name, credential } = backend
   const hidden = html`<input type="hidden" name="backend" value="${name}" />`
   return [
     canChange &&
       html`<form method="post" action="${path}" class="fields roomy">
         ${hidden}
-        ${backendFields({ prefix: name, values: given ?? toForm(backend), hasCredential: credential !== null })}
+        ${backendFields({
+          prefix: name,
+          values: given ?? toForm(backend),
+          hasCredential: credential !== null,
+          mistakes: given ? mistakes : {},
+        })}
         <button class="button" name="action" value="change-backend">Save</button>
       </form>`,
     html`<form method="post" action="${path}">
@@ -79,7 +92,7 @@ function editForms(backend: TeamBackend, path: string, given: ModelsForm | null,
   ]
 }
 
-function addForm({ path, draft, team }: ModelsPageForms): Html {
+function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
   const given = draft?.action === 'add-backend' ? draft : null
   return fold(
     'Add a backend',
@@ -92,7 +105,12 @@ function addForm({ path, draft, team }: ModelsPageForms): Html {
         value: given?.backend ?? '',
         isName: true,
       })}
-      ${backendFields({ prefix: 'new-backend', values: given ?? { chat: '1' }, hasCredential: false })}
+      ${backendFields({
+        prefix: 'new-backend',
+        values: given ?? { chat: '1' },
+        hasCredential: false,
+        mistakes: given ? mistakes : {},
+      })}
       <button class="button primary" name="action" value="add-backend">Add it</button>
     </form>`,
     given !== null,
@@ -112,16 +130,18 @@ type BackendFields = {
   readonly prefix: string
   readonly values: Values
   readonly hasCredential: boolean
+  readonly mistakes: FormMistakes
 }
 
 /** The credential is never filled in: it is not known to the page. */
-function backendFields({ prefix, values, hasCredential }: BackendFields): Interpolation {
+function backendFields({ prefix, values, hasCredential, mistakes }: BackendFields): Interpolation {
   const { url = '', basePath = '/v1', credentialAs = 'bearer' } = values
   return [
     textField({
       id: `${prefix}-url`,
       name: 'url',
-      label: 'URL, without /v1',
+      label: LABELS.url,
+      mistake: mistakes['url'],
       value: url,
       maxLength: 500,
       isName: true,
@@ -129,19 +149,21 @@ function backendFields({ prefix, values, hasCredential }: BackendFields): Interp
     textField({
       id: `${prefix}-path`,
       name: 'basePath',
-      label: 'Path of its API, /v1 if empty',
+      label: LABELS.basePath,
+      mistake: mistakes['basePath'],
       value: basePath,
       isOptional: true,
       maxLength: 200,
       isName: true,
     }),
-    html`<fieldset class="whole ticks">
-      <legend>Dialects</legend>
+    html`<fieldset class="whole ticks" ${mistakenGroup(`${prefix}-dialects`, mistakes['dialects'])}>
+      <legend>${LABELS.dialects}</legend>
+      ${mistakeText(`${prefix}-dialects`, mistakes['dialects'])}
       ${DIALECT_NAMES.map((name) => tick({ name, label: DIALECT_TITLES[name], isChecked: values[name] === '1' }))}
     </fieldset>`,
     html`<div>
       <label for="${prefix}-credential"
-        >Credential <small>${hasCredential ? 'empty: as it is' : 'optional'}</small></label
+        >${LABELS.credential} <small>${hasCredential ? 'empty: as it is' : 'optional'}</small></label
       >
       <input
         id="${prefix}-credential"
@@ -150,7 +172,9 @@ function backendFields({ prefix, values, hasCredential }: BackendFields): Interp
         maxlength="4096"
         autocomplete="off"
         spellcheck="false"
+        ${mistakenField(`${prefix}-credential`, mistakes['credential'])}
       />
+      ${mistakeText(`${prefix}-credential`, mistakes['credential'])}
     </div>`,
     choiceField({
       id: `${prefix}-as`,

@@ -3,7 +3,8 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { fold } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
-import type { ModelsForm } from './models-outcome.ts'
+import { LABELS } from './models-outcome.ts'
+import type { FormMistakes, ModelsForm } from './models-outcome.ts'
 import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
 import type { ServeRow } from './serve-fields.ts'
 
@@ -15,18 +16,14 @@ export type ModelsPageForms = {
   readonly path: string
   /** The form that was refused. */
   readonly draft: ModelsForm | null
+  readonly mistakes: FormMistakes
   /** `@organization/name` */
   readonly team: string
 }
 
 /** The models that admins have added, each with its form, and the form for another one. */
-export function ownModelsPart(
-  models: readonly TeamModel[],
-  backends: readonly string[],
-  { path, draft, team }: ModelsPageForms,
-): Html {
+export function ownModelsPart(models: readonly TeamModel[], backends: readonly string[], forms: ModelsPageForms): Html {
   const own = models.filter(({ source }) => source === 'admin')
-  const given = draft?.action === 'add-model' ? draft : null
   return html`<section class="part" aria-labelledby="own-models">
     <h2 id="own-models">Models that admins add</h2>
     <p class="about">
@@ -35,18 +32,19 @@ export function ownModelsPart(
     ${
       own.length > 0 &&
       html`<ul class="rows">
-        ${own.map((model) => ownModel(model, backends, path, draft))}
+        ${own.map((model) => ownModel(model, backends, forms))}
       </ul>`
     }
     ${
       backends.length > 0
-        ? html`<div class="foot">${addModelForm(backends, given, path, team)}</div>`
+        ? html`<div class="foot">${addModelForm(backends, forms)}</div>`
         : html`<p class="empty">The team has no backend yet that a model could name.</p>`
     }
   </section>`
 }
 
-function addModelForm(backends: readonly string[], given: ModelsForm | null, path: string, team: string): Html {
+function addModelForm(backends: readonly string[], { path, draft, mistakes, team }: ModelsPageForms): Html {
+  const given = draft?.action === 'add-model' ? draft : null
   return fold(
     'Add a model',
     '',
@@ -58,16 +56,17 @@ function addModelForm(backends: readonly string[], given: ModelsForm | null, pat
         value: given?.model ?? '',
         isName: true,
       })}
-      ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends)}
+      ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
       <button class="button primary" name="action" value="add-model">Add it</button>
     </form>`,
     given !== null,
   )
 }
 
-function ownModel(model: TeamModel, backends: readonly string[], path: string, draft: ModelsForm | null): Html {
+function ownModel(model: TeamModel, backends: readonly string[], { path, draft, mistakes }: ModelsPageForms): Html {
   const { id, displayName } = model
   const given = draft?.action === 'change-model' && draft.model === id ? draft : null
+  const serve = given ? readServeRows(given) : toServeRows(model.serve)
   const hidden = html`<input type="hidden" name="model" value="${id}" />`
   return html`<li class="row">
     <p class="row-name"><span class="name">${displayName}</span></p>
@@ -77,8 +76,7 @@ function ownModel(model: TeamModel, backends: readonly string[], path: string, d
       id,
       [
         html`<form method="post" action="${path}" class="fields">
-          ${hidden}
-          ${modelFields(id, given ?? toForm(model), given ? readServeRows(given) : toServeRows(model.serve), backends)}
+          ${hidden} ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {})}
           <button class="button" name="action" value="change-model">Save</button>
         </form>`,
         html`<form method="post" action="${path}">
@@ -107,20 +105,23 @@ function modelFields(
   values: Values,
   serve: readonly ServeRow[],
   backends: readonly string[],
+  mistakes: FormMistakes,
 ): Interpolation {
   const { displayName = '', aliases = '', contextWindow = '' } = values
   return [
     textField({
       id: `${prefix}-displayName`,
       name: 'displayName',
-      label: 'Display name',
+      label: LABELS.displayName,
+      mistake: mistakes['displayName'],
       value: displayName,
       maxLength: 200,
     }),
     textField({
       id: `${prefix}-aliases`,
       name: 'aliases',
-      label: 'Other names',
+      label: LABELS.aliases,
+      mistake: mistakes['aliases'],
       value: aliases,
       isOptional: true,
       maxLength: 2600,
@@ -129,11 +130,12 @@ function modelFields(
     textField({
       id: `${prefix}-contextWindow`,
       name: 'contextWindow',
-      label: 'Context in tokens',
+      label: LABELS.contextWindow,
+      mistake: mistakes['contextWindow'],
       value: contextWindow,
       isOptional: true,
       maxLength: 9,
     }),
-    serveFields(prefix, serve, backends),
+    serveFields(prefix, serve, backends, mistakes),
   ]
 }

@@ -10,21 +10,33 @@ export type ModelsOutcome = {
   readonly detail: string | null
   /** The form that was refused, which stays filled in. */
   readonly draft: ModelsForm | null
+  /** What is wrong with its fields. */
+  readonly mistakes: FormMistakes
 }
+
+/** What is wrong with fields: by the API's name of a field, and such as `model-0` for the first row of backends. */
+export type FormMistakes = Readonly<Record<string, string>>
+
+/** What the forms call the fields of the API. */
+export const LABELS = {
+  displayName: 'Display name',
+  aliases: 'Other names',
+  contextWindow: 'Context in tokens',
+  serve: 'Served by',
+  backend: 'Backend',
+  model: 'Its name there',
+  when: 'When',
+  weight: 'Share',
+  dialects: 'Dialects',
+  url: 'URL, without /v1',
+  basePath: 'Path of its API, /v1 if empty',
+  credential: 'Credential',
+} as const
 
 /** An outcome without anything to fill in again. */
 export function toOutcome(notice: TeamNotice | null, detail: string | null = null): ModelsOutcome {
-  return { notice, detail, draft: null }
-}
-
-/** A refused form, which stays filled in. Its credential does not. */
-export function refuse(
-  { credential: _credential, ...draft }: ModelsForm,
-  notice: TeamNotice,
-  detail: string | null = null,
-): ModelsOutcome {
-  return { notice, detail, draft }
+  return { ...NO_OUTCOME, notice, detail }
 }
 
 /** What a page has before a form was sent. */
-export const NO_OUTCOME: ModelsOutcome = { notice: null, detail: null, draft: null }
+export const NO_OUTCOME: ModelsOutcome = { notice: null, detail: null, draft: null, mistakes: {} }

@@ -27,9 +27,9 @@ export type ModelsPage = ModelsOutcome & {
 
 /** The models that a team may call: those of the directory file, and those that its admins have added. */
 export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
-  const { models, defaultModel, admin, notice, detail, draft } = data
+  const { models, defaultModel, admin, notice, detail, draft, mistakes } = data
   const path = `${viewer.path}/models`
-  const forms = { path, draft, team: viewer.team }
+  const forms = { path, draft, mistakes, team: viewer.team }
   return teamPage(
     viewer,
     'models',

@@ -3,7 +3,9 @@ import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { choiceField } from '../../pages/choice-field.ts'
-import type { ModelsForm } from './models-outcome.ts'
+import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
+import { LABELS } from './models-outcome.ts'
+import type { FormMistakes, ModelsForm } from './models-outcome.ts'
 
 /** A row as it is filled in. Rows of equal places share the sessions, each by its share. */
 export type ServeRow = {
@@ -38,10 +40,21 @@ export function readServeRows(form: Partial<ModelsForm>): ServeRow[] {
     .filter(({ backend }) => backend !== '')
 }
 
+/** The rows in the order of their places, rows of equal places together. */
+function groupByPlace(rows: readonly ServeRow[]): ServeRow[][] {
+  const ordered = rows.toSorted((a, b) => Number(a.place) - Number(b.place))
+  return [...Map.groupBy(ordered, ({ place }) => Number(place)).values()]
+}
+
+/** The position of the row that `toServe` puts there. */
+export function rowAt(rows: readonly ServeRow[], rank: number, neighbour: number): number {
+  const row = groupByPlace(rows)[rank]?.[neighbour]
+  return row ? rows.indexOf(row) : 0
+}
+
 /** The rows as `serve` of a model: in the order of their places, rows of equal places together. */
 export function toServe(rows: readonly ServeRow[]) {
-  const ordered = rows.toSorted((a, b) => Number(a.place) - Number(b.place))
-  return [...Map.groupBy(ordered, ({ place }) => Number(place)).values()].map((neighbours) => {
+  return groupByPlace(rows).map((neighbours) => {
     const entries = neighbours.map(({ backend, model, when, share }) => ({
       backend,
       model,
@@ -53,32 +66,47 @@ export function toServe(rows: readonly ServeRow[]) {
 }
 
 /** The rows as fields, with an empty row behind them. `backends`: the names to choose from. */
-export function serveFields(prefix: string, rows: readonly ServeRow[], backends: readonly string[]): Html {
+export function serveFields(
+  prefix: string,
+  rows: readonly ServeRow[],
+  backends: readonly string[],
+  mistakes: FormMistakes,
+): Html {
+  const id = `${prefix}-serve`
   const shown = rows.length > 0 ? rows : [{ ...EMPTY, place: '1', backend: backends[0] ?? '' }]
   const spare = shown.length < MAX_ROWS ? [{ ...EMPTY, place: String(shown.length + 1) }] : []
-  return html`<fieldset class="whole">
-    <legend>Served by</legend>
+  return html`<fieldset class="whole" ${mistakenGroup(id, mistakes['serve'])}>
+    <legend>${LABELS.serve}</legend>
+    ${mistakeText(id, mistakes['serve'])}
     <p class="hint">
       The backend with the lowest place is asked first, the next one when it fails. Backends with the same place share
       the sessions.
     </p>
-    ${[...shown, ...spare].map((row, at) => rowFields(`${prefix}-serve-${at + 1}`, row, backends))}
+    ${[...shown, ...spare].map((row, at) => rowFields(`${id}-${at + 1}`, row, backends, mistakesOfRow(mistakes, at)))}
   </fieldset>`
 }
 
-function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): Html {
+type RowMistakes = { readonly [Member in 'backend' | 'model' | 'when' | 'weight']: string | undefined }
+
+function mistakesOfRow(mistakes: FormMistakes, at: number): RowMistakes {
+  const of = (member: keyof RowMistakes) => mistakes[`${member}-${at}`]
+  return { backend: of('backend'), model: of('model'), when: of('when'), weight: of('weight') }
+}
+
+function rowFields(prefix: string, row: ServeRow, backends: readonly string[], mistakes: RowMistakes): Html {
   const names = new Set([...backends, row.backend])
   return html`<div class="fields">
     ${numberField({ id: `${prefix}-place`, name: 'servePlace', label: 'Place', value: row.place, max: 99 })}
     ${choiceField({
       id: `${prefix}-backend`,
       name: 'serveBackend',
-      label: 'Backend',
+      label: LABELS.backend,
+      mistake: mistakes.backend,
       choices: [['', 'None'], ...[...names].filter((name) => name !== '').map((name) => [name, name] as const)],
       chosen: row.backend,
     })}
     <div>
-      <label for="${prefix}-model">Its name there</label>
+      <label for="${prefix}-model">${LABELS.model}</label>
       <input
         id="${prefix}-model"
         name="serveModel"
@@ -87,19 +115,29 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): 
         autocomplete="off"
         autocapitalize="none"
         spellcheck="false"
+        ${mistakenField(`${prefix}-model`, mistakes.model)}
       />
+      ${mistakeText(`${prefix}-model`, mistakes.model)}
     </div>
     ${choiceField({
       id: `${prefix}-when`,
       name: 'serveWhen',
-      label: 'When',
+      label: LABELS.when,
+      mistake: mistakes.when,
       choices: [
         ['always', 'Always'],
         ['offline', 'Only while those before it cannot be reached'],
       ],
       chosen: row.when,
     })}
-    ${numberField({ id: `${prefix}-share`, name: 'serveShare', label: 'Share', value: row.share, max: 1000 })}
+    ${numberField({
+      id: `${prefix}-share`,
+      name: 'serveShare',
+      label: LABELS.weight,
+      value: row.share,
+      max: 1000,
+      mistake: mistakes.weight,
+    })}
   </div>`
 }
 
@@ -109,11 +147,21 @@ type NumberField = {
   readonly label: string
   readonly value: string
   readonly max: number
+  readonly mistake?: string | undefined
 }
 
-function numberField({ id, name, label, value, max }: NumberField): Html {
+function numberField({ id, name, label, value, max, mistake }: NumberField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
-    <input id="${id}" name="${name}" type="number" min="1" max="${max}" value="${value}" />
+    <input
+      id="${id}"
+      name="${name}"
+      type="number"
+      min="1"
+      max="${max}"
+      value="${value}"
+      ${mistakenField(id, mistake)}
+    />
+    ${mistakeText(id, mistake)}
   </div>`
 }
