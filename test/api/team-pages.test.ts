@@ -90,7 +90,7 @@ describe('showTeamUsage', () => {
 
   it('400: explains a period that is not valid', async () => {
     const text = await textOf(team.asAdmin(`${HOME}/usage?from=2026-11-21&to=2026-11-20`))
-    expect(text).toMatch(/^400 .*from must not be after to\. This month is shown instead/)
+    expect(text).toMatch(/^400 .*The first day must not be after the last day\. This month is shown instead/)
   })
 })
 

@@ -23,7 +23,8 @@ export function makeFindUsage({ usage, clock }: Needs) {
     /** What the page shows: this month where the period is not valid. */
     async forPage(viewer: Viewer, query: UsageQuery): Promise<UsagePage> {
       const now = clock.now()
-      const chosen = choosePeriod(withoutEmpty(query), now)
+      const asked = withoutEmpty(query)
+      const chosen = choosePeriod(asked, now)
       const period = 'mistake' in chosen ? choosePeriod({}, now) : chosen
       if ('mistake' in period) throw new Error(period.mistake)
       const by = query.by ?? 'day'
@@ -31,7 +32,7 @@ export function makeFindUsage({ usage, clock }: Needs) {
       const sums = await usage.findSums({ ...wanted, by })
       const days = by === 'day' ? sums : await usage.findSums({ ...wanted, by: 'day' })
       const mistake = 'mistake' in chosen ? chosen.mistake : null
-      return { period, today: toIsoDay(now), by, sums, days, mistake }
+      return { period, asked, today: toIsoDay(now), by, sums, days, mistake }
     },
 
     /** The table of the page, or what is wrong with the period. */

@@ -22,6 +22,8 @@ export type UsagePage = {
   readonly days: FoundSums
   /** What was wrong with the period that was asked for. The page then shows this month. */
   readonly mistake: string | null
+  /** The period that was asked for, which stays filled in. */
+  readonly asked: Partial<ReportPeriod>
 }
 
 const GROUPINGS: readonly (readonly [by: UsageGrouping, label: string])[] = [
@@ -42,7 +44,7 @@ export function usagePage(viewer: FramedViewer, data: UsagePage): Html {
   return teamPage(
     viewer,
     'usage',
-    html`${mistake && noticeBar(400, `${mistake} This month is shown instead.`)} ${periodPart(viewer, data)}
+    html`${mistake && noticeBar(400, `${inOwnWords(mistake)} This month is shown instead.`)} ${periodPart(viewer, data)}
       <section class="part" aria-labelledby="period">
         <h2 id="period">${title}${viewer.role === 'admin' ? '' : ', your own calls'}</h2>
         ${
@@ -64,17 +66,26 @@ export function usagePage(viewer: FramedViewer, data: UsagePage): Html {
   )
 }
 
-function periodPart({ path }: FramedViewer, { period, today, by }: UsagePage): Html {
+/** A mistake of the API with the labels of the form in place of the API's names. */
+function inOwnWords(mistake: string): string {
+  return mistake
+    .replace(/^from /, 'The first day ')
+    .replace(/^to /, 'The last day ')
+    .replace(/ to\.$/, ' the last day.')
+}
+
+function periodPart({ path }: FramedViewer, { period, asked, today, by }: UsagePage): Html {
+  const { from, to } = { ...period, ...asked }
   return html`<section class="part" aria-labelledby="choose">
     <h2 id="choose">Period</h2>
     <form method="get" action="${path}/usage" class="fields">
       <div>
         <label for="from">First day <small>UTC</small></label>
-        <input id="from" name="from" type="date" value="${period.from}" required />
+        <input id="from" name="from" type="date" value="${from}" required />
       </div>
       <div>
         <label for="to">Last day <small>UTC</small></label>
-        <input id="to" name="to" type="date" value="${period.to}" required />
+        <input id="to" name="to" type="date" value="${to}" required />
       </div>
       ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
       <button class="button primary">Show</button>

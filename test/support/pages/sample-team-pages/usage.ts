@@ -43,10 +43,17 @@ export function sampleUsagePages(words: Words, { admin, member }: Viewers): Samp
   return [
     ['team-overview', overviewPage(admin, full)],
     ['team-overview-empty', overviewPage(member, empty)],
-    ['team-usage', usagePage(admin, { ...period, by: 'member', sums: people, days: days(), mistake: null })],
+    ['team-usage', usagePage(admin, { ...period, by: 'member', sums: people, days: days(), mistake: null, asked: {} })],
     [
       'team-usage-mistake',
-      usagePage(member, { ...period, by: 'day', sums: nothing, days: nothing, mistake: 'from must not be after to.' }),
+      usagePage(member, {
+        ...period,
+        by: 'day',
+        sums: nothing,
+        days: nothing,
+        mistake: 'from must not be after to.',
+        asked: { from: '2026-11-03', to: '2026-11-02' },
+      }),
     ],
   ]
 }
