@@ -364,8 +364,11 @@ describe('a refused form', () => {
 
   it('without a session is answered 401 and shows how to sign in', async () => {
     const response = await service.fetch('/device', form({ action: 'find', userCode: 'BCDF-GHJK' }))
-    expect(response.status).toBe(401)
-    expect(await response.text()).toContain('Sign in to see your devices')
+    const page = await response.text()
+    expect([response.status, page]).toEqual([401, expect.stringContaining('Sign in to see your devices')])
+    expect(page).toContain('Your sign-in has ended, so nothing was changed.')
+    const opened = await service.fetch('/device', { headers: { accept: 'text/html' } })
+    expect(await opened.text()).not.toContain('Your sign-in has ended')
   })
 
   it('cannot be sent as JSON', async () => {

@@ -51,13 +51,14 @@ const MAX_TEAM_PATH = 256
 
 /** The page of a person who is not signed in: signing in leads back to the page that was asked for. */
 function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
+  const isForm = req.method === 'POST'
   if (req.path.startsWith(PATHS.team)) {
     const path = req.path.length <= MAX_TEAM_PATH ? req.path : PATHS.team
-    return sendPage(res, 401, teamSignInPage({ path, hasEmail }), { scripts: true })
+    return sendPage(res, 401, teamSignInPage({ path, hasEmail, isForm }), { scripts: true })
   }
   const { userCode } = req.query
   const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
-  sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail }), { scripts: true })
+  sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail, isForm }), { scripts: true })
 }
 
 /** Writes the errors under `/oauth`, for a gateway that forwards these routes and has no pages. */

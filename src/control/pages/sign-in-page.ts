@@ -3,6 +3,7 @@ import type { Html, Interpolation } from '../../http/page.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
+import { noticeBar } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 
 export type SignInPage = {
@@ -10,6 +11,12 @@ export type SignInPage = {
   readonly userCode: string | null
   /** Whether the service can send email. */
   readonly hasEmail: boolean
+}
+
+/** The page that answers a request without a session. */
+export type SessionMissing = {
+  /** Whether the request was a form, which then changed nothing. */
+  readonly isForm: boolean
 }
 
 /**
@@ -25,8 +32,8 @@ export function signInPage(data: SignInPage): Html {
   )
 }
 
-/** `GET /device` without a session. Needs `scripts: true`. */
-export function deviceSignInPage(data: SignInPage): Html {
+/** `/device` without a session. Needs `scripts: true`. */
+export function deviceSignInPage(data: SignInPage & SessionMissing): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in to see your devices</h1>
@@ -37,19 +44,23 @@ export function deviceSignInPage(data: SignInPage): Html {
             : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
         }
       </p>
-      ${optionsForDevice(data)}`,
+      ${data.isForm && FORM_REFUSED} ${optionsForDevice(data)}`,
   )
 }
 
+type TeamSignInPage = SessionMissing & { readonly path: string; readonly hasEmail: boolean }
+
 /** A page of a team without a session. `path`: the page, which the sign-in leads back to. Needs `scripts: true`. */
-export function teamSignInPage({ path, hasEmail }: { readonly path: string; readonly hasEmail: boolean }): Html {
+export function teamSignInPage({ path, hasEmail, isForm }: TeamSignInPage): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in to see your team</h1>
       <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
-      ${signInOptions({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
+      ${isForm && FORM_REFUSED} ${signInOptions({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
   )
 }
+
+const FORM_REFUSED = noticeBar(401, 'Your sign-in has ended, so nothing was changed. Sign in, then repeat it.')
 
 /** How a person signs in: by email or with a passkey. */
 type SignInOptions = {

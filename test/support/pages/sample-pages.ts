@@ -110,9 +110,9 @@ function scriptedPages(words: Words): Named[] {
     ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
     ['sign-in', signInPage({ userCode: null, hasEmail: true })],
     ['sign-in-without-email', signInPage({ userCode: null, hasEmail: false })],
-    ['team-signed-out', teamSignInPage({ path: '/teams/acme/core', hasEmail: true })],
-    ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true })],
-    ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true })],
+    ['team-signed-out', teamSignInPage({ path: '/teams/acme/core', hasEmail: true, isForm: true })],
+    ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true, isForm: false })],
+    ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true, isForm: false })],
     ['session', SESSION_SHELL],
     ['device', devicePage(deviceData(words))],
     [
