@@ -55,11 +55,16 @@ describe('a rewritten answer', () => {
     },
     keepAlive: (hasBegun) => (hasBegun ? ': hm\n\n' : ': wait\n\n'),
     whole: ({ status, body }) => ({ status, body: Buffer.from(`${status} ${body.toString().toUpperCase()}`) }),
+    collect: null,
   }
+
+  const startsWithMark: Script = ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end('\uFEFF"ü"')
 
   it.each<[string, Script, string]>([
     ['a stream with its end', streams(['data: a\n\n', 'data: b\n\n']), 'data: A\n\ndata: B\n\ndata: !\n\n'],
     ['a whole answer that depends on its status', answersJson('ü'), '200 "Ü"'],
+    ['a whole answer without its byte order mark', startsWithMark, '200 "Ü"'],
   ])('is %s', async (_name, script, expected) => {
     const relay = await startRelay(script, { rewrite: capitals })
     expect(await relay.post().then(readAnswer)).toMatchObject({ text: expected, ended: 'well' })

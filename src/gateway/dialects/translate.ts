@@ -52,10 +52,17 @@ export type AnswerTranslation = {
   readonly stream: () => StreamTranslator
   /** Translates a whole body, given as parsed JSON. `failed` when the body has no answer. */
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
-  /** Translates all events of a stream into a whole body, for a client that has not asked for a stream. */
-  readonly collect: (events: readonly SseEvent[]) => { readonly answer: Json } | { readonly failed: Failure }
+  /** Makes a translator of one stream into a whole body, for a client that has not asked for a stream. */
+  readonly collect: () => AnswerCollector
   /** Translates a whole body into the stream of the same answer, for a client that has asked for a stream. */
   readonly replay: (body: unknown) => { readonly events: readonly SseEvent[] } | { readonly failed: Failure }
+}
+
+/** Translates a stream event by event into a whole body. */
+type AnswerCollector = {
+  push(event: SseEvent): void
+  /** The stream has ended. `failed` when it has no whole answer. */
+  end(): { readonly answer: Json } | { readonly failed: Failure }
 }
 
 const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
@@ -113,8 +120,11 @@ export function translateCall(
       headers: sent.headers,
       answer: {
         stream: () => makeStreamTranslator(makePipeline()),
-        whole: (answer) => translateWhole(makePipeline(), (reader) => reader.whole(answer)),
-        collect: (events) => translateWhole(makePipeline(), (reader) => readAll(reader, events)),
+        whole(answer) {
+          const pipeline = makePipeline()
+          return translateWhole(pipeline, pipeline.reader.whole(answer))
+        },
+        collect: () => makeCollector(makePipeline()),
         replay: (answer) => replayWhole(makePipeline(), answer),
       },
     }
@@ -159,38 +169,41 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   }
 }
 
-type ReadAnswer = (reader: AnswerReader) => readonly AnswerEvent[]
+function makeCollector(pipeline: Pipeline): AnswerCollector {
+  const { reader } = pipeline
+  const given: AnswerEvent[] = []
+  let isOver = false
+  return {
+    push(event) {
+      if (isOver) return
+      const events = reader.push(event)
+      given.push(...events)
+      isOver = events.some(isEnd)
+    },
+    end: () => translateWhole(pipeline, isOver ? given : [...given, ...reader.end()]),
+  }
+}
 
-function translateWhole(pipeline: Pipeline, read: ReadAnswer): { answer: Json } | { failed: Failure } {
-  const events = readWhole(pipeline, read)
-  return 'failed' in events ? events : { answer: pipeline.writer.whole(events) }
+type Given = readonly AnswerEvent[]
+
+function translateWhole(pipeline: Pipeline, given: Given): { answer: Json } | { failed: Failure } {
+  const read = readWhole(pipeline, given)
+  return 'failed' in read ? read : { answer: pipeline.writer.whole(read) }
 }
 
 function replayWhole(pipeline: Pipeline, body: unknown): { events: readonly SseEvent[] } | { failed: Failure } {
-  const read = readWhole(pipeline, (reader) => reader.whole(body))
+  const read = readWhole(pipeline, pipeline.reader.whole(body))
   return 'failed' in read ? read : { events: read.flatMap((event) => pipeline.writer.write(event)) }
 }
 
-/** Reads a whole answer through the same stages as a stream. */
-function readWhole({ reader, stages }: Pipeline, read: ReadAnswer): readonly AnswerEvent[] | { failed: Failure } {
-  const given = read(reader)
+/** Passes a whole answer through the same stages as a stream. */
+function readWhole({ stages }: Pipeline, given: Given): Given | { failed: Failure } {
   const events = passStages(stages, given)
   const end = events.find(isEnd)
   if (end?.type === 'fail') return { failed: end.failure }
   const usage = given.find((event) => event.type === 'finish')?.usage ?? null
   // A stage that ends the answer early does not know the usage yet.
   return events.map((event) => (event.type === 'finish' ? { ...event, usage } : event))
-}
-
-/** Reads all events of a stream that has ended. */
-function readAll(reader: AnswerReader, events: readonly SseEvent[]): readonly AnswerEvent[] {
-  const read: AnswerEvent[] = []
-  for (const event of events) {
-    const more = reader.push(event)
-    read.push(...more)
-    if (more.some(isEnd)) return read
-  }
-  return [...read, ...reader.end()]
 }
 
 function isEnd(event: AnswerEvent): event is FinishEvent | FailEvent {

@@ -17,7 +17,7 @@ import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
 import { StreamOpening } from './stream-opening.ts'
-import { isWebPage, WholeRelay } from './whole-relay.ts'
+import { isEventStream, isWebPage, WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
 export type Connection = {
@@ -229,12 +229,12 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
    * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
    * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection. A
-   * stream that is translated for a caller who asked for none is held, because such a caller can read it only whole.
+   * stream may become one answer for a caller that asked for none.
    */
   #isStream(status: number, contentType = ''): boolean {
     if (status >= 300 || status === 204 || isWebPage(contentType)) return false
     const { wantsStream, rewrite } = this.#options
-    if (contentType.startsWith('text/event-stream')) return wantsStream || !rewrite?.isTranslated
+    if (isEventStream(contentType)) return wantsStream || !rewrite?.collect
     return wantsStream && !contentType.startsWith('application/json')
   }
 

@@ -17,6 +17,14 @@ export type AnswerRewrite = HeaderOptions & {
   keepAlive(hasBegun: boolean): string
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
+  /** Makes one answer of a stream, for a caller that asked for no stream. Null: such a stream stays a stream. */
+  readonly collect: (() => StreamCollector) | null
+}
+
+/** Makes the answer for the caller of the bytes of one stream. */
+export type StreamCollector = {
+  push(chunk: Buffer): void
+  end(status: number): WholeAnswer | ApiError
 }
 
 /** Makes a filter for one stream. */

@@ -8,7 +8,7 @@ import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
 import { breakConnection, UnreadableAnswer } from './relay.ts'
-import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerRewrite, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
@@ -44,16 +44,29 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** The failure of an answer without a body. */
 export const EMPTY = backendFailed('The backend sent an empty answer.')
 
+/** Whether an answer with this content type is a stream of events. */
+export function isEventStream(contentType: string): boolean {
+  return /^text\/event-stream/i.test(contentType)
+}
+
 /** Whether an answer with this content type is a page for browsers. */
 export function isWebPage(contentType: string): boolean {
   return /^text\/html/i.test(contentType)
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+/** Some servers write one, and JSON may be read as if it were not there (RFC 8259, section 8.1). */
+function withoutByteOrderMark(body: Buffer): Buffer {
+  const { length } = BYTE_ORDER_MARK
+  return body.subarray(0, length).equals(BYTE_ORDER_MARK) ? body.subarray(length) : body
+}
+
 /** Why an answer without the status of an error has no answer to a call; null when it may have one. */
-function findNoAnswer({ status, headers }: AnswerHead, body: Buffer): Failure | null {
+function findNoAnswer({ status, headers }: AnswerHead, bytes: number): Failure | null {
   if (REDIRECTS.has(status)) return REDIRECT
   if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
-  return status === OK && body.length === 0 ? EMPTY : null
+  return status === OK && bytes === 0 ? EMPTY : null
 }
 
 /**
@@ -63,6 +76,8 @@ export class WholeRelay implements Relay {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #needs: Needs
+  /** Of a stream that becomes one answer; null: the bytes are held. */
+  readonly #collector: StreamCollector | null
   /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []
   #heldBytes = 0
@@ -73,11 +88,14 @@ export class WholeRelay implements Relay {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
+    const isCollected = head.status === OK && isEventStream(head.headers['content-type'] ?? '')
+    this.#collector = isCollected ? (needs.rewrite?.collect?.() ?? null) : null
   }
 
   take(chunk: Buffer): void {
     if (this.#writer) return this.#writer.write(chunk)
-    this.#held.push(chunk)
+    if (this.#collector) this.#collector.push(chunk)
+    else this.#held.push(chunk)
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
     if (rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
@@ -125,14 +143,14 @@ export class WholeRelay implements Relay {
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
-    const none = this.#head.status < FIRST_ERROR ? findNoAnswer(this.#head, body) : null
+    const none = this.#head.status < FIRST_ERROR ? findNoAnswer(this.#head, this.#heldBytes) : null
     if (none) return this.#keepFailure(none, null)
     this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
     if (failure) return this.#keepFailure(failure, body)
-    const given: WholeAnswer = { status: this.#head.status, body }
-    const answer = rewrite ? rewrite.whole(given) : given
+    const given: WholeAnswer = { status: this.#head.status, body: rewrite ? withoutByteOrderMark(body) : body }
+    const answer = this.#collector?.end(given.status) ?? rewrite?.whole(given) ?? given
     if (answer instanceof ApiError) return this.#exchange.refuse(answer)
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.

@@ -63,5 +63,6 @@ function renameAnswers(call: CallStep, hidesUsage: boolean): AnswerRewrite {
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)
       return body ? toJsonAnswer({ status: answer.status, body }) : readOtherShape(call, dialect, answer)
     },
+    collect: null,
   }
 }

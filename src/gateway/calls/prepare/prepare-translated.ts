@@ -9,10 +9,10 @@ import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { parseExactly } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { makeSseDecoder } from '../../dialects/sse/decode.ts'
-import type { SseEvent } from '../../dialects/sse/decode.ts'
 import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
 import { toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
+import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import { exactBodyOf, sessionIdOf } from '../request/request.ts'
@@ -82,6 +82,7 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
 }
 
 type Answers = AnswerTranslation & { readonly wantsStream: boolean }
+type TranslatedAnswer = ReturnType<AnswerTranslation['whole'] | AnswerTranslation['replay']>
 
 /**
  * Translates the answer for the caller. A backend may answer a request for a stream with a whole answer, and the other
@@ -90,6 +91,11 @@ type Answers = AnswerTranslation & { readonly wantsStream: boolean }
 function translateAnswers(call: CallStep, { stream, whole, collect, replay, wantsStream }: Answers): AnswerRewrite {
   const dialect = DIALECTS[call.admission.operation.dialect]
   const { keepsStatus } = call.backend.traits
+  const toAnswer = (status: number, made: TranslatedAnswer): WholeAnswer | ApiError => {
+    if ('events' in made) return toStreamAnswer({ status, events: made.events })
+    if ('answer' in made) return toJsonAnswer({ status, body: made.answer })
+    return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
+  }
   return {
     isTranslated: true,
     stream,
@@ -98,23 +104,16 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay, want
       const isError = answer.status >= 300
       if (isError && keepsStatus) return readError(call, dialect, answer)
       if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
-      const events = wantsStream ? null : readEvents(answer.body)
-      const body = events ? null : parseExactly(answer.body.toString('utf8'))
-      const made = events ? collect(events) : wantsStream ? replay(body) : whole(body)
-      if ('events' in made) return toStreamAnswer({ status: answer.status, events: made.events })
-      if ('answer' in made) return toJsonAnswer({ status: answer.status, body: made.answer })
-      return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
+      const body = parseExactly(answer.body.toString('utf8'))
+      return toAnswer(answer.status, wantsStream ? replay(body) : whole(body))
+    },
+    collect() {
+      const decoder = makeSseDecoder()
+      const collector = collect()
+      return {
+        push: (chunk) => decoder.push(chunk).forEach((event) => collector.push(event)),
+        end: (status) => toAnswer(status, collector.end()),
+      }
     },
   }
 }
-
-/** The events of an answer that is a stream, whatever its content type says; null: it is none. */
-function readEvents(body: Buffer): readonly SseEvent[] | null {
-  if (!STREAM_OPENING.test(body.toString('utf8', 0, MAX_OPENING_BYTES))) return null
-  // The relay has limited the size of the answer.
-  return makeSseDecoder(Infinity).push(body)
-}
-
-/** How an event stream begins, and JSON never: with a field or a comment (WHATWG HTML, section 9.2.5). */
-const STREAM_OPENING = /^\uFEFF?[\r\n]*(?:data|event|id|retry)?:/
-const MAX_OPENING_BYTES = 64
