@@ -6,6 +6,7 @@ import {
   isResponse,
   isTokenCount,
 } from '../../src/gateway/dialects/answer-shapes.ts'
+import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
 import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
@@ -98,6 +99,22 @@ describe('a messages stream of an engine', () => {
     const stream = passMessagesStream({ model: 'svc/fast' })
     expect(parsed(run(stream, ...events)).at(-1)).toMatchObject({ type: 'error' })
     expect(stream.state()).toBe('failed')
+  })
+})
+
+describe('a chat stream of an engine', () => {
+  it.each<[string, object, object]>([
+    ['is too long', { code: 400, type: 'exceed_context_size_error' }, { code: 'context_length_exceeded' }],
+    [
+      'is too long for what is left',
+      { code: 500, type: 'server_error', message: 'Context size has been exceeded.' },
+      { code: 'context_length_exceeded' },
+    ],
+    ['comes too early', { type: 'rate_limit_exceeded' }, { type: 'rate_limit_error', code: 'rate_limit_exceeded' }],
+    ['fails', {}, { type: 'api_error', code: 'upstream_failed' }],
+  ])('says why the engine refuses a request that %s', (_name, error, expected) => {
+    const event = { event: null, data: JSON.stringify({ error: { message: 'no', ...error } }) }
+    expect(parsed(run(passChatStream({ model: 'svc/fast' }), event))).toMatchObject([{ error: expected }])
   })
 })
 

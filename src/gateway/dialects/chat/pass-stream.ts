@@ -1,5 +1,7 @@
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
-import { ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
+import { writeOpenAiError } from '../failures/openai-error.ts'
 import { parseObject } from '../json/read-json.ts'
 import { renameEvent } from '../passing/rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
@@ -15,10 +17,10 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
   let started = false
   const finish = watchFinish()
 
-  function failWith(message: string): SseEvent[] {
+  function failWith(failure: Failure): SseEvent[] {
     if (state !== 'open') return []
     state = 'failed'
-    return [chatFailure(message)]
+    return [chatFailure(failure)]
   }
 
   function complete(): SseEvent[] {
@@ -31,22 +33,21 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
     push(event) {
       if (state !== 'open') return []
       const read = readChatEvent(event)
-      if (read.kind === 'error') return failWith(read.failure.message)
+      if (read.kind === 'error') return failWith(read.failure)
       if (read.kind === 'nothing') return []
-      if (read.kind === 'done') return started ? complete() : failWith(NOT_BEGUN.message)
+      if (read.kind === 'done') return started ? complete() : failWith(NOT_BEGUN)
       started = true
       finish.see(read)
       if (hidesUsage && read.usage && isUsageChunk(parseObject(event.data) ?? {})) return []
       return [renameEvent(event, read.model, model)]
     },
-    end: () => (finish.reason() === null ? failWith(ENDED_EARLY.message) : complete()),
-    fail: failWith,
+    end: () => (finish.reason() === null ? failWith(ENDED_EARLY) : complete()),
+    fail: (message) => failWith(backendFailed(message)),
     state: () => (state === 'open' && finish.isFinishing() ? 'finishing' : state),
   }
 }
 
 /** The error chunk that ends a chat stream. Clients of the dialect throw when a chunk has the member `error`. */
-function chatFailure(message: string): SseEvent {
-  const error = { message, type: 'api_error', param: null, code: 'upstream_failed' }
-  return { event: null, data: JSON.stringify({ error }) }
+function chatFailure(failure: Failure): SseEvent {
+  return { event: null, data: JSON.stringify({ error: writeOpenAiError(failure) }) }
 }
