@@ -418,6 +418,16 @@ describe('a Postgres server', () => {
       (url) => url.replace(':postgres@', ':hunter2@'),
       /Cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
     ],
+    [
+      'a replica, which refuses migrations',
+      (url) => `${url}?options=-c%20timezone%3DUTC%20-c%20default_transaction_read_only%3Don`,
+      /DatabaseOpenError: Cannot open the database .*read-only/,
+    ],
+    [
+      'a user who may not create tables',
+      (url) => `${url}?options=-c%20timezone%3DUTC%20-c%20role%3Dpg_monitor`,
+      /DatabaseOpenError: Cannot open the database .*permission denied/,
+    ],
   ])('fails to open with %s, without showing the password', async (_what, change, message) => {
     const url = new Secret(change((await server.newDatabase()).reveal()))
     const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((thrown: unknown) => thrown)

@@ -128,6 +128,9 @@ async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
     await connection.script('SET statement_timeout = 0')
     await requireUtc(connection, url)
     await migrate(connection, await readMigrations(), log)
+  } catch (error) {
+    // What the server answers, for example that this user may create no tables, or that it is a replica.
+    throw error instanceof pg.DatabaseError || isDatabaseUnavailable(error) ? cannotOpen(url, error) : error
   } finally {
     await client.end()
   }
