@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -91,6 +101,14 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     rmSync(path.join(folder.path, 'svc/2026-11-22'), { recursive: true })
     expect(() => runBlock('restore')).toThrow('is not a backup')
     expect(runBlock('backup')).toContain('The database is backed up in')
+  })
+
+  it.runIf(existsSync('/dev/full'))('works on a full disk: the locks write nothing', () => {
+    const database = path.join(folder.path, 'db')
+    rmSync(path.join(folder.path, 'svc/2026-11-22'), { recursive: true })
+    symlinkSync('/dev/full', path.join(database, 'owner.pid'))
+    expect(runBlock('backup')).toContain('The database is backed up in')
+    expect(readdirSync(database).filter((name) => name.endsWith('-journal'))).toEqual([])
   })
 
   it('is refused while another one is made, which would take its copy away', () => {

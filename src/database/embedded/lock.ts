@@ -1,6 +1,7 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { hasCode } from '../../kernel/error-code.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 
 /** Another process uses the directory. The message names the directory and that process's id. */
@@ -26,7 +27,7 @@ const WAIT_MS = 500
 export function lockDataDirectory(directory: string): () => void {
   const ownerFile = join(directory, 'owner.pid')
   const inUse = () => new DirectoryInUseError(directory, readOwner(ownerFile))
-  const unlock = lock(directory, 'lock', inUse, () => writeFileSync(ownerFile, `${process.pid}\n`))
+  const unlock = lock(directory, 'lock', inUse, () => writeOwner(ownerFile))
   return () => {
     rmSync(ownerFile, { force: true })
     unlock()
@@ -42,7 +43,8 @@ export function lockBackups(directory: string): () => void {
 function lock(directory: string, name: string, toRefusal: () => OperatorError, onLocked = () => {}): () => void {
   const file = openLock(directory, name)
   try {
-    file.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    // With its journal in memory, SQLite writes nothing, so a database on a full disk can be backed up to another one.
+    file.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     onLocked()
   } catch (error) {
     file.close()
@@ -80,10 +82,16 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === 5
 }
 
-function readOwner(file: string): string {
+/** Writes the id of this process, which only messages need: a full disk must not prevent a backup. */
+function writeOwner(file: string): void {
   try {
-    return `process ${readFileSync(file, 'utf8').trim()}`
-  } catch {
-    return 'another process'
+    writeFileSync(file, `${process.pid}\n`)
+  } catch (error) {
+    if (!hasCode(error, 'ENOSPC', 'EDQUOT')) throw error
   }
+}
+
+function readOwner(file: string): string {
+  const id = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
+  return id === '' ? 'another process' : `process ${id}`
 }
