@@ -61,6 +61,8 @@ export async function runProcess(table: CommandTable): Promise<void> {
     stderr.write(`The output cannot be written: ${findFileProblem(error) ?? error.message}.\n`)
     process.exit(EXIT.failed)
   })
+  // Messages that cannot be written are lost, and the command goes on: its result and its exit status matter more.
+  stderr.on('error', () => undefined)
   const invocation = { args: argv.slice(2), environment: readEnvironment(), stdin, stdout, stderr }
   process.exitCode = await runCommandLine(table, invocation)
 }

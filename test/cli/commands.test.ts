@@ -783,6 +783,14 @@ describe('output on a full disk', () => {
   })
 })
 
+describe('messages on a full disk', () => {
+  it.runIf(existsSync('/dev/full'))('are lost, and the exit status stays', async () => {
+    const command = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
+    const line = `"${process.execPath}" "${command}" unknown 2> /dev/full`
+    await expect(promisify(execFile)('sh', ['-c', line])).rejects.toMatchObject({ code: 2 })
+  })
+})
+
 describe('output in a pipe', () => {
   it('is plain text', async () => {
     const { stdout, stderr } = await machine.start(['models'])
