@@ -126,10 +126,15 @@ function withHelpOption(table: CommandTable, args: readonly string[]): readonly 
   return Object.hasOwn(table, name) ? [name, ...names, '--help'] : [name]
 }
 
-/** Loads only the command that the arguments name; all commands for the help and for a name that does not exist. */
+/**
+ * Loads only the command that the arguments name. Loads all commands for a name that does not exist, and for the help
+ * of the program, which `svc --help keys` prints too.
+ */
 async function loadCommands(table: CommandTable, args: readonly string[]): Promise<MakeCommand[]> {
-  const named = args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--url') ?? ''
-  const load = Object.hasOwn(table, named) ? table[named] : undefined
+  const at = args.findIndex((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--url')
+  const named = args[at] ?? ''
+  const isForProgram = args.slice(0, at).some((arg) => arg === '-h' || arg === '--help')
+  const load = Object.hasOwn(table, named) && !isForProgram ? table[named] : undefined
   return Promise.all(load ? [load()] : Object.values(table).map((each) => each()))
 }
 

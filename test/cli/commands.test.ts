@@ -130,6 +130,10 @@ describe('the help', () => {
     expect(asked.stdout).toContain('--service <name>')
   })
 
+  it('lists all commands also when a command is named behind --help', async () => {
+    expect(await machine.svc(['--help', 'keys'])).toEqual(await machine.svc(['--help']))
+  })
+
   it.each([
     [['token', '--help'], true],
     [['serve', '--help'], false],
