@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -628,6 +628,37 @@ describe('svc doctor', () => {
     const folder = path.join(other.home, '.config/svc')
     await chmod(folder, 0o755)
     expect((await other.svc(['doctor'])).stdout).toMatch(/^problem +credentials +.*chmod 700/m)
+  })
+
+  it('names a folder with spaces so that a shell can change it', async () => {
+    await using other = await newMachine(machine)
+    const home = path.join(other.home, 'config of mine')
+    await rename(path.join(other.home, '.config'), home)
+    await chmod(path.join(home, 'svc'), 0o755)
+    const { stdout } = await other.svc(['doctor'], { env: { XDG_CONFIG_HOME: home } })
+    expect(stdout).toContain(`Run: chmod 700 '${path.join(home, 'svc')}'`)
+  })
+
+  it('finds that the folder of the credentials cannot be created', async () => {
+    await using fresh = await newMachine()
+    const file = path.join(fresh.home, '.config')
+    await writeFile(file, '')
+    const { stdout } = await fresh.svc(['doctor'])
+    expect(stdout).toContain(`They cannot be kept in ${path.join(file, 'svc')}: a part of its path is no directory.`)
+  })
+
+  // The superuser may write every folder.
+  it.skipIf(process.getuid?.() === 0)('finds that the folder of the credentials cannot be written', async () => {
+    await using fresh = await newMachine()
+    await chmod(fresh.home, 0o500)
+    const { stdout } = await fresh.svc(['doctor'])
+    await chmod(fresh.home, 0o700)
+    expect(stdout).toMatch(/^problem +credentials +They cannot be kept in .*: you lack the permission\./m)
+  })
+
+  it.each(['', '0', 'true'])('warns that a proxy has no effect with NODE_USE_ENV_PROXY=%s', async (value) => {
+    const env = { HTTPS_PROXY: 'http://proxy:3128', NODE_USE_ENV_PROXY: value }
+    expect((await machine.svc(['doctor'], { env })).stdout).toMatch(/^warning +environment +HTTPS_PROXY is set/m)
   })
 
   it('warns of variables that lead agents elsewhere', async () => {

@@ -1,21 +1,41 @@
 import { existsSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { unlessMissing } from '../../kernel/error-code.ts'
 import { AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { findProgram } from '../agents/program.ts'
 import type { Environment } from '../environment.ts'
+import { findFileProblem } from '../failures.ts'
 import { findWritten } from '../setup/settings-file.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
-/** Checks that other users cannot read the credentials. */
+/** Checks that this user can write the folder of the credentials, and that other users cannot read it. */
 export async function checkFolder({ folder, platform }: Environment): Promise<Finding> {
-  const found = await stat(folder).catch(() => null)
-  if (!found) return ok('credentials', `None yet; they will be kept in ${folder}.`)
-  const isOpen = platform !== 'win32' && (found.mode & 0o077) !== 0
-  return isOpen
-    ? problem('credentials', `Other users can read ${folder}. Run: chmod 700 ${folder}`)
-    : ok('credentials', `Kept in ${folder}.`)
+  try {
+    const found = await unlessMissing(stat(folder), null)
+    await access(found ? folder : findExisting(folder), constants.W_OK | constants.X_OK)
+    if (!found) return ok('credentials', `None yet; they will be kept in ${folder}.`)
+    const isOpen = platform !== 'win32' && (found.mode & 0o077) !== 0
+    return isOpen
+      ? problem('credentials', `Other users can read ${folder}. Run: chmod 700 ${quoteForShell(folder, platform)}`)
+      : ok('credentials', `Kept in ${folder}.`)
+  } catch (error) {
+    const reason = findFileProblem(error)
+    if (reason === null) throw error
+    return problem(
+      'credentials',
+      `They cannot be kept in ${folder}: ${reason}. Change that, or set XDG_CONFIG_HOME to a folder of your own.`,
+    )
+  }
+}
+
+/** The innermost folder of a path that exists. */
+function findExisting(folder: string): string {
+  const parent = path.dirname(folder)
+  return existsSync(parent) ? parent : findExisting(parent)
 }
 
 /** Warns of environment variables that override the settings, or that have no effect here. */
@@ -31,7 +51,8 @@ export function checkVariables({ variables }: Environment): Finding[] {
     )
   }
   const proxy = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find(isSet)
-  if (proxy !== undefined && !isSet('NODE_USE_ENV_PROXY')) {
+  // Node.js takes no other value for a yes.
+  if (proxy !== undefined && variables['NODE_USE_ENV_PROXY'] !== '1') {
     findings.push(
       warning(
         'environment',
