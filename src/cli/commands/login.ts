@@ -57,7 +57,7 @@ async function findLastAccount(profiles: Profiles, url: string): Promise<string 
 }
 
 async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
-  if (!output.isInteractive) throw wrongUsage('Give the invited email address: svc login --email ADDRESS')
+  if (!output.isInteractive) throw wrongUsage(`Give the invited email address: svc login ${url} --email ADDRESS`)
   const { isCancel, text } = await loadPrompts()
   const answer = await text({
     message: `Email address that is invited to ${url}`,
