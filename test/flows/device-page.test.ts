@@ -248,6 +248,8 @@ describe('the forms for passkeys', () => {
     ]) {
       const response = await own.fetch('/device', form(fields, { cookie }))
       expect(await noticeOf(response)).toMatch(/^403 This needs a sign-in that is at most 15 minutes old/)
+      // What was typed stays.
+      expect((await response.text()).includes('value="editor"')).toBe(fields.action === 'create-key')
     }
   })
 })

@@ -113,7 +113,8 @@ function keyPart({ keys, models, fresh, formId, keyDraft }: DevicePage): Html {
           </p>`
         : keyRows(keys, forms)
     }
-    ${fresh ? createKeyForm(models, forms, keyDraft) : html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
+    ${!fresh && html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
+    ${(fresh || keyDraft) && createKeyForm(models, forms, keyDraft)}
   </section>`
 }
 

@@ -71,13 +71,14 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
 function accountPart(account: ListedServiceAccount, path: string, data: TeamKeysPage): Html {
   const { keys, models, fresh, formId, draft } = data
   const { id, name } = account
+  const given = draft?.action === 'create-key' && draft.accountId === id ? draft : null
   const own = keys.filter(({ serviceAccountId }) => serviceAccountId === id)
   const forms = { path, fresh, formId, fields: { accountId: id }, idPrefix: `${id}-` }
   return html`<section class="part" aria-labelledby="account-${id}">
     <h2 id="account-${id}"><span class="name">service:${name}</span></h2>
     <p class="about">${factsOf(account)}</p>
     ${own.length === 0 ? html`<p class="empty">It has no key that works.</p>` : keyRows(own, forms)}
-    ${fresh && createKeyForm(models, forms, draft?.action === 'create-key' && draft.accountId === id ? draft : null)}
+    ${(fresh || given) && createKeyForm(models, forms, given)}
     <div class="foot">
       ${fold(
         'Delete',

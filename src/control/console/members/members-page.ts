@@ -78,7 +78,7 @@ function invitePart(path: string, fresh: boolean, draft: Draft | null): Html {
         id: 'role',
         name: 'role',
         label: 'Role',
-        choices: fresh ? [MEMBER, ADMIN] : [MEMBER],
+        choices: fresh || given?.role === 'admin' ? [MEMBER, ADMIN] : [MEMBER],
         chosen: given?.role,
       })}
       <button class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>

@@ -17,6 +17,8 @@ type Backends = components['schemas']['TeamBackendList'] & { readonly fresh: boo
 /** The backends of a team, those of its admins with a form each, and the form for another one. */
 export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms: ModelsPageForms): Html {
   const isAllowed = allowedHosts.length > 0
+  // A refused form stays filled in, also when the sign-in was not fresh any more.
+  const isAddDraft = forms.draft?.action === 'add-backend'
   return html`<section class="part" aria-labelledby="backends">
     <h2 id="backends">Backends</h2>
     <p class="about">
@@ -34,7 +36,7 @@ export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms:
         ${backends.map((backend) => backendRow(backend, forms, fresh && isAllowed))}
       </ul>`
     }
-    ${isAllowed && fresh && html`<div class="foot">${addForm(forms)}</div>`}
+    ${isAllowed && (fresh || isAddDraft) && html`<div class="foot">${addForm(forms)}</div>`}
   </section>`
 }
 
@@ -73,7 +75,7 @@ function editForms(
   const { name, credential } = backend
   const hidden = html`<input type="hidden" name="backend" value="${name}" />`
   return [
-    canChange &&
+    (canChange || given !== null) &&
       html`<form method="post" action="${path}" class="fields roomy">
         ${hidden}
         ${backendFields({
