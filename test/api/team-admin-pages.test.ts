@@ -497,3 +497,18 @@ describe.each([
     expect((await keys.service.fetch(path, { method: 'POST', headers, body: 'action=invite' })).status).toBe(415)
   })
 })
+
+describe('a form of a team that was refused for one field', () => {
+  it.each([
+    ['/members', { action: 'invite', email: 'no address' }, 'email'],
+    ['/members', { action: 'invite', email: 'member@example.com' }, 'email'],
+    ['/keys', { action: 'create-account', account: 'Not a name' }, 'account'],
+    ['/limits', { action: 'create', whose: 'team', period: 'day', amount: 'much' }, 'amount'],
+    ['/limits', { action: 'create', whose: 'member:gone@example.com', period: 'day', amount: '1' }, 'whose'],
+  ])('on %s says at the field what is wrong: %o', async (page, fields, id) => {
+    const text = await (await post(HOME + page, fields)).text()
+    expect(text.match(/aria-describedby="[^"]+" autofocus/g)).toEqual([`aria-describedby="${id}-mistake" autofocus`])
+    expect(text).toMatch(new RegExp(`id="${id}"[^>]*aria-invalid="true"`))
+    expect(text).toMatch(new RegExp(`<p class="mistake" id="${id}-mistake">[A-Z][^<]+</p>`))
+  })
+})

@@ -100,6 +100,11 @@ export function noticeStatusOf(notice: TeamNotice | null): number {
   return notice ? NOTICES[notice].status : 200
 }
 
+/** The text of a notice that says what is wrong with a field, for the field; undefined for the other notices. */
+export function mistakeOf(notice: TeamNotice | null, ...ofField: readonly TeamNotice[]): string | undefined {
+  return notice && ofField.includes(notice) ? NOTICES[notice].text : undefined
+}
+
 /** The notice above the content; nothing without one. `detail`: a sentence that says more. */
 export function noticeOf(notice: TeamNotice | null, detail: string | null = null): Interpolation {
   return notice && noticeBar(NOTICES[notice].status, [NOTICES[notice].text, detail].filter(Boolean).join(' '))

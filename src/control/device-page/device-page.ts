@@ -102,7 +102,7 @@ function decisionPart(login: PendingLogin): Html {
   </section>`
 }
 
-function keyPart({ keys, models, fresh, formId, keyDraft }: DevicePage): Html {
+function keyPart({ keys, models, fresh, formId, keyDraft, notice }: DevicePage): Html {
   const forms = { path: PATHS.device, fresh, formId }
   return html`<section class="part" aria-labelledby="keys">
     <h2 id="keys">API keys ${countOf(keys)}</h2>
@@ -114,7 +114,7 @@ function keyPart({ keys, models, fresh, formId, keyDraft }: DevicePage): Html {
         : keyRows(keys, forms)
     }
     ${!fresh && html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
-    ${(fresh || keyDraft) && createKeyForm(models, forms, keyDraft)}
+    ${(fresh || keyDraft) && createKeyForm(models, forms, { draft: keyDraft, notice })}
   </section>`
 }
 

@@ -5,7 +5,9 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { choiceField } from './choice-field.ts'
 import type { ChoiceField } from './choice-field.ts'
+import { mistakenField, mistakeText } from './field-mistake.ts'
 import { ICONS } from './icons.ts'
+import { KEY_NOTICES } from './key-notices.ts'
 import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 
 /** Where the forms of keys are sent, and whether the sign-in is fresh, which making a key needs. */
@@ -46,8 +48,18 @@ export function keyRows(keys: readonly ListedKey[], forms: KeyFormOptions): Html
 /** The fields of a form that made no key, which stay filled in. */
 export type KeyDraft = Pick<components['schemas']['DeviceForm'], 'name' | 'model' | 'expiresInDays'>
 
+/** The form that made no key, and the notice that says why. */
+export type RefusedKey = { readonly draft: KeyDraft | null; readonly notice: string | null }
+
+function mistakesOf({ notice }: RefusedKey): { readonly name?: string; readonly model?: string } {
+  if (notice === 'invalid_name') return { name: KEY_NOTICES.invalid_name.text }
+  return notice === 'unknown_model' ? { model: KEY_NOTICES.unknown_model.text } : {}
+}
+
 /** The form that makes a key. `models` are those of the team. */
-export function createKeyForm(models: readonly string[], forms: KeyFormOptions, draft: KeyDraft | null): Html {
+export function createKeyForm(models: readonly string[], forms: KeyFormOptions, refused: RefusedKey): Html {
+  const { draft } = refused
+  const mistakes = draft ? mistakesOf(refused) : {}
   const id = (name: string) => `${forms.idPrefix ?? ''}key-${name}`
   return html`<form method="post" action="${forms.path}" class="fields add">
     ${hiddenFields(forms)}
@@ -62,7 +74,9 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
         maxlength="64"
         autocomplete="off"
         placeholder="opencode on laptop-1"
+        ${mistakenField(id('name'), mistakes.name)}
       />
+      ${mistakeText(id('name'), mistakes.name)}
     </div>
     ${choiceField({
       id: id('model'),
@@ -70,6 +84,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
       label: 'Models',
       choices: [['', 'All of the team'], ...models.map((model) => [model, `Only ${model}`] as const)],
       chosen: draft?.model,
+      mistake: mistakes.model,
     })}
     ${lifetimeField({ id: id('days'), label: 'Works for', chosen: draft?.expiresInDays })}
     <button class="button" name="action" value="create-key">${ICONS.key} Create a key</button>

@@ -2,6 +2,7 @@ import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { ServiceAccountKey } from '../../api-keys/store.ts'
+import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { PATHS } from '../../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
 import type { MadeKey } from '../../pages/key-parts.ts'
@@ -9,7 +10,7 @@ import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import type { ListedServiceAccount } from '../../service-accounts/store.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
-import { noticeOf } from '../notices.ts'
+import { mistakeOf, noticeOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 
 export type TeamKeysPage = {
@@ -32,6 +33,7 @@ export type TeamKeysPage = {
 export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
   const path = `${viewer.path}/keys`
   const { accounts, fresh, notice, madeKey, draft } = data
+  const mistake = mistakeOf(notice, 'invalid_account', 'account_exists')
   return teamPage(
     viewer,
     'keys',
@@ -58,7 +60,9 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
               autocapitalize="none"
               spellcheck="false"
               placeholder="nightly-review"
+              ${mistakenField('account', mistake)}
             />
+            ${mistakeText('account', mistake)}
           </div>
           <button class="button primary" name="action" value="create-account">Create it</button>
         </form>
@@ -69,7 +73,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
 }
 
 function accountPart(account: ListedServiceAccount, path: string, data: TeamKeysPage): Html {
-  const { keys, models, fresh, formId, draft } = data
+  const { keys, models, fresh, formId, draft, notice } = data
   const { id, name } = account
   const given = draft?.action === 'create-key' && draft.accountId === id ? draft : null
   const own = keys.filter(({ serviceAccountId }) => serviceAccountId === id)
@@ -78,7 +82,7 @@ function accountPart(account: ListedServiceAccount, path: string, data: TeamKeys
     <h2 id="account-${id}"><span class="name">service:${name}</span></h2>
     <p class="about">${factsOf(account)}</p>
     ${own.length === 0 ? html`<p class="empty">It has no key that works.</p>` : keyRows(own, forms)}
-    ${(fresh || given) && createKeyForm(models, forms, given)}
+    ${(fresh || given) && createKeyForm(models, forms, { draft: given, notice })}
     <div class="foot">
       ${fold(
         'Delete',

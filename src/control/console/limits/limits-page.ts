@@ -8,10 +8,11 @@ import { PERIODS } from '../../../spending/periods.ts'
 import { writeReset } from '../../../spending/rules.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
+import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { countOf, fold } from '../../pages/parts.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
-import { noticeOf } from '../notices.ts'
+import { mistakeOf, noticeOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 import { MAX_MEMBER_CHOICES } from './find-limits.ts'
 import type { LimitChoices } from './find-limits.ts'
@@ -32,10 +33,11 @@ export type LimitsPage = {
 export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draft }: LimitsPage): Html {
   const path = `${viewer.path}/limits`
   const isAdmin = choices !== null
+  const refused = { draft, notice }
   return teamPage(
     viewer,
     'limits',
-    html`${noticeOf(notice)} ${choices && addPart(path, choices, draft)}
+    html`${noticeOf(notice)} ${choices && addPart(path, choices, refused)}
       <section class="part" aria-labelledby="limits">
         <h2 id="limits">${isAdmin ? 'Spending limits of the team' : 'Limits of your calls'} ${countOf(limits)}</h2>
         ${
@@ -45,7 +47,7 @@ export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draf
                 ${limits.map(
                   (limit) =>
                     html`<li class="${isAdmin ? 'row' : 'row plain'}">
-                      ${limitLines(limit, viewer.role)} ${factsOf(limit)} ${isAdmin && editPart(limit, path, draft)}
+                      ${limitLines(limit, viewer.role)} ${factsOf(limit)} ${isAdmin && editPart(limit, path, refused)}
                     </li>`,
                 )}
               </ul>`
@@ -69,7 +71,10 @@ function factsOf({ timeZone, resetsAt, unpricedCalls, unknownCalls }: LimitAnswe
   </p>`
 }
 
-function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html {
+/** The form that was refused, and why. */
+type Refused = Pick<LimitsPage, 'draft' | 'notice'>
+
+function addPart(path: string, choices: LimitChoices, { draft, notice }: Refused): Html {
   const given = draft?.action === 'create' ? draft : null
   return html`<section class="part" aria-labelledby="add">
     <h2 id="add">Set a limit</h2>
@@ -84,6 +89,7 @@ function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html
         label: 'Whose calls',
         choices: toWhoseChoices(choices),
         chosen: given?.whose ?? 'team',
+        mistake: given ? mistakeOf(notice, 'unknown_subject', 'limit_exists') : undefined,
       })}
       ${choiceField({
         id: 'period',
@@ -92,7 +98,7 @@ function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html
         choices: PERIODS.map((period) => [period, `A ${period}`] as const),
         chosen: given?.period ?? 'month',
       })}
-      ${amountField('amount', given?.amount ?? '')}
+      ${amountField('amount', given?.amount ?? '', given && notice)}
       <button class="button primary" name="action" value="create">Set it</button>
     </form>
     ${
@@ -121,14 +127,25 @@ function toWhoseChoices({ members, serviceAccounts, keys }: LimitChoices): reado
   ]
 }
 
-function amountField(id: string, value: string): Html {
+function amountField(id: string, value: string, notice: TeamNotice | null): Html {
+  const mistake = mistakeOf(notice, 'invalid_amount')
   return html`<div>
     <label for="${id}">Amount <small>USD, such as 50 or 2.50</small></label>
-    <input id="${id}" name="amount" value="${value}" required maxlength="64" inputmode="decimal" autocomplete="off" />
+    <input
+      id="${id}"
+      name="amount"
+      value="${value}"
+      required
+      maxlength="64"
+      inputmode="decimal"
+      autocomplete="off"
+      ${mistakenField(id, mistake)}
+    />
+    ${mistakeText(id, mistake)}
   </div>`
 }
 
-function editPart(limit: LimitAnswer, path: string, draft: Draft | null): Html {
+function editPart(limit: LimitAnswer, path: string, { draft, notice }: Refused): Html {
   const given = draft?.action === 'change' && draft.limitId === limit.id ? draft : null
   const limitId = html`<input type="hidden" name="limitId" value="${limit.id}" />`
   return fold(
@@ -136,7 +153,8 @@ function editPart(limit: LimitAnswer, path: string, draft: Draft | null): Html {
     nameOfLimit(limit),
     [
       html`<form method="post" action="${path}" class="fields">
-        ${limitId} ${amountField(`amount-${limit.id}`, given?.amount ?? writeExactUsd(limit.amountNanoUsd))}
+        ${limitId}
+        ${amountField(`amount-${limit.id}`, given?.amount ?? writeExactUsd(limit.amountNanoUsd), given && notice)}
         <button class="button" name="action" value="change">Change the amount</button>
       </form>`,
       html`<form method="post" action="${path}">

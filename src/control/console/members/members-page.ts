@@ -5,11 +5,12 @@ import { toCount } from '../../../kernel/formats/number-format.ts'
 import type { ListedMember } from '../../members/store.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice } from '../../pages/choice-field.ts'
+import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { ICONS } from '../../pages/icons.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
-import { noticeOf } from '../notices.ts'
+import { mistakeOf, noticeOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 import { nextPage } from '../table.ts'
 
@@ -30,13 +31,13 @@ type Draft = components['schemas']['MembersForm']
 
 /** Who may sign in to a team, for its admins. */
 export function membersPage(viewer: FramedViewer, data: MembersPage): Html {
-  const { members, after, next, fresh, notice, draft } = data
+  const { members, after, next, fresh, notice } = data
   const path = `${viewer.path}/members`
   const row = { path: after ? toPage(path, after) : path, fresh, self: viewer.email }
   return teamPage(
     viewer,
     'members',
-    html`${noticeOf(notice)} ${invitePart(path, fresh, draft)}
+    html`${noticeOf(notice)} ${invitePart(path, data)}
       <section class="part" aria-labelledby="members">
         <h2 id="members">People of the team</h2>
         ${
@@ -56,7 +57,8 @@ function toPage(path: string, after: string): string {
   return `${path}?after=${encodeURIComponent(after)}`
 }
 
-function invitePart(path: string, fresh: boolean, draft: Draft | null): Html {
+function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
+  const mistake = mistakeOf(notice, 'invalid_email', 'invited_before')
   const given = draft?.action === 'invite' ? draft : null
   return html`<section class="part" aria-labelledby="invite">
     <h2 id="invite">Invite a person</h2>
@@ -72,7 +74,9 @@ function invitePart(path: string, fresh: boolean, draft: Draft | null): Html {
           maxlength="254"
           autocomplete="off"
           spellcheck="false"
+          ${mistakenField('email', mistake)}
         />
+        ${mistakeText('email', mistake)}
       </div>
       ${choiceField({
         id: 'role',
