@@ -152,6 +152,17 @@ describe('a call that the gateway ends', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'ended', answered: true })
   })
 
+  it('at a stop is not reported as a failure of the upstream', async () => {
+    const relay = await startRelay(streams([CHAT_EVENTS[0]], { end: 'stalls' }))
+    const answer = await relay.post()
+    await nextChunk(answer)
+    await relay.stop()
+    const { text, ended } = await readAnswer(answer)
+    expect(dataOf(text)).toMatchObject({ error: { code: 'service_unavailable' } })
+    expect(ended).toBe('broken')
+    expect(await relay.outcome()).toMatchObject({ kind: 'ended', reason: 'service_unavailable' })
+  })
+
   it('is whole for a caller that has the last event, although the upstream has not ended yet', async () => {
     const relay = await startRelay(streams(CHAT_EVENTS, { end: 'stalls' }))
     const answer = await relay.post()

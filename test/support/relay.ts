@@ -120,6 +120,8 @@ export async function startRelay(
     exchanges,
     open,
     post: (given: { headers?: Record<string, string> } = {}) => answerOf(open(given)),
+    /** Closes the connections to the upstream, as a stop of the service does. */
+    stop: () => connections.pool.destroy(),
     /** How the first call ended. */
     async outcome(): Promise<Outcome> {
       await expect.poll(() => exchanges.length).toBeGreaterThan(0)

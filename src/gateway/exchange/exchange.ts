@@ -3,6 +3,7 @@ import type { Dispatcher, Pool } from 'undici'
 import { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { hasCode } from '../../kernel/error-code.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import { toFailureAnswer } from './answer.ts'
@@ -10,7 +11,7 @@ import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
 import type { Credential } from './headers.ts'
 import { UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UNREADABLE, UnreadableAnswer } from './relay.ts'
+import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, SERVICE_STOPPED, UNREADABLE, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
@@ -157,6 +158,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (!this.#relay || !this.res.headersSent) return this.#finish({ kind, ...explain(error), kept: null })
     // The connection broke after the last event, so the answer is complete.
     if (this.#relay.isComplete()) return this.#relay.end()
+    // Only this service closes its own connections: calls are still running when SVC_STOP_SECONDS are over.
+    if (hasCode(error, 'UND_ERR_DESTROYED')) return this.#relay.cut('ended', SERVICE_STOPPED, SERVICE_STOPPED.code)
     this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
   }
 

@@ -76,6 +76,11 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   type: 'api_error',
   message: 'The upstream fell silent in the middle of its answer.',
 }
+export const SERVICE_STOPPED: StreamFailure = {
+  code: 'service_unavailable',
+  type: 'api_error',
+  message: 'The service stopped before the answer was complete. Send the request again.',
+}
 
 /** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */
 export function endFailed(res: ServerResponse, isRegular: boolean): void {
