@@ -86,6 +86,19 @@ describe('requestSignInLink', () => {
       },
     )
 
+    it('shows the form again with the address, what is wrong, and what the person came for', async () => {
+      const send = async (fields: Record<string, string>) => {
+        const response = await service.fetch(PATH, form({ email: 'a..b@example.com', ...fields }))
+        return { status: response.status, page: await response.text() }
+      }
+      const { status, page } = await send({ userCode: 'BCDF-GHJK' })
+      expect(status).toBe(400)
+      expect(page).toMatch(/value="a\.\.b@example\.com"[^]*That is not one email address\. No email was sent\./)
+      expect(page).toContain('name="userCode" value="BCDF-GHJK"')
+      expect((await send({ page: '/teams/acme/core' })).page).toContain('name="page" value="/teams/acme/core"')
+      expect((await send({ page: 'https://evil.example/' })).page).not.toContain('evil.example')
+    })
+
     it('refuses an unknown field with a page', async () => {
       const response = await service.fetch(PATH, form({ email: 'a@example.com', next: 'https://evil.example' }))
       expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])

@@ -1,6 +1,7 @@
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import { page } from './document.ts'
+import { mistakenField, mistakeText } from './field-mistake.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import { noticeBar } from './parts.ts'
@@ -11,7 +12,10 @@ export type SignInPage = {
   readonly userCode: string | null
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-}
+} & Refused
+
+/** The address that the email form was refused for, which stays filled in. */
+type Refused = { readonly refused?: string }
 
 /** The page that answers a request without a session. */
 export type SessionMissing = {
@@ -48,22 +52,22 @@ export function deviceSignInPage(data: SignInPage & SessionMissing): Html {
   )
 }
 
-type TeamSignInPage = SessionMissing & { readonly path: string; readonly hasEmail: boolean }
+type TeamSignInPage = SessionMissing & Refused & { readonly path: string; readonly hasEmail: boolean }
 
 /** A page of a team without a session. `path`: the page, which the sign-in leads back to. Needs `scripts: true`. */
-export function teamSignInPage({ path, hasEmail, isForm }: TeamSignInPage): Html {
+export function teamSignInPage({ path, isForm, ...options }: TeamSignInPage): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in to see your team</h1>
       <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
-      ${isForm && FORM_REFUSED} ${signInOptions({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
+      ${isForm && FORM_REFUSED} ${signInOptions({ ...options, next: path, wanted: { name: 'page', value: path } })}`,
   )
 }
 
 const FORM_REFUSED = noticeBar(401, 'Your sign-in has ended, so nothing was changed. Sign in, then repeat it.')
 
 /** How a person signs in: by email or with a passkey. */
-type SignInOptions = {
+type SignInOptions = Refused & {
   /** The path of the page that follows. */
   readonly next: string
   /** The field of the email form that says so; null for a sign-in that leads to the device page. */
@@ -72,34 +76,38 @@ type SignInOptions = {
 }
 
 /** For a sign-in that leads to the device page, with the code that the person may have come to approve. */
-function optionsForDevice({ userCode, hasEmail }: SignInPage): Interpolation {
+function optionsForDevice({ userCode, ...options }: SignInPage): Interpolation {
   return signInOptions({
+    ...options,
     next: toDevice(userCode),
     wanted: userCode ? { name: 'userCode', value: userCode } : null,
-    hasEmail,
   })
 }
 
-function signInOptions({ next, wanted, hasEmail }: SignInOptions): Interpolation {
-  return html`${hasEmail && [emailForm(next, wanted), html`<div class="or"><span>or</span></div>`]}
+function signInOptions({ next, wanted, hasEmail, refused }: SignInOptions): Interpolation {
+  return html`${hasEmail && [emailForm(next, wanted, refused), html`<div class="or"><span>or</span></div>`]}
     ${passkeyButton({ then: next, look: hasEmail ? '' : 'primary' })}
     <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
 }
 
-function emailForm(next: string, wanted: SignInOptions['wanted']): Html {
+function emailForm(next: string, wanted: SignInOptions['wanted'], refused: string | undefined): Html {
+  const mistake = refused === undefined ? undefined : 'That is not one email address. No email was sent.'
   return html`<form method="post" action="${PATHS.signIn}" class="stack" data-passkey="offer" data-then="${next}">
     <label for="email">Email address</label>
     <input
       id="email"
       name="email"
       type="email"
+      value="${refused}"
       required
       minlength="3"
       maxlength="254"
       autocomplete="username webauthn"
       autocapitalize="none"
       spellcheck="false"
+      ${mistakenField('email', mistake)}
     />
+    ${mistakeText('email', mistake)}
     ${wanted && html`<input type="hidden" name="${wanted.name}" value="${wanted.value}" />`}
     <button class="button primary">${ICONS.mail} Email me a sign-in link</button>
     <p class="status" role="status" data-passkey-status></p>

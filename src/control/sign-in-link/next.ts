@@ -8,16 +8,21 @@ import { toDevice } from '../pages/sign-in-page.ts'
 import { SIGN_IN_LINK_SECONDS } from './rules.ts'
 
 /** What the person came for: the code of a device, or a page of a team. */
-type Wanted = { readonly userCode?: string; readonly page?: string }
+export type Wanted = { readonly userCode?: string; readonly page?: string }
 
 /**
  * Keeps the page that follows the sign-in in a cookie of the browser that asked for the link. If the link itself had
  * the code of a device, an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628,
  * section 5.4).
  */
-export function keepNext(res: CookieReply, { userCode, page }: Wanted, secure: boolean): void {
-  const next = readNext(toCodePath(userCode)) ?? readNext(page)
+export function keepNext(res: CookieReply, wanted: Wanted, secure: boolean): void {
+  const next = nextOf(wanted)
   if (next) setCookie(res, 'svc_next', new Secret(next), SIGN_IN_LINK_SECONDS, secure)
+}
+
+/** The path of the page that follows the sign-in; null for the usual one. */
+export function nextOf({ userCode, page }: Wanted): string | null {
+  return readNext(toCodePath(userCode)) ?? readNext(page)
 }
 
 /** The path of the page that this browser asked for, which it then forgets; null when there is none. */
