@@ -71,7 +71,7 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
     )
   }
   const write = () => writeSettings(environment.folder, tool, edit)
-  if (agent.needsKey) await writeWithKey(cli, { deployment, tool, days: options.days, write })
+  if (agent.needsKey) await writeWithKey(cli, { deployment, tool, options, write })
   else await write()
   output.print(`Written into ${edit.file}. ${agent.hint} To remove it: svc setup ${tool} --remove`)
 }
@@ -83,7 +83,7 @@ function isAgent(tool: AgentName | PrintedName): tool is AgentName {
 type KeyedWrite = {
   readonly deployment: Deployment
   readonly tool: AgentName
-  readonly days: number | undefined
+  readonly options: Options
   write(): Promise<void>
 }
 
@@ -91,8 +91,8 @@ type KeyedWrite = {
  * Provides the API key and writes the settings. A new key is revoked when the settings cannot be written, unless
  * earlier ones use it.
  */
-async function writeWithKey({ environment, output }: Cli, { deployment, tool, days, write }: KeyedWrite) {
-  const { info, isNew, warning } = await provideToolKey(deployment, environment, tool, days)
+async function writeWithKey({ environment, output }: Cli, { deployment, tool, options, write }: KeyedWrite) {
+  const { info, isNew, warning } = await provideToolKey(deployment, environment, tool, options.days)
   try {
     await write()
   } catch (error) {
@@ -100,7 +100,8 @@ async function writeWithKey({ environment, output }: Cli, { deployment, tool, da
     if (isNew && !isUsed) await revokeToolKey(environment, tool)
     throw error
   }
-  output.note(`Its API key is "${info.name}", which works until ${toLocalTime(info.expiresAt)}. See: svc keys`)
+  const until = toLocalTime(info.expiresAt)
+  output.note(`Its API key is "${info.name}", which works until ${until}. See: ${withSameTarget('svc keys', options)}`)
   if (warning !== null) output.note(warning)
 }
 
@@ -114,7 +115,8 @@ async function remove({ environment, output }: Cli, tool: AgentName): Promise<vo
 
 async function printOnly({ environment, output }: Cli, tool: PrintedName, options: Options): Promise<void> {
   if (options.write || options.remove) {
-    throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: svc setup ${tool}`)
+    const print = withSameTarget(`svc setup ${tool}`, options)
+    throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: ${print}`)
   }
   const deployment = await openDeployment(environment.folder, options.url)
   const settings = await findAgentSettings(deployment, environment, options.model)
