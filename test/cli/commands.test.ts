@@ -169,15 +169,8 @@ describe('the process of a command', () => {
 })
 
 describe('a connection that breaks within an answer', () => {
-  it.each([
-    [
-      'models',
-      'application/json',
-      '{ "data": [',
-      'The connection broke, or stalled, before the whole answer had arrived.',
-    ],
-    ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
-  ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {
+  /** Runs a command for a deployment whose answers have this type and begin like this. */
+  async function runAgainst(command: string, type: string, begin: string) {
     const server = createServer((_, res) => {
       res.writeHead(200, { 'content-type': type, 'x-request-id': 'req_1' })
       res.write(begin, () => res.destroy())
@@ -187,8 +180,27 @@ describe('a connection that breaks within an answer', () => {
     await other.moveProfile(service, url)
     const ran = await other.svc([command, '--url', url], { input: 'hello' })
     server.close()
-    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining(message)])
+    return ran
+  }
+
+  it.each([
+    [
+      'models',
+      'application/json',
+      '{ "data": [',
+      'The connection broke, or stalled, before the whole answer had arrived.',
+    ],
+    ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
+  ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {
+    const ran = await runAgainst(command, type, begin)
+    expect([ran.status, ran.stdout, ran.stderr]).toEqual([1, '', expect.stringContaining(message)])
     expect(ran.stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('is explained on a line of its own behind the part of an answer that svc chat has printed', async () => {
+    const begin = 'data: {"choices":[{"delta":{"content":"The half of"}}]}\n\n'
+    const ran = await runAgainst('chat', 'text/event-stream', begin)
+    expect([ran.status, ran.stdout]).toEqual([1, 'The half of\n'])
   })
 })
 
@@ -850,6 +862,8 @@ describe('the commands that a message names', () => {
     [['limits', 'remove', 'ffffffff'], 'svc limits --team --url URL'],
     [['directory', 'plan', '-'], 'svc directory apply - --yes --url URL'],
     [['setup', 'codex', '--model', 'svc/fast'], 'svc setup codex --write --model svc/fast --url URL'],
+    [['setup', 'opencode', '--write'], 'svc keys --url URL'],
+    [['setup', 'zed', '--write'], 'svc setup zed --url URL'],
     [['setup', 'openai'], 'eval "$(svc setup openai --url URL)"'],
     [['setup', 'zed'], `svc keys create "zed on ${hostname()}" --print --url URL`],
   ])('of svc %j are for its team and its deployment', async (args, command) => {

@@ -24,9 +24,18 @@ async function chat(
   const content = await readText(input, words)
   const { gateway } = await openDeployment(environment.folder, url)
   const body = { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) }
-  for await (const { choices } of streamChatCompletion(gateway, body)) {
-    const word = choices[0]?.delta.content
-    if (word) output.write(output.isTerminal ? withoutControls(word) : word)
+  let hasBegun = false
+  try {
+    for await (const { choices } of streamChatCompletion(gateway, body)) {
+      const word = choices[0]?.delta.content
+      if (!word) continue
+      output.write(output.isTerminal ? withoutControls(word) : word)
+      hasBegun = true
+    }
+  } catch (error) {
+    // The message of the failure must not look like a part of the answer.
+    if (hasBegun) output.write('\n')
+    throw error
   }
   output.write('\n')
 }
