@@ -25,14 +25,14 @@ function retrySeconds(response) {
 /** Adds the access token of a session. When the token is rejected, refreshes it and sends the request once more. */
 export function withSession(send, session) {
     return async (request) => {
-        const token = await session.accessToken();
+        const token = await orAborted(request, session.accessToken());
         if (token === null)
             return send(request);
         const first = withBearer(copyRequest(request), token);
         const response = await send(first);
         if (response.status !== 401 || checksCredentialInBody(request))
             return response;
-        const next = await session.renew(token);
+        const next = await orAborted(request, session.renew(token));
         if (next === null)
             return response;
         await response.body?.cancel();
@@ -41,7 +41,18 @@ export function withSession(send, session) {
 }
 /** Adds an access token that the caller provides. */
 export function withToken(send, accessToken) {
-    return async (request) => send(withBearer(request, typeof accessToken === 'string' ? accessToken : await accessToken()));
+    return async (request) => {
+        const token = typeof accessToken === 'string' ? accessToken : orAborted(request, accessToken());
+        return send(withBearer(request, await token));
+    };
+}
+/** Settles as the promise does, or rejects at once when the request is aborted. */
+function orAborted({ signal }, promise) {
+    return new Promise((resolve, reject) => {
+        Promise.resolve(promise).then(resolve, reject);
+        signal.addEventListener('abort', () => reject(signal.reason));
+        signal.throwIfAborted();
+    });
 }
 function withBearer(request, token) {
     request.headers.set('authorization', `Bearer ${token}`);

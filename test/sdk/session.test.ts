@@ -10,6 +10,7 @@ import { people } from '../support/people.ts'
 import { atOnce } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { withDeadline } from '../support/wait.ts'
 
 const run = promisify(execFile)
 const team = people()
@@ -173,6 +174,31 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toEqual(KEPT)
   })
 
+  it('cancels a request at once during a refresh, which goes on for the others', async () => {
+    const tokens = memoryTokenStore(KEPT)
+    const refresh = { asked: Promise.withResolvers<undefined>(), answer: Promise.withResolvers<Response>() }
+    const client = createClient({
+      baseUrl: 'http://svc.test',
+      tokens,
+      fetch: ({ url, headers }) => {
+        if (!url.endsWith('/refresh')) return Promise.resolve(answerTo(headers.get('authorization')))
+        refresh.asked.resolve(undefined)
+        return refresh.answer.promise
+      },
+    })
+    const answerTo = (authorization: string | null) =>
+      authorization === 'Bearer new' ? Response.json({ object: 'list', data: [] }) : Response.json({}, { status: 401 })
+    const controller = new AbortController()
+    const cancelled = client.GET('/v1/models', { signal: controller.signal })
+    const other = client.GET('/v1/models')
+    await refresh.asked.promise
+    controller.abort()
+    await expect(withDeadline('the cancelled request to end', cancelled)).rejects.toMatchObject({ name: 'AbortError' })
+    refresh.answer.resolve(Response.json({ ...KEPT, accessToken: 'new' }))
+    expect((await other).response.status).toBe(200)
+    expect((await tokens.load())?.accessToken).toBe('new')
+  })
+
   it('refreshes at the control plane when the gateway has an address of its own', async () => {
     const asked: string[] = []
     const client = createClient({
@@ -195,6 +221,16 @@ describe('a client with a token store', () => {
     const before = refreshes()
     const { response } = await clientOf(await signedIn()).POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
     expect([response.status, refreshes() - before]).toEqual([401, 0])
+  })
+})
+
+describe('a client with an access token function', () => {
+  it('cancels a request at once while the function runs', async () => {
+    const client = createClient({ baseUrl: 'http://svc.test', accessToken: () => new Promise<string>(() => {}) })
+    const controller = new AbortController()
+    const cancelled = client.GET('/v1/models', { signal: controller.signal })
+    controller.abort()
+    await expect(withDeadline('the cancelled request to end', cancelled)).rejects.toMatchObject({ name: 'AbortError' })
   })
 })
 
