@@ -51,6 +51,25 @@ describe('a request without an answer is explained', () => {
     )
   })
 
+  it.each([
+    ['nothing listens', { code: 'ECONNREFUSED', address: '127.0.0.1', port: 3128 }, '127.0.0.1, port 3128'],
+    ['its name is unknown', { code: 'ENOTFOUND', hostname: 'proxy.invalid' }, 'proxy.invalid'],
+  ])('when the proxy of the environment cannot be reached: %s', (_name, facts, place) => {
+    const cause = Object.assign(new Error('x'), facts)
+    expect(explainConnection(url, new TypeError('fetch failed', { cause }))).toBe(
+      `The proxy of your environment cannot be reached at ${place}, to connect to svc.example.com. Correct ` +
+        'HTTPS_PROXY, or add the host to NO_PROXY.',
+    )
+  })
+
+  it.each([
+    [{ code: 'ECONNREFUSED', address: '192.0.2.1', port: 443 }, 'Nothing listens at svc.example.com.'],
+    [{ code: 'ENOTFOUND', hostname: 'svc.example.com' }, 'There is no host named svc.example.com.'],
+  ])('when its own host is the one of the error: %j', (facts, sentence) => {
+    const cause = Object.assign(new Error('x'), facts)
+    expect(explainConnection(url, new TypeError('fetch failed', { cause }))).toContain(sentence)
+  })
+
   it('that did not come in time', () => {
     expect(explainConnection(url, AbortSignal.abort(new DOMException('x', 'TimeoutError')).reason)).toBe(
       'svc.example.com did not answer within 20 seconds. Try again; if it stays like this, tell your operator.',

@@ -143,6 +143,8 @@ export function explainConnection(url: URL, error: unknown): string {
   const causes = causesOf(error)
   const proxyStatus = causes.map(proxyStatusOf).find((status) => status !== null)
   if (proxyStatus) return explainProxy(url, proxyStatus)
+  const proxy = causes.map((cause) => findProxy(url, cause)).find((place) => place !== null)
+  if (proxy) return explainLostProxy(url, proxy)
   const codes = causes.map(codeOf)
   const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
   if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
@@ -158,10 +160,25 @@ function proxyStatusOf(error: unknown): string | null {
 
 function explainProxy({ host }: URL, status: string): string {
   const why = status === '407' ? 'it requires a user name and a password' : 'it does not connect to this host'
-  return (
-    `The proxy of your environment answered ${status} for ${host}: ${why}. Correct HTTPS_PROXY, or add the host to ` +
-    'NO_PROXY.'
-  )
+  return `The proxy of your environment answered ${status} for ${host}: ${why}. ${CORRECT_PROXY}`
+}
+
+const CORRECT_PROXY = 'Correct HTTPS_PROXY, or add the host to NO_PROXY.'
+
+/**
+ * Where a connection has failed that was not to the host of the URL, and so was to the proxy of the environment; null
+ * for another error. The errors of Node.js have the name that was looked up, or the address and the port.
+ */
+function findProxy(url: URL, error: unknown): string | null {
+  if (!(error instanceof Error)) return null
+  if ('hostname' in error) return error.hostname === url.hostname ? null : String(error.hostname)
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+  if (!('address' in error && 'port' in error) || String(error.port) === port) return null
+  return `${String(error.address)}, port ${String(error.port)}`
+}
+
+function explainLostProxy({ host }: URL, place: string): string {
+  return `The proxy of your environment cannot be reached at ${place}, to connect to ${host}. ${CORRECT_PROXY}`
 }
 
 /** An error with all its causes, including those of several attempts (IPv4 and IPv6). */
