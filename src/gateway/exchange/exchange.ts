@@ -1,23 +1,21 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
-import { ApiError } from '../../http/errors.ts'
+import type { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
-import { readFailure } from '../dialects/failures/failure.ts'
-import { toFailureAnswer } from './answer.ts'
 import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
 import type { Credential } from './headers.ts'
 import { UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, SERVICE_STOPPED, UNREADABLE, UnreadableAnswer } from './relay.ts'
+import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, SERVICE_STOPPED } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
-import { keepFailure } from './reported-failure.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
 import { StreamOpening } from './stream-opening.ts'
+import { explain, isCompressed, keepCompressedError, UnreadableAnswer } from './unreadable-answer.ts'
 import { isEventStream, isWebPage, WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
@@ -136,7 +134,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     const head = { status, headers: withOneContentType(headers) }
     const isReadable = !this.#options.rewrite || !isCompressed(head)
     if (isReadable) this.#relay = this.#chooseRelay(head)
-    else if (status >= 400) this.#keepUnreadableError(head)
+    else if (status >= 400) keepCompressedError(this, head, this.#options)
     else throw new UnreadableAnswer('compressed')
   }
 
@@ -219,15 +217,6 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     return new WholeRelay(this, head, this.#options)
   }
 
-  /** The status of an error says what has failed, also where its body cannot be read. */
-  #keepUnreadableError(head: AnswerHead): void {
-    const { dialect, rewrite, credential } = this.#options
-    const failure = readFailure(UNREADABLE.compressed, head.status)
-    const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused: false }
-    keepFailure(this, failure, kept, credential)
-    this.abort()
-  }
-
   /**
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
    * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
@@ -248,18 +237,6 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     else this.finish('left', null)
     this.abort()
   }
-}
-
-function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
-  const isOurs = error instanceof UnreadableAnswer
-  return {
-    reason: reasonOf(error),
-    refusal: isOurs ? new ApiError('upstream_failed', { message: error.message }) : null,
-  }
-}
-
-function isCompressed({ headers: { 'content-encoding': encoding = '' } }: AnswerHead): boolean {
-  return encoding !== '' && encoding !== 'identity'
 }
 
 /** Some proxies repeat the content type. undici then has a list; Node's own client takes the first of its values. */

@@ -96,21 +96,3 @@ export function breakConnection(res: ServerResponse): void {
   if (res.socket) res.socket.destroySoon()
   else res.destroy()
 }
-
-/**
- * The answer cannot be read, although it must be. Thrown inside undici's callbacks: undici then aborts the request and
- * reports this error. The caller gets its message.
- */
-export class UnreadableAnswer extends Error {
-  readonly code: keyof typeof UNREADABLE
-
-  constructor(code: keyof typeof UNREADABLE) {
-    super(UNREADABLE[code])
-    this.code = code
-  }
-}
-
-export const UNREADABLE = {
-  compressed: 'The backend compressed its answer, although it was asked not to.',
-  too_large: 'The answer of the backend is too large.',
-} as const

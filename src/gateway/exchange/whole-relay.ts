@@ -7,9 +7,10 @@ import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
-import { breakConnection, UnreadableAnswer } from './relay.ts'
+import { breakConnection } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
+import { UnreadableAnswer } from './unreadable-answer.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
