@@ -3,6 +3,9 @@ import { ApiError } from '../../http/errors.ts'
 import { sendPage } from '../../http/page.ts'
 import { wantsPage } from '../../http/request.ts'
 import { refusedSignInLinkPage } from '../pages/sign-in-link-pages.ts'
+import { signInPage, teamSignInPage } from '../pages/sign-in-page.ts'
+import { nextOf } from './next.ts'
+import type { Wanted } from './next.ts'
 import type { SignInLinkVerdict } from './rules.ts'
 
 /** Why a link signs nobody in. `invalid`: the token belongs to no link. */
@@ -22,4 +25,24 @@ const MESSAGES: Readonly<Record<SignInLinkRefusal, string>> = {
   ended: 'The invitation of this account was withdrawn. Ask an admin of your team.',
   expired: 'This link has expired. Request a new one on the sign-in page.',
   invalid: 'This link is not valid. Copy the whole address from the email, or request a new one.',
+}
+
+type RefusedForm = {
+  readonly form: Wanted & { readonly email: string }
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
+}
+
+/**
+ * Answers a form whose address is none. For browsers, shows the form again, which still leads to the page that the
+ * person came for. For programs, throws the contract's error.
+ */
+export function refuseEmail(req: Pick<Request, 'headers'>, res: Response, { form, hasEmail }: RefusedForm): void {
+  if (!wantsPage(req)) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+  const { email: refused, userCode, ...wanted } = form
+  const path = nextOf(wanted)
+  const page = path
+    ? teamSignInPage({ path, hasEmail, isForm: false, refused })
+    : signInPage({ userCode: userCode ?? null, hasEmail, refused })
+  sendPage(res, 400, page, { scripts: true })
 }

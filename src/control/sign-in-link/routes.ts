@@ -1,9 +1,8 @@
 import type { Request, Response } from 'express'
 import { setCookie } from '../../http/cookies.ts'
-import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { asExpress, ipOf, wantsPage } from '../../http/request.ts'
+import { asExpress, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -12,10 +11,9 @@ import { beginBrowserSession } from '../browser-session/begin.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
 import { linkSentPage, signInLinkPage } from '../pages/sign-in-link-pages.ts'
 import { PATHS } from '../pages/forms.ts'
-import { signInPage, teamSignInPage } from '../pages/sign-in-page.ts'
-import { keepNext, nextOf, takeNext } from './next.ts'
-import type { Wanted } from './next.ts'
-import { refuseSignInLink } from './refuse.ts'
+import { signInPage } from '../pages/sign-in-page.ts'
+import { keepNext, takeNext } from './next.ts'
+import { refuseEmail, refuseSignInLink } from './refuse.ts'
 import type { SignInLinks } from './request.ts'
 import { judgeSignInLink } from './rules.ts'
 import type { SignInLink, SignInLinkStore } from './store.ts'
@@ -33,8 +31,6 @@ type Needs = {
 
 /** The page of an open link. `wrongEmail`: the person has typed another address than the link is for. */
 type ShownLink = { readonly link: SignInLink; readonly token: string; readonly wrongEmail?: boolean }
-
-type SignInForm = Wanted & { readonly email: string }
 
 type Operations = 'showSignIn' | 'requestSignInLink' | 'showSignInLink' | 'consumeSignInLink'
 
@@ -60,16 +56,6 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
     sendPage(res, wrongEmail ? 400 : 200, page)
   }
 
-  /** Shows the form again, which still leads to the page that the person came for. */
-  function refuseEmail(res: Response, { email: refused, userCode, ...wanted }: SignInForm): void {
-    const { hasEmail } = signInLinks
-    const path = nextOf(wanted)
-    const page = path
-      ? teamSignInPage({ path, hasEmail, isForm: false, refused })
-      : signInPage({ userCode: userCode ?? null, hasEmail, refused })
-    sendPage(res, 400, page, { scripts: true })
-  }
-
   /** A scanner that opens the link and presses its button does not type the address. */
   function isEmailWrong(link: SignInLink, typed: string | undefined): boolean {
     return approvalMode === 'code' && toEmail(typed ?? '') !== link.email
@@ -84,8 +70,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
     async requestSignInLink(req, response) {
       const [, res] = asExpress(req, response)
       const email = toEmail(req.body.email)
-      if (!email && wantsPage(req)) return refuseEmail(res, req.body)
-      if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+      if (!email) return refuseEmail(req, res, { form: req.body, hasEmail: signInLinks.hasEmail })
       await signInLinks.request(email, ipOf(req))
       keepNext(res, req.body, secure)
       sendPage(res, 200, linkSentPage({ email, isKnown: false }))
