@@ -659,8 +659,7 @@ describe('svc doctor', () => {
     expect(stdout).toContain(`They cannot be kept in ${path.join(file, 'svc')}: a part of its path is no directory.`)
   })
 
-  // The superuser may write every folder.
-  it.skipIf(process.getuid?.() === 0)('finds that the folder of the credentials cannot be written', async () => {
+  it.skipIf(process.getuid?.() === 0)('finds that only root can write the folder of the credentials', async () => {
     await using fresh = await newMachine()
     await chmod(fresh.home, 0o500)
     const { stdout } = await fresh.svc(['doctor'])
