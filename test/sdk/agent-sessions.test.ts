@@ -2,6 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { createClient, followAgentSession, memoryTokenStore, StreamError } from '../../generated/sdk/index.js'
 import type { SvcClientOptions } from '../../generated/sdk/index.js'
 
+const TOKENS = {
+  account: 'a',
+  team: '@a/b',
+  deviceId: 'd',
+  accessToken: 'a',
+  refreshToken: 'r',
+  expiresAt: '',
+}
+
 const started = (id: number) => `{"id":"${id}","type":"call.started","at":"2026-11-21T09:00:00.000Z"}\n`
 const heartbeat = '{"id":"2","type":"heartbeat","at":"2026-11-21T09:00:00.000Z"}\n'
 const lines = (text: string) => new Response(text, { headers: { 'content-type': 'application/x-ndjson' } })
@@ -76,14 +85,7 @@ describe('following a session of an agent', () => {
 
   it.each(['load', 'save', 'exclusively'] as const)('throws the error of %s of the token store', async (name) => {
     const problem = new Error('no keychain')
-    const tokens = memoryTokenStore({
-      account: 'a',
-      team: '@a/b',
-      deviceId: 'd',
-      accessToken: 'a',
-      refreshToken: 'r',
-      expiresAt: '',
-    })
+    const tokens = memoryTokenStore(TOKENS)
     const breakStore = () => {
       tokens[name] = () => Promise.reject(problem)
       return refusal(401)
@@ -97,14 +99,7 @@ describe('following a session of an agent', () => {
   })
 
   it('connects again when the tokens cannot be refreshed because of the connection', async () => {
-    const tokens = memoryTokenStore({
-      account: 'a',
-      team: '@a/b',
-      deviceId: 'd',
-      accessToken: 'a',
-      refreshToken: 'r',
-      expiresAt: '',
-    })
+    const tokens = memoryTokenStore(TOKENS)
     const failing = () => {
       throw new TypeError('fetch failed')
     }
