@@ -62,6 +62,12 @@ describe('a request without an answer is explained', () => {
     )
   })
 
+  it('when the proxy for a URL without TLS cannot be reached', () => {
+    const cause = Object.assign(new Error('x'), { code: 'ECONNREFUSED', address: '127.0.0.1', port: 3128 })
+    const error = new TypeError('fetch failed', { cause })
+    expect(explainConnection(new URL('http://svc.example.com'), error)).toContain('Correct HTTP_PROXY, or')
+  })
+
   it.each([
     [{ code: 'ECONNREFUSED', address: '192.0.2.1', port: 443 }, 'Nothing listens at svc.example.com.'],
     [{ code: 'ENOTFOUND', hostname: 'svc.example.com' }, 'There is no host named svc.example.com.'],

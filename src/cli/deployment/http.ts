@@ -158,12 +158,14 @@ function proxyStatusOf(error: unknown): string | null {
   return (error instanceof Error && /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]) || null
 }
 
-function explainProxy({ host }: URL, status: string): string {
+function explainProxy(url: URL, status: string): string {
   const why = status === '407' ? 'it requires a user name and a password' : 'it does not connect to this host'
-  return `The proxy of your environment answered ${status} for ${host}: ${why}. ${CORRECT_PROXY}`
+  return `The proxy of your environment answered ${status} for ${url.host}: ${why}. ${correctProxy(url)}`
 }
 
-const CORRECT_PROXY = 'Correct HTTPS_PROXY, or add the host to NO_PROXY.'
+function correctProxy({ protocol }: URL): string {
+  return `Correct ${protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'}, or add the host to NO_PROXY.`
+}
 
 /**
  * Where a connection has failed that was not to the host of the URL, and so was to the proxy of the environment; null
@@ -177,8 +179,8 @@ function findProxy(url: URL, error: unknown): string | null {
   return `${String(error.address)}, port ${String(error.port)}`
 }
 
-function explainLostProxy({ host }: URL, place: string): string {
-  return `The proxy of your environment cannot be reached at ${place}, to connect to ${host}. ${CORRECT_PROXY}`
+function explainLostProxy(url: URL, place: string): string {
+  return `The proxy of your environment cannot be reached at ${place}, to connect to ${url.host}. ${correctProxy(url)}`
 }
 
 /** An error with all its causes, including those of several attempts (IPv4 and IPv6). */
