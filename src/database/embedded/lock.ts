@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { hasCode } from '../../kernel/error-code.ts'
@@ -92,6 +92,11 @@ function writeOwner(file: string): void {
 }
 
 function readOwner(file: string): string {
-  const id = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''
-  return id === '' ? 'another process' : `process ${id}`
+  try {
+    const id = readFileSync(file, 'utf8').trim()
+    if (id !== '') return `process ${id}`
+  } catch {
+    // Only the message needs the id. The other process may have removed the file meanwhile.
+  }
+  return 'another process'
 }
