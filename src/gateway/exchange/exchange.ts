@@ -221,7 +221,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
    * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
    * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection. A
-   * stream may become one answer for a caller that asked for none.
+   * stream that the caller did not ask for may be collected into one whole answer.
    */
   #isStream(status: number, contentType = ''): boolean {
     if (status >= 300 || status === 204 || isWebPage(contentType)) return false

@@ -57,13 +57,13 @@ export function isWebPage(contentType: string): boolean {
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
 
-/** Some servers write one, and JSON may be read as if it were not there (RFC 8259, section 8.1). */
+/** Removes the byte order mark that some servers write. A reader of JSON may ignore it (RFC 8259, section 8.1). */
 function withoutByteOrderMark(body: Buffer): Buffer {
   const { length } = BYTE_ORDER_MARK
   return body.subarray(0, length).equals(BYTE_ORDER_MARK) ? body.subarray(length) : body
 }
 
-/** Why an answer without the status of an error has no answer to a call; null when it may have one. */
+/** Why an answer whose status is no error cannot be the answer to a call; null when it can be. */
 function findNoAnswer({ status, headers }: AnswerHead, bytes: number): Failure | null {
   if (REDIRECTS.has(status)) return REDIRECT
   if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
@@ -77,7 +77,7 @@ export class WholeRelay implements Relay {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #needs: Needs
-  /** Of a stream that becomes one answer; null: the bytes are held. */
+  /** Makes one answer of a stream. Null for other answers, whose bytes are held. */
   readonly #collector: StreamCollector | null
   /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []

@@ -18,7 +18,7 @@ export function refuse(form: ModelsForm, notice: TeamNotice, refusal: string | n
 /**
  * Reads the mistakes of a refusal, such as `displayName: must not be empty; serve[1].model: must not be empty.`.
  * `sentence` names each field by its label, and `fields` has the mistakes by the fields that they belong to. `rows`:
- * what the form says of backends.
+ * the rows of the form, one for each backend that serves the model.
  */
 export function toFormMistakes(refusal: string, rows: readonly ServeRow[]) {
   const read = refusal.split(/; (?=\w[\w.[\]]*: )/).map((mistake) => readMistake(mistake, rows))
