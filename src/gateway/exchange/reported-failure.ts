@@ -1,8 +1,10 @@
 import { ApiError } from '../../http/errors.ts'
+import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
+import { toFailureAnswer } from './answer.ts'
 import type { KeptAnswer } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
-import type { Credential } from './headers.ts'
+import type { Credential, HeaderOptions } from './headers.ts'
 import type { RelayedExchange } from './relay.ts'
 
 /**
@@ -22,4 +24,22 @@ export function keepFailure(
     maskCredential(kept.answer.body, credential)
     exchange.keep(kept)
   }
+}
+
+export type DialectNeeds = {
+  /** The caller's dialect. */
+  readonly dialect: Pick<DialectTraits, 'failureAnswer'>
+  readonly rewrite: HeaderOptions | null
+  readonly credential: Credential | null
+}
+
+/** Settles an exchange with a failure, written in the caller's dialect in place of what the backend sent. */
+export function keepFailureInDialect(
+  exchange: RelayedExchange,
+  failure: Failure,
+  { head, isReasoningRefused }: Pick<KeptAnswer, 'head' | 'isReasoningRefused'>,
+  { dialect, rewrite, credential }: DialectNeeds,
+): void {
+  const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused }
+  keepFailure(exchange, failure, kept, credential)
 }

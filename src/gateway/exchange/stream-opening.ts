@@ -2,12 +2,12 @@ import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import { ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, toFailureAnswer, writeHead } from './answer.ts'
+import { isKept, writeHead } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { Credential } from './headers.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
-import { keepFailure } from './reported-failure.ts'
+import { keepFailureInDialect } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
@@ -132,10 +132,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   #keepFailure(failure: Failure, isReasoningRefused: boolean): void {
-    const { dialect, rewrite, credential } = this.#needs
-    const answer = toFailureAnswer(dialect, failure)
-    const kept = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
-    keepFailure(this.#exchange, failure, kept, credential)
+    keepFailureInDialect(this.#exchange, failure, { head: this.#head, isReasoningRefused }, this.#needs)
   }
 }
 

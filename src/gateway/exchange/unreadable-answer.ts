@@ -1,13 +1,11 @@
 /** Answers of a backend that the gateway cannot read, although it must. */
 import { ApiError } from '../../http/errors.ts'
-import type { DialectTraits } from '../dialects/dialect.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
-import { toFailureAnswer } from './answer.ts'
 import type { AnswerHead } from './answer.ts'
-import type { Credential, HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 import type { RelayedExchange } from './relay.ts'
-import { keepFailure } from './reported-failure.ts'
+import { keepFailureInDialect } from './reported-failure.ts'
+import type { DialectNeeds } from './reported-failure.ts'
 import { reasonOf } from './send.ts'
 
 export const UNREADABLE = {
@@ -32,23 +30,10 @@ export function isCompressed({ headers: { 'content-encoding': encoding = '' } }:
   return encoding !== '' && encoding !== 'identity'
 }
 
-type Needs = {
-  /** The caller's dialect. */
-  readonly dialect: Pick<DialectTraits, 'failureAnswer'>
-  readonly rewrite: HeaderOptions | null
-  /** The service's own credential, which the answer does not show. */
-  readonly credential: Credential | null
-}
-
 /** Settles an exchange with a compressed error: its status says what has failed, although its body cannot be read. */
-export function keepCompressedError(
-  exchange: RelayedExchange,
-  head: AnswerHead,
-  { dialect, rewrite, credential }: Needs,
-): void {
+export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: DialectNeeds): void {
   const failure = readFailure(UNREADABLE.compressed, head.status)
-  const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused: false }
-  keepFailure(exchange, failure, kept, credential)
+  keepFailureInDialect(exchange, failure, { head, isReasoningRefused: false }, needs)
   exchange.abort()
 }
 
