@@ -23,18 +23,17 @@ import { askForUsage } from './stream-usage.ts'
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
-  const { operation, model } = admission
   const { isRenamed, refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const bytes = isCleaned ? withoutUnsignedContent(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const usage = askForUsage(operation, model, req.body)
+  const usage = askForUsage(call, req.body)
   const changes = { model: step.model, ...limits, ...usage?.changes }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
       method: 'POST',
-      path: toBackendPath(backend.apiPath, operation.path, req.originalUrl),
+      path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },

@@ -13,9 +13,10 @@ import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
 import { toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
 import type { WholeAnswer } from '../../exchange/answer.ts'
+import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
-import { exactBodyOf, sessionIdOf } from '../request/request.ts'
+import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
@@ -34,11 +35,11 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
     request: {
       method: 'POST',
       path: backend.apiPath + DIALECTS[step.dialect].path,
-      headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      headers: translation.headers,
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     },
     filter: null,
-    rewrite: translateAnswers(call, { ...translation.answer, wantsStream: req.body.stream === true }),
+    rewrite: translateAnswers(call, translation.answer),
   }
 }
 
@@ -51,14 +52,17 @@ export function prepareCount(call: CallStep, req: CallRequest): BackendRequest |
   return {
     method: 'POST',
     path: backend.apiPath + tokenCount.path,
-    headers: [...toStepHeaders(call, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+    headers: translation.headers,
     body: writeWithTexts(tokenCount.toRequest(translation.request), translation.texts),
   }
 }
 
-function translateFor(call: CallStep, req: CallRequest): (Translation & { readonly texts: LongTexts }) | ApiError {
+/** A translation, with all headers of the request and the long texts of the caller's. */
+type StepTranslation = Omit<Translation, 'headers'> & { readonly headers: HeaderList; readonly texts: LongTexts }
+
+function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiError {
   const { admission, step, backend, clock } = call
-  const { operation, model, calledAs, caller } = admission
+  const { operation, model, calledAs, caller, sessionId } = admission
   const { body, texts } = exactBodyOf(req)
   const translation = translateCall(operation.dialect, step.dialect, body, {
     model: calledAs,
@@ -66,7 +70,7 @@ function translateFor(call: CallStep, req: CallRequest): (Translation & { readon
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
     isCodex: operation.isCodex ?? false,
-    sessionId: sessionIdOf(req.headers),
+    sessionId,
     caps: { ...backend.caps, ...model.caps },
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, caller.team) }),
   })
@@ -74,22 +78,23 @@ function translateFor(call: CallStep, req: CallRequest): (Translation & { readon
     const { param, message, isThreadLost } = translation.refused
     return new ApiError(isThreadLost ? 'thread_not_found' : 'invalid_request', { message: `${param}: ${message}` })
   }
-  return { ...translation, texts }
+  const ofDialect = Object.entries(translation.headers).flat()
+  return { ...translation, headers: [...toStepHeaders(call, req, { isTranslated: true }), ...ofDialect], texts }
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-type Answers = AnswerTranslation & { readonly wantsStream: boolean }
 type TranslatedAnswer = ReturnType<AnswerTranslation['whole'] | AnswerTranslation['replay']>
 
 /**
  * Translates the answer for the caller. A backend may answer a request for a stream with a whole answer, and the other
  * way around: some proxies always ask their backend for a stream.
  */
-function translateAnswers(call: CallStep, { stream, whole, collect, replay, wantsStream }: Answers): AnswerRewrite {
-  const dialect = DIALECTS[call.admission.operation.dialect]
+function translateAnswers(call: CallStep, { stream, whole, collect, replay }: AnswerTranslation): AnswerRewrite {
+  const { operation, wantsStream } = call.admission
+  const dialect = DIALECTS[operation.dialect]
   const { keepsStatus } = call.backend.traits
   const toAnswer = (status: number, made: TranslatedAnswer): WholeAnswer | ApiError => {
     if ('events' in made) return toStreamAnswer({ status, events: made.events })

@@ -22,16 +22,16 @@ export type PreparedCall = {
  * the request is in it, because it is kept until the answer ends.
  */
 export type CallStep = {
-  readonly admission: Pick<Admission, 'operation' | 'model' | 'calledAs' | 'caller'>
+  readonly admission: Pick<Admission, 'operation' | 'model' | 'calledAs' | 'caller' | 'sessionId' | 'wantsStream'>
   readonly step: Step
   readonly backend: Backend
   readonly clock: Clock
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
-export function toStepHeaders({ backend }: CallStep, req: CallRequest, options: HeaderOptions): HeaderList {
+export function toStepHeaders({ admission, backend }: CallStep, req: CallRequest, options: HeaderOptions): HeaderList {
   const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
-  if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
+  if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
   return headers
 }
