@@ -60,7 +60,7 @@ function eventsOf(
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const recordEvent = (event: CallEvent) => void events.push(event)
   const needs = { recordEvent, costOf: openPrices().costOf, clock: { now: () => endedAt }, log }
-  recordEnd(needs, admission, attempts, by)
+  recordEnd(needs, { admission, req: {} }, attempts, by)
   return events
 }
 

@@ -14,10 +14,10 @@ import type { SendCount } from './count/count.ts'
 import { chooseEnding, sendEnding } from './ending.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
-import { makeCostOfAttempt, recordEnd } from './record.ts'
+import { recordEnd } from './record.ts'
 import type { CallRequest } from './request/request.ts'
 import type { SendNeeds } from './send-step.ts'
-import { describeCallEnd, startCallSpan } from './trace.ts'
+import { startCallSpan } from './trace.ts'
 
 export type CallNeeds = AdmitNeeds & SendNeeds
 type Needs = CallNeeds & { readonly sendCount: SendCount }
@@ -49,9 +49,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
     const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())
-    const by = tried.settledBy ?? ending?.by ?? null
-    recordEnd(needs, admission, tried.attempts, by)
-    if (req.span) describeCallEnd(req.span, tried.attempts, by, makeCostOfAttempt(needs, admission))
+    recordEnd(needs, call, tried.attempts, tried.settledBy ?? ending?.by ?? null)
     if (ending) sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()

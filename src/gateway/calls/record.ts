@@ -10,6 +10,8 @@ import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import { completeUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
+import type { CallRequest } from './request/request.ts'
+import { describeCallEnd } from './trace.ts'
 
 export type RecordNeeds = {
   /** Takes an event for metrics, usage and sessions. Must not wait and must not throw, because calls wait for it. */
@@ -27,12 +29,12 @@ export function recordStart({ recordEvent }: RecordNeeds, admission: Admission, 
 }
 
 /**
- * Reports how a call ended: an event with the attempt that answered it, `by`, and every failure of a backend in the
- * log. Another attempt has an event when its backend counted tokens, or may have, because they are billed too.
+ * Reports how a call ended: an event with the attempt that answered it, `by`, its span, and every failure of a backend
+ * in the log. Another attempt has an event when its backend counted tokens, or may have, because they are billed too.
  */
 export function recordEnd(
   needs: RecordNeeds,
-  admission: Admission,
+  { admission, req }: { readonly admission: Admission; readonly req: Pick<CallRequest, 'span'> },
   attempts: readonly Attempt[],
   by: Attempt | null,
 ): void {
@@ -50,6 +52,9 @@ export function recordEnd(
   if (!first || !answering) return
   const ending = isSuccess(answering.outcome) ? 'finished' : 'failed'
   recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
+  if (!req.span) return
+  const costNanoUsd = costOfAttempt(needs, admission, answering)
+  describeCallEnd(req.span, answering, { attempts: attempts.length, costNanoUsd })
 }
 
 function mayBeBilled(attempt: Attempt): boolean {
@@ -85,10 +90,10 @@ type Ending = {
   readonly tried: readonly Attempt[]
 }
 
-/** Makes a function for the cost of an attempt in 10^-9 USD; null when its usage or its price is unknown. */
-export function makeCostOfAttempt({ costOf }: Pick<RecordNeeds, 'costOf'>, admission: Pick<Admission, 'model'>) {
-  return ({ backend, backendKind: kind, model, usage }: Attempt): number | null =>
-    costOf(admission.model, { backend, kind, model }, usage)
+/** The cost of an attempt in 10^-9 USD; null when its usage or its price is unknown. */
+function costOfAttempt({ costOf }: RecordNeeds, admission: Admission, attempt: Attempt): number | null {
+  const { backend, backendKind: kind, model, usage } = attempt
+  return costOf(admission.model, { backend, kind, model }, usage)
 }
 
 function recordAttempt(
@@ -98,7 +103,6 @@ function recordAttempt(
   { kind, from, at, tried }: Ending,
 ): void {
   const { backend, outcome, usage } = attempt
-  const costNanoUsd = makeCostOfAttempt(needs, admission)(attempt)
   const result = {
     attempts: tried.map(toTried),
     outcome: outcome.kind,
@@ -108,7 +112,7 @@ function recordAttempt(
     durationMs: msBetween(from, at),
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
-    costNanoUsd,
+    costNanoUsd: costOfAttempt(needs, admission, attempt),
     spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
@@ -122,10 +126,9 @@ const dayAt = makeDayAt()
  */
 function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
   const { usage, outcome, unreportedBytes } = attempt
-  const costOf = makeCostOfAttempt(needs, admission)
   const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : isUnknownAttempt(attempt)
-  if (!isPartial) return costOf(attempt) ?? 0
-  return costOf({ ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) }) ?? 0
+  const counted = isPartial ? { ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) } : attempt
+  return costOfAttempt(needs, admission, counted) ?? 0
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

@@ -72,22 +72,17 @@ export function endAttemptSpan(span: ClientSpan, { outcome, usage, answerEnding 
   span.end()
 }
 
-/** Adds to the span of a call how it ended. `by`: the attempt whose answer the caller gets. */
+/** Adds to the span of a call how it ended: with the attempt whose answer the caller gets, or with the last one. */
 export function describeCallEnd(
   span: ServerSpan,
-  attempts: readonly Attempt[],
-  by: Attempt | null,
-  costOf: (attempt: Attempt) => number | null,
+  { backend, outcome, usage, answerEnding }: Attempt,
+  { attempts, costNanoUsd }: { readonly attempts: number; readonly costNanoUsd: number | null },
 ): void {
-  const last = by ?? attempts.at(-1)
-  if (!last) return
-  const { backend, outcome, usage, answerEnding } = last
-  const nanoUsd = costOf(last)
   span.set({
     'gen_ai.provider.name': backend,
     'svc.backend': backend,
-    'svc.attempts': attempts.length,
-    'svc.cost_usd': nanoUsd === null ? null : nanoUsd / 1e9,
+    'svc.attempts': attempts,
+    'svc.cost_usd': costNanoUsd === null ? null : costNanoUsd / 1e9,
     ...toUsageAttributes(usage),
     ...toEndingAttributes(answerEnding),
   })

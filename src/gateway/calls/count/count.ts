@@ -7,10 +7,9 @@ import { estimateTokens } from '../../dialects/tokens/count-tokens.ts'
 import type { Candidate } from '../../plan/plan.ts'
 import type { Attempt } from '../../usage/events.ts'
 import type { AdmittedCall } from '../admit.ts'
-import { makeCostOfAttempt, recordEnd, recordStart } from '../record.ts'
+import { recordEnd, recordStart } from '../record.ts'
 import type { RecordNeeds } from '../record.ts'
 import { exactBodyOf } from '../request/request.ts'
-import { describeCallEnd } from '../trace.ts'
 import type { TraceNeeds } from '../trace.ts'
 import { attemptCount } from './count-attempt.ts'
 
@@ -65,11 +64,10 @@ function sendEstimate({ req, res }: AdmittedCall): void {
   send(res, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
 }
 
-function recordCount(needs: Needs, { admission, req }: AdmittedCall, attempts: readonly Attempt[], by: Attempt) {
+function recordCount(needs: Needs, call: AdmittedCall, attempts: readonly Attempt[], by: Attempt): void {
   const [first = by] = attempts
-  recordStart(needs, admission, first.backend, first.sentAt)
-  recordEnd(needs, admission, attempts, by)
-  if (req.span) describeCallEnd(req.span, attempts, by, makeCostOfAttempt(needs, admission))
+  recordStart(needs, call.admission, first.backend, first.sentAt)
+  recordEnd(needs, call, attempts, by)
 }
 
 function send(res: ServerResponse, tokens: number, headers: Readonly<Record<string, string>>): void {
