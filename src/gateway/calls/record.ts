@@ -5,9 +5,8 @@ import { makeDayAt } from '../../spending/periods.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
 import { isFailure, isSuccess } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
-import { isUnknown } from '../usage/days.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
-import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
+import { hasUnknownUsage, toTried, writeAttempts } from '../usage/events.ts'
+import type { Attempt, CallEvent, CallFacts, EndedCallEvent } from '../usage/events.ts'
 import { completeUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
 import type { CallRequest } from './request/request.ts'
@@ -58,11 +57,11 @@ export function recordEnd(
 }
 
 function mayBeBilled(attempt: Attempt): boolean {
-  return isKnown(attempt.usage) || isUnknownAttempt(attempt)
+  return isKnown(attempt.usage) || mayBeUnreported(attempt)
 }
 
-function isUnknownAttempt({ usage, outcome: { isSent, status } }: Attempt): boolean {
-  return isUnknown({ usage, isSent, status })
+function mayBeUnreported({ usage, outcome: { isSent, status } }: Attempt): boolean {
+  return hasUnknownUsage({ usage, isSent, status })
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
@@ -84,7 +83,7 @@ function logFallback(log: Logger, { requestId, model }: Admission, attempts: rea
 }
 
 type Ending = {
-  readonly kind: 'finished' | 'failed' | 'retried'
+  readonly kind: EndedCallEvent['kind']
   readonly from: Date
   readonly at: Date
   readonly tried: readonly Attempt[]
@@ -126,7 +125,7 @@ const dayAt = makeDayAt()
  */
 function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
   const { usage, outcome, unreportedBytes } = attempt
-  const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : isUnknownAttempt(attempt)
+  const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : mayBeUnreported(attempt)
   const counted = isPartial ? { ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) } : attempt
   return costOfAttempt(needs, admission, counted) ?? 0
 }

@@ -2,11 +2,8 @@
 import { DAY_MS } from '../../kernel/durations.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import { NO_KEY } from '../../spending/rules.ts'
-import { isKnown } from '../dialects/tokens/usage.ts'
-import type { CallEvent, CallResult } from './events.ts'
-
-/** The event of a call that has ended. */
-export type EndedCallEvent = Extract<CallEvent, { readonly result: CallResult }>
+import { hasUnknownUsage, isUnpriced } from './events.ts'
+import type { CallEvent, EndedCallEvent } from './events.ts'
 
 type Key = { readonly name: string; readonly type: string; readonly of: (event: EndedCallEvent) => string }
 
@@ -31,14 +28,10 @@ export const KEYS = [
 export const COUNTERS = [
   { name: 'calls', type: 'int', of: ({ kind }) => Number(kind !== 'retried') },
   { name: 'failed_calls', type: 'int', of: ({ kind }) => Number(kind === 'failed') },
-  { name: 'unknown_calls', type: 'int', of: ({ result }) => Number(isUnknown(result)) },
+  { name: 'unknown_calls', type: 'int', of: ({ result }) => Number(hasUnknownUsage(result)) },
   { name: 'estimated_calls', type: 'int', of: ({ result }) => Number(result.isEstimated) },
   { name: 'priced_calls', type: 'int', of: ({ result }) => Number(result.costNanoUsd !== null) },
-  {
-    name: 'unpriced_calls',
-    type: 'int',
-    of: ({ result }) => Number(isKnown(result.usage) && result.costNanoUsd === null),
-  },
+  { name: 'unpriced_calls', type: 'int', of: ({ result }) => Number(isUnpriced(result)) },
   { name: 'input_tokens', type: 'bigint', of: ({ result }) => result.usage.inputTokens },
   { name: 'cache_read_tokens', type: 'bigint', of: ({ result }) => result.usage.cacheReadTokens },
   { name: 'cache_write_tokens', type: 'bigint', of: ({ result }) => result.usage.cacheWriteTokens },
@@ -74,10 +67,4 @@ function add(counts: number[], event: EndedCallEvent): void {
   COUNTERS.forEach(({ of }, at) => {
     counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
   })
-}
-
-/** Whether a backend may have billed tokens that it has not reported: it got the request and did not refuse. */
-export function isUnknown({ usage, isSent, status }: Pick<CallResult, 'usage' | 'isSent' | 'status'>): boolean {
-  if (isKnown(usage)) return false
-  return status === null ? isSent : status < 400
 }

@@ -8,6 +8,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import { isKnown } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -77,18 +78,31 @@ export type SpentByCall = {
 }
 
 /**
- * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
- * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, or may have, but the
- * caller gets the answer of another one, whose event follows.
+ * The end of a call. `finished`: the caller received a whole answer that is not an error. `failed`: every other end,
+ * for example a caller that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens,
+ * or may have, but the caller gets the answer of another one, whose event follows.
  */
+export type EndedCallEvent = {
+  readonly kind: 'finished' | 'failed' | 'retried'
+  readonly at: Date
+  readonly call: CallFacts
+  readonly result: CallResult
+}
+
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
-  | {
-      readonly kind: 'finished' | 'failed' | 'retried'
-      readonly at: Date
-      readonly call: CallFacts
-      readonly result: CallResult
-    }
+  | EndedCallEvent
+
+/** Whether a backend may have billed tokens that it has not reported: it got the request and did not refuse. */
+export function hasUnknownUsage({ usage, isSent, status }: Pick<CallResult, 'usage' | 'isSent' | 'status'>): boolean {
+  if (isKnown(usage)) return false
+  return status === null ? isSent : status < 400
+}
+
+/** Whether the tokens are known, but not their price. */
+export function isUnpriced({ usage, costNanoUsd }: Pick<CallResult, 'usage' | 'costNanoUsd'>): boolean {
+  return isKnown(usage) && costNanoUsd === null
+}
 
 /** Writes attempts as in the header `x-svc-attempts`: `vendorb=529,vendorb-eu=200`. */
 export function writeAttempts(attempts: readonly TriedBackend[]): string {

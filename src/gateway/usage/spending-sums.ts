@@ -1,8 +1,6 @@
 /** What spending limits count, summed by team, day, account and API key. */
-import { isKnown } from '../dialects/tokens/usage.ts'
-import { isUnknown } from './days.ts'
-import type { EndedCallEvent } from './days.ts'
-import type { CallEvent } from './events.ts'
+import { hasUnknownUsage, isUnpriced } from './events.ts'
+import type { CallEvent, EndedCallEvent } from './events.ts'
 
 export type SpendingSum = {
   readonly team: string
@@ -38,14 +36,13 @@ export function addSpending(sums: Map<string, SpendingSum>, sum: SpendingSum, si
 
 /** What one call adds. */
 export function toSpendingSum({ call: { caller }, result }: EndedCallEvent): SpendingSum {
-  const { usage, costNanoUsd, spent } = result
   return {
     team: caller.team,
-    day: spent.day,
+    day: result.spent.day,
     accountId: caller.accountId,
     keyId: caller.key?.id ?? null,
-    nanoUsd: spent.nanoUsd,
-    unknownCalls: Number(isUnknown(result)),
-    unpricedCalls: Number(isKnown(usage) && costNanoUsd === null),
+    nanoUsd: result.spent.nanoUsd,
+    unknownCalls: Number(hasUnknownUsage(result)),
+    unpricedCalls: Number(isUnpriced(result)),
   }
 }
