@@ -6,7 +6,7 @@ import { translateCall } from '../../src/gateway/dialects/translate.ts'
 import type { Translation } from '../../src/gateway/dialects/translate.ts'
 import type { TranslationOptions } from '../../src/gateway/dialects/translation.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
-import { countingIds } from './streams.ts'
+import { countingIds, TRANSLATION } from './streams.ts'
 
 export const ALL_DIALECTS: readonly Dialect[] = ['chat', 'responses', 'messages']
 
@@ -37,7 +37,7 @@ function tryPair(
   body: Json,
   options: Options = {},
 ): Translation | { refused: Refusal } {
-  const context = { model: 'svc/fast', backendModel: 'model-1', newId: countingIds(), createdAt: 1_762_000_000 }
+  const context = { ...TRANSLATION, backendModel: 'model-1', newId: countingIds() }
   return translateCall(client, backend, { ...EMPTY[client], ...body }, { ...context, ...options })
 }
 

@@ -14,16 +14,16 @@ import { toUrl } from '../../src/gateway/dialects/parts/data-url.ts'
 import { readResponsesRequest } from '../../src/gateway/dialects/responses/read-request.ts'
 import { writeResponsesRequest } from '../../src/gateway/dialects/responses/write-request.ts'
 import { nameTools, toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
-import type { BackendDialect, ClientDialect, TranslationContext } from '../../src/gateway/dialects/translation.ts'
+import type { TranslatedDialect, TranslationContext } from '../../src/gateway/dialects/translation.ts'
 import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
-import { countingIds } from './streams.ts'
+import { countingIds, TRANSLATION } from './streams.ts'
 
-const READ: Readonly<Record<Dialect, ClientDialect['readRequest']>> = {
+const READ: Readonly<Record<Dialect, TranslatedDialect['readRequest']>> = {
   chat: readChatRequest,
   responses: readResponsesRequest,
   messages: readMessagesRequest,
 }
-const WRITE: Readonly<Record<Dialect, BackendDialect['writeRequest']>> = {
+const WRITE: Readonly<Record<Dialect, TranslatedDialect['writeRequest']>> = {
   chat: writeChatRequest,
   responses: writeResponsesRequest,
   messages: writeMessagesRequest,
@@ -39,17 +39,7 @@ const ABLE: Partial<ModelCaps> = {
 }
 
 function contextOf(dialect: Dialect): TranslationContext {
-  const caps = { ...DEFAULT_CAPS[dialect], ...ABLE }
-  return {
-    model: 'm',
-    backendModel: 'm',
-    newId: countingIds(),
-    createdAt: 0,
-    caps,
-    isCodex: false,
-    sessionId: null,
-    seals: null,
-  }
+  return { ...TRANSLATION, backendModel: 'm', newId: countingIds(), caps: { ...DEFAULT_CAPS[dialect], ...ABLE } }
 }
 
 // ---- generated conversations

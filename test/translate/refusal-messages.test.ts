@@ -2,8 +2,9 @@ import { expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { translateCall } from '../../src/gateway/dialects/translate.ts'
+import { countingIds, TRANSLATION } from './streams.ts'
 
-const OPTIONS = { model: 'svc/fast', backendModel: 'fast', newId: (prefix: string) => prefix, createdAt: 0 }
+const OPTIONS = { ...TRANSLATION, backendModel: 'fast', newId: countingIds() }
 
 it.each<[Dialect, Dialect, Json, string]>([
   ['chat', 'messages', { messages: [], max_tokens: 0 }, 'max_tokens'],

@@ -76,10 +76,19 @@ export function countingIds(): NewId {
   return (prefix) => `${prefix}${String(++next)}`
 }
 
+/** A call of any client, for a model of which only the defaults are known. */
+export const TRANSLATION = {
+  model: 'svc/fast',
+  createdAt: 1_762_000_000,
+  caps: {},
+  isCodex: false,
+  sessionId: null,
+  seals: null,
+} as const
+
 /** A call for a chat engine, or why it is refused. */
 export function tryTranslation(client: 'messages' | 'responses', body: Json): Translation | { refused: Refusal } {
-  const context = { model: 'svc/fast', backendModel: 'qwen3:8b', newId: countingIds(), createdAt: 1_762_000_000 }
-  return translateCall(client, 'chat', body, context)
+  return translateCall(client, 'chat', body, { ...TRANSLATION, backendModel: 'qwen3:8b', newId: countingIds() })
 }
 
 export function translation(client: 'messages' | 'responses', body: Json): Translation {

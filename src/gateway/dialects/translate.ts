@@ -29,13 +29,10 @@ import { keepLastTools } from './tools/tool-names.ts'
 import type {
   AnswerReader,
   AnswerWriter,
-  BackendDialect,
-  ClientDialect,
+  TranslatedDialect,
   TranslationContext,
   TranslationOptions,
 } from './translation.ts'
-
-export type { TranslationOptions } from './translation.ts'
 
 /** A translated request, and the translation of its answer. */
 export type Translation = {
@@ -65,16 +62,11 @@ type AnswerCollector = {
   end(): { readonly answer: Json } | { readonly failed: Failure }
 }
 
-const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
-  chat: { conversation: 'messages', readRequest: readChatRequest },
-  responses: { conversation: 'input', readRequest: readResponsesRequest },
-  messages: { conversation: 'messages', readRequest: readMessagesRequest },
-}
-
-const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
-  chat: { writeRequest: writeChatRequest },
-  responses: { writeRequest: writeResponsesRequest },
-  messages: { writeRequest: writeMessagesRequest },
+/** The reader and the writer of each dialect. */
+const TRANSLATED: Readonly<Record<Dialect, TranslatedDialect>> = {
+  chat: { conversation: 'messages', readRequest: readChatRequest, writeRequest: writeChatRequest },
+  responses: { conversation: 'input', readRequest: readResponsesRequest, writeRequest: writeResponsesRequest },
+  messages: { conversation: 'messages', readRequest: readMessagesRequest, writeRequest: writeMessagesRequest },
 }
 
 /** Translates a client's call for a backend of another dialect, or returns why that is not possible. */
@@ -84,25 +76,20 @@ export function translateCall(
   body: Json,
   options: TranslationOptions,
 ): Translation | { readonly refused: Refusal } {
-  const context: TranslationContext = {
-    ...options,
-    caps: { ...DEFAULT_CAPS[backend], ...options.caps },
-    isCodex: options.isCodex ?? false,
-    sessionId: options.sessionId ?? null,
-    seals: options.seals ?? null,
-  }
+  const context: TranslationContext = { ...options, caps: { ...DEFAULT_CAPS[backend], ...options.caps } }
+  const { conversation, readRequest } = TRANSLATED[client]
   return orRefused(() => {
-    const call = CLIENTS[client].readRequest(body, context)
-    if (context.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
+    const call = readRequest(body, context)
+    if (context.seals?.areTooLarge()) refuse(conversation, SEALS_TOO_LARGE)
     const usedIds = listCallIds(call.request.turns)
     const asked = {
       ...call.request,
       turns: keepLastResults(separateCalls(call.request.turns, usedIds)),
       tools: keepLastTools(call.request.tools),
     }
-    const limited = limitOutput(asked, options.caps?.maxOutput)
+    const limited = limitOutput(asked, options.caps.maxOutput)
     const request = askToContinue(noteUnreadable(limited, context.caps), context)
-    const sent = BACKENDS[backend].writeRequest(request, context)
+    const sent = TRANSLATED[backend].writeRequest(request, context)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [

@@ -18,16 +18,16 @@ export type TranslationOptions = {
   /** Seconds since 1970. */
   readonly createdAt: number
   /** The capabilities of the model. What is left out has the cautious value of the backend's dialect. */
-  readonly caps?: Partial<ModelCaps>
+  readonly caps: Partial<ModelCaps>
   /**
    * The client is Codex. It shows no part of type `refusal`, and after a stream that broke off it repeats the call with
-   * the parts that it has got. Default: false.
+   * the parts that it has got.
    */
-  readonly isCodex?: boolean
-  /** The run of an agent that the call belongs to, as its client names it. */
-  readonly sessionId?: string | null
-  /** Seals reasoning so that clients can send it back. Without it, reasoning is shown and never sent back. */
-  readonly seals?: Seals
+  readonly isCodex: boolean
+  /** The run of an agent that the call belongs to, as its client names it; null when it names none. */
+  readonly sessionId: string | null
+  /** Seals reasoning so that clients can send it back. Null: reasoning is shown and never sent back. */
+  readonly seals: Seals | null
 }
 
 /** Packs a backend's reasoning into one opaque text that clients send back unchanged, and unpacks it. */
@@ -39,18 +39,20 @@ export type Seals = {
   areTooLarge(): boolean
 }
 
-/** What a translation needs besides the call, with the defaults of what was left out. */
-export type TranslationContext = Required<Omit<TranslationOptions, 'caps' | 'seals'>> & {
-  readonly caps: ModelCaps
-  readonly seals: Seals | null
-}
+/** What a translation needs besides the call, with all capabilities. */
+export type TranslationContext = TranslationOptions & { readonly caps: ModelCaps }
 
-/** Reads requests of a client's dialect and writes answers in it. */
-export type ClientDialect = {
+/** A dialect, as the dialect of a client and as that of a backend. */
+export type TranslatedDialect = {
   /** The member of a request that has the conversation. */
   readonly conversation: string
-  /** Throws a refusal for a member that only its vendor can handle. */
+  /** Reads a client's request. Throws a refusal for a member that only its vendor can handle. */
   readonly readRequest: (body: Json, context: TranslationContext) => ClientCall
+  /**
+   * Writes a request for a backend. Throws a refusal for what the model does not support. The refusal has the path in
+   * the client's body.
+   */
+  readonly writeRequest: (request: NeutralRequest, context: TranslationContext) => BackendCall
 }
 
 /** A client's call: its request, and what is needed to write its answer. */
@@ -70,12 +72,6 @@ export type AnswerWriter = {
   write(event: AnswerEvent): SseEvent[]
   /** The body for a whole answer, whose last event is a `finish`. */
   whole(events: readonly AnswerEvent[]): Json
-}
-
-/** Writes requests in a backend's dialect and reads its answers. */
-export type BackendDialect = {
-  /** Throws a refusal for what the model does not support. The refusal has the path in the client's body. */
-  readonly writeRequest: (request: NeutralRequest, context: TranslationContext) => BackendCall
 }
 
 /** A request for a backend, and what is needed to read its answer. */

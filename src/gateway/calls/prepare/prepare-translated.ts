@@ -72,7 +72,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     isCodex: operation.isCodex ?? false,
     sessionId,
     caps: { ...backend.caps, ...model.caps },
-    ...(backend.traits.isSealed && { seals: sealsFor(backend, step, caller.team) }),
+    seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
   })
   if ('refused' in translation) {
     const { param, message, isThreadLost } = translation.refused
