@@ -1,16 +1,8 @@
 import type { ModelCapabilities } from '@anthropic-ai/sdk/resources/models'
 import { describe, expect, it } from 'vitest'
 import { toCapabilities } from '../../src/gateway/models/capabilities.ts'
-import {
-  explainRefusal,
-  withModels,
-  findEntry,
-  listEntries,
-  pickModel,
-  toCodexModelList,
-  toMessagesModelList,
-  toModelList,
-} from '../../src/gateway/models/rules.ts'
+import { toCodexModelList, toMessagesModelList, toModelList } from '../../src/gateway/models/formats.ts'
+import { explainRefusal, withModels, findEntry, listEntries, pickModel } from '../../src/gateway/models/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { servedModel, serveEntry } from '../support/served-models.ts'
@@ -25,11 +17,11 @@ const TEAM = { defaultModel: 'svc/fast', models: MODELS, names: makeNameTable([.
 
 describe('the model of a call', () => {
   it.each([
-    ['the one it names', 'svc/fast', TEAM, { model: FAST }],
-    ["the team's default, where it names none", undefined, TEAM, { model: FAST }],
+    ['the one it names', 'svc/fast', TEAM, FAST],
+    ["the team's default, where it names none", undefined, TEAM, FAST],
     ['none, where the team has no default', undefined, { ...TEAM, defaultModel: null }, 'no_model_named'],
-    ['the one of an alias', 'claude-opus-4-7', TEAM, { model: WRITER }],
-    ['the one of a prefix', 'claude-opus-5', TEAM, { model: WRITER }],
+    ['the one of an alias', 'claude-opus-4-7', TEAM, WRITER],
+    ['the one of a prefix', 'claude-opus-5', TEAM, WRITER],
     [
       "nothing that is another team's alias, though a shorter prefix fits",
       'claude-haiku-4-5',

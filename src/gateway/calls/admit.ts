@@ -103,6 +103,6 @@ function chooseModel(caller: Caller, team: ModelTeam | null, requested: string |
       message: 'Name a model, because the team has no default model. GET /v1/models lists the models.',
     })
   }
-  if (verdict !== 'model_not_allowed') return verdict.model
+  if (verdict !== 'model_not_allowed') return verdict
   return new ApiError(verdict, { message: explainRefusal(caller, team, requested ?? team?.defaultModel ?? '') })
 }

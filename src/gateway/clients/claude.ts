@@ -4,16 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
-import { listEntries, pickModel } from '../models/rules.ts'
+import { mayCall, offerModels } from '../models/rules.ts'
 import type { ModelTeam } from '../models/rules.ts'
 
 /** The settings of a team; a team that may call no model gets an empty list. */
 export function toClaudeSettings(team: ModelTeam) {
-  const canCall = (name: string | undefined) => typeof pickModel(team, name) === 'object'
-  const entries = listEntries(team).filter(({ name }) => canCall(name))
-  const named = CLAUDE_FAMILIES.filter(({ prefix }) => canCall(prefix)).map(({ name }) => name)
-  const model = canCall(undefined) ? team.defaultModel : entries.at(0)?.name
-  const replaced = model ? CLAUDE_FAMILIES.filter(({ prefix }) => !canCall(prefix)) : []
+  const { entries, first: model } = offerModels(team)
+  const named = CLAUDE_FAMILIES.filter(({ prefix }) => mayCall(team, prefix)).map(({ name }) => name)
+  const replaced = model ? CLAUDE_FAMILIES.filter(({ prefix }) => !mayCall(team, prefix)) : []
   return {
     ...(model && replaced.some(({ isChosenOnly }) => !isChosenOnly) && { model }),
     availableModels: [...entries.map(({ name }) => name), ...named],

@@ -1,4 +1,4 @@
-import { listEntries, pickModel } from '../models/rules.ts'
+import { offerModels } from '../models/rules.ts'
 import type { ModelEntry, ModelTeam } from '../models/rules.ts'
 
 /** The addresses of a deployment, without a slash at the end. */
@@ -26,8 +26,7 @@ export function toOpencodeDiscovery({ baseUrl, gatewayUrl }: Addresses, team: Mo
 }
 
 function toConfig(gatewayUrl: string, team: ModelTeam) {
-  const entries = listEntries(team).filter(({ name }) => typeof pickModel(team, name) === 'object')
-  const first = typeof pickModel(team, undefined) === 'object' ? team.defaultModel : entries.at(0)?.name
+  const { entries, first } = offerModels(team)
   return {
     ...(first && { model: `${PROVIDER}/${first}`, small_model: `${PROVIDER}/${first}` }),
     provider: {

@@ -1,14 +1,11 @@
-import type { SnapshotModel } from '../../directory/snapshot.ts'
-import { WORKER_NAME } from '../../kernel/backend-name.ts'
-
-/** A model under one of its names. */
-type Entry = { readonly name: string; readonly model: SnapshotModel }
+import { namesAtWorker } from './rules.ts'
+import type { ModelEntry } from './rules.ts'
 
 /**
  * Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not known. `position`
  * is the place of the model in the list.
  */
-export function toCodexModel({ name, model }: Entry, position: number) {
+export function toCodexModel({ name, model }: ModelEntry, position: number) {
   const { displayName, contextWindow, caps } = model
   const levels = EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
   const defaultLevel = levels.find(({ effort }) => effort === 'medium') ?? levels[0]
@@ -28,7 +25,8 @@ export function toCodexModel({ name, model }: Entry, position: number) {
     supports_reasoning_summaries: levels.length > 0,
     support_verbosity: false,
     default_verbosity: null,
-    apply_patch_tool_type: isOnWorker(model) ? null : 'freeform',
+    // Calls with a custom tool are translated for the worker, also where it speaks the dialect of Codex.
+    apply_patch_tool_type: namesAtWorker(model).length > 0 ? null : 'freeform',
     truncation_policy: { mode: 'bytes', limit: 10_000 },
     supports_parallel_tool_calls: true,
     // Codex compacts at 90 % of the context window.
@@ -49,14 +47,6 @@ const EFFORTS = [
   { effort: 'high', description: 'More reasoning, for complex problems' },
   { effort: 'xhigh', description: 'The most reasoning, for the hardest problems' },
 ] as const
-
-/**
- * Whether the local worker serves a model. Codex is not offered `apply_patch` for it: calls with a custom tool are
- * translated, also for a server that speaks the dialect of Codex.
- */
-function isOnWorker({ backendModel, serve }: SnapshotModel): boolean {
-  return serve.length > 0 ? serve.some(({ backend }) => backend === WORKER_NAME) : backendModel !== null
-}
 
 /**
  * Codex uses this instead of its own prompt, so it must contain all instructions for an agent. An indented line

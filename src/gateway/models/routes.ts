@@ -2,26 +2,14 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import {
-  findEntry,
-  listEntries,
-  toCodexModelList,
-  toListedModel,
-  toMessagesModel,
-  toMessagesModelList,
-  toModelList,
-  toRefusedParty,
-} from './rules.ts'
+import { toCodexModelList, toListedModel, toMessagesModel, toMessagesModelList, toModelList } from './formats.ts'
+import { findEntry, listEntries, toRefusedParty } from './rules.ts'
 import type { FindTeam, ModelEntry } from './rules.ts'
-
-type Needs = {
-  readonly findTeam: FindTeam
-}
 
 type Operations = 'listModels' | 'getModel' | 'listCodexModels' | 'listMessagesModels' | 'getMessagesModel'
 
 /** The models of the caller's team, in the format of each kind of client. */
-export function makeModelHandlers({ findTeam }: Needs): Handlers<Operations> {
+export function makeModelHandlers({ findTeam }: { readonly findTeam: FindTeam }): Handlers<Operations> {
   const visibleTo = async (req: { caller?: Caller }) => {
     const team = await findTeam(callerOf(req))
     return team ? listEntries(team) : []

@@ -1,13 +1,12 @@
 /**
- * Which models a team may see and call, and the lists that show them. A team sees the published models of its
- * allow-list, and may call those that are also certified. A model that it may not call looks the same as one that does
- * not exist.
+ * Which models a team may see and call. A team sees the published models of its allow-list, and may call those that are
+ * also certified. A model that it may not call looks the same as one that does not exist.
  */
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
+import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
+import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import { toCapabilities } from './capabilities.ts'
-import { toCodexModel } from './codex.ts'
 
 /** The models of a team. Without a time zone, its days are those of UTC. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'> & { readonly timeZone?: string }
@@ -16,7 +15,7 @@ export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'> 
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
 
 /** The model of a call, or why there is none. */
-export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
+type ModelVerdict = SnapshotModel | 'model_not_allowed' | 'no_model_named'
 
 /**
  * Picks the model of a request: the one that it names by id or alias, else the team's default. What a name means does
@@ -26,7 +25,7 @@ export function pickModel(team: ModelTeam, requested: string | undefined): Model
   const name = requested ?? team.defaultModel
   if (name === null) return 'no_model_named'
   const model = findByName(team, name)
-  return model && isCallable(model) ? { model } : 'model_not_allowed'
+  return model && isCallable(model) ? model : 'model_not_allowed'
 }
 
 /** Makes the function that finds the team of a caller by its name. A team has only the models of an API key. */
@@ -65,6 +64,17 @@ export function listEntries(team: ModelTeam): readonly ModelEntry[] {
   )
 }
 
+/** What the settings of an agent name: the models that the team may call, and the one to start with. */
+export function offerModels(team: ModelTeam) {
+  const entries = listEntries(team).filter(({ name }) => mayCall(team, name))
+  return { entries, first: mayCall(team) ? team.defaultModel : (entries.at(0)?.name ?? null) }
+}
+
+/** Whether a team may call the model that a name means; without a name, its default model. */
+export function mayCall(team: ModelTeam, name?: string): boolean {
+  return typeof pickModel(team, name) === 'object'
+}
+
 /** Finds a visible model by any of its names; null when the team sees none. */
 export function findEntry(team: ModelTeam, name: string): ModelEntry | null {
   const model = findByName(team, name)
@@ -91,65 +101,19 @@ export function explainRefusal(caller: Pick<Caller, 'key'>, team: ModelTeam | nu
 /** The maximum number of characters of a requested name that a refusal repeats. */
 const MAX_SHOWN = 128
 
-function isCallable({ published, certified }: SnapshotModel): boolean {
+/** Whether a team that has the model may call it. */
+export function isCallable({ published, certified }: SnapshotModel): boolean {
   return published && certified
 }
 
-/** Vendor A's list with the members of vendor B's, because clients of both read it. */
-export function toModelList(entries: readonly ModelEntry[]) {
-  return { object: 'list' as const, ...toOnePage(entries.map(toListedModel)) }
+/** Where a model is served, as far as it concerns the local worker. */
+export type ServedModel = {
+  readonly backendModel: string | null
+  readonly serve: readonly Pick<ServeEntry, 'backend' | 'model'>[]
 }
 
-/** Writes vendor A's list, and also `models`, the only member that Codex decodes. */
-export function toCodexModelList(entries: readonly ModelEntry[]) {
-  return {
-    object: 'list' as const,
-    data: entries.map(toListedModel),
-    models: entries.filter(({ model }) => isCallable(model)).map(toCodexModel),
-  }
-}
-
-/** Writes the list in vendor B's format. It always has one page. */
-export function toMessagesModelList(entries: readonly ModelEntry[]) {
-  return toOnePage(entries.map(toMessagesModel))
-}
-
-/** The members of vendor B's lists. A list is never split into pages. */
-function toOnePage<Model extends { readonly id: string }>(data: Model[]) {
-  return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null }
-}
-
-/** A model in vendor B's format. */
-export function toMessagesModel(entry: ModelEntry) {
-  const { aliases, aliasOf } = namesOf(entry)
-  return { ...toVendorB(entry), capabilities: toCapabilities(entry.model.caps), aliases, alias_of: aliasOf }
-}
-
-/** The token limits are null where the directory does not have them. */
-function toVendorB({ name, model: { displayName, contextWindow, caps, createdAt } }: ModelEntry) {
-  return {
-    id: name,
-    type: 'model' as const,
-    display_name: displayName,
-    created_at: createdAt.toISOString(),
-    max_input_tokens: contextWindow,
-    max_tokens: caps.maxOutput ?? null,
-  }
-}
-
-/** An alias is listed with its model's id, and a model with its aliases. */
-function namesOf({ name, model: { id, aliases } }: ModelEntry) {
-  return name === id ? { aliases: [...aliases], aliasOf: null } : { aliases: [], aliasOf: id }
-}
-
-/** A model in vendor A's format, with the members of vendor B's. */
-export function toListedModel(entry: ModelEntry) {
-  const { owner, displayName, certified, published, verificationState, createdAt } = entry.model
-  return {
-    ...toVendorB(entry),
-    object: 'model' as const,
-    created: Math.floor(createdAt.getTime() / 1000),
-    owned_by: owner,
-    metadata: { displayName, certified, published, verificationState, ...namesOf(entry) },
-  }
+/** The names of a model at the worker. Where the directory names the backends of a model, only these serve it. */
+export function namesAtWorker({ backendModel, serve }: ServedModel): string[] {
+  if (serve.length > 0) return serve.filter(({ backend }) => backend === WORKER_NAME).map(({ model }) => model)
+  return backendModel === null ? [] : [backendModel]
 }

@@ -1,13 +1,10 @@
-import type { ServeEntry } from '../../directory/backends.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { judgeModel, judgeWorker } from '../backends/worker-state.ts'
 import type { ProbeResult, WorkerState } from '../backends/worker-state.ts'
+import { namesAtWorker } from '../models/rules.ts'
+import type { ServedModel } from '../models/rules.ts'
 
-type NamedModel = {
-  readonly id: string
-  readonly backendModel: string | null
-  readonly serve: readonly Pick<ServeEntry, 'backend' | 'model'>[]
-}
+type NamedModel = ServedModel & { readonly id: string }
 
 /**
  * Returns the worker as the contract shows it, with those of `models` that it serves. `found` is null when no worker is
@@ -26,10 +23,4 @@ export function toShownWorker(found: ProbeResult | null, models: readonly NamedM
     models: served.map((model) => ({ ...model, state: stateOf(model.backendModel) })),
     capabilities: ['chat', 'code', 'streaming', 'tools'] as ('chat' | 'code' | 'streaming' | 'tools')[],
   }
-}
-
-/** The names of a model at the worker. Where the directory names the backends of a model, only these serve it. */
-function namesAtWorker({ backendModel, serve }: NamedModel): string[] {
-  if (serve.length > 0) return serve.filter(({ backend }) => backend === WORKER_NAME).map(({ model }) => model)
-  return backendModel === null ? [] : [backendModel]
 }

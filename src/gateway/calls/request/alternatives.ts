@@ -83,7 +83,7 @@ function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {
   if (typeof verdict === 'string') {
     return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.caller, call.team, name)}` })
   }
-  const there = call.placementsOf(verdict.model)
+  const there = call.placementsOf(verdict)
   const isKnown = ({ backend }: Placement) => there.some((at) => at.backend === backend && at.model === name)
   if (call.placementsOf(call.model).every(isKnown)) return null
   // The name reaches the backend as it is, where it could mean another model.
