@@ -42,7 +42,8 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
   async function find(dialect: Dialect, probe: NativeProbe, model: string): Promise<void> {
     const startedIn = generation
     probing.add(dialect)
-    const support = await probeDialect(sendProbe, probe, model)
+    const send = (body: Json) => sendProbe(DIALECTS[dialect].path, { model, ...body })
+    const support = await probeDialect(send, probe)
     probing.delete(dialect)
     if (!support || startedIn !== generation) return
     known.set(dialect, support)
@@ -68,11 +69,13 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
 /** The support for a dialect without a probe: every engine has it. */
 const ALWAYS_SPOKEN: DialectSupport = { isNative: true, isStateful: true }
 
-async function probeDialect(send: SendProbe, probe: NativeProbe, model: string): Promise<DialectSupport | null> {
-  const { path, body, impossible, isAnswer, ifIgnored } = probe
-  const judged = judgeProbe(await send(path, { model, ...body }), isAnswer)
+async function probeDialect(
+  send: (body: Json) => Promise<ProbeAnswer>,
+  { body, impossible, isAnswer, ifIgnored }: NativeProbe,
+): Promise<DialectSupport | null> {
+  const judged = judgeProbe(await send(body), isAnswer)
   if (judged !== 'native') return judged && { isNative: false, isStateful: false }
-  const rejects = judgeRejection(await send(path, { model, ...body, ...impossible }), isAnswer)
+  const rejects = judgeRejection(await send({ ...body, ...impossible }), isAnswer)
   if (rejects === null) return null
   return ifIgnored === 'foreign' ? { isNative: rejects, isStateful: false } : { isNative: true, isStateful: rejects }
 }

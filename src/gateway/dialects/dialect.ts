@@ -146,7 +146,6 @@ export type ErrorAnswer = { readonly status: number; readonly body: Json }
 
 /** A request for a few tokens that finds out whether an engine supports a dialect. */
 export type NativeProbe = {
-  readonly path: string
   /** The body without `model`. */
   readonly body: Json
   /** Members that make the request impossible. An engine that answers it nevertheless ignores these members. */

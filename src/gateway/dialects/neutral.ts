@@ -1,4 +1,3 @@
-import type { Dialect } from './dialect.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 import type { Usage } from './tokens/usage.ts'
@@ -120,7 +119,6 @@ export type HostedTool = {
   readonly kind: 'hosted'
   readonly type: string
   readonly name: string
-  readonly dialect: Dialect
   readonly webSearch: boolean
   /** The only domains to search; null allows all. */
   readonly domains: readonly string[] | null

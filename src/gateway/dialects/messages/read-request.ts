@@ -169,7 +169,6 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
       kind: 'hosted',
       type,
       name,
-      dialect: 'messages',
       webSearch,
       domains: domains.length > 0 ? domains : null,
       blockedDomains: readTexts(tool.blocked_domains),

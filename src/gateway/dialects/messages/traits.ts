@@ -12,7 +12,6 @@ const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
 
 /** Asks for one token. Its impossible variant requires a call of a tool that is not offered. */
 const NATIVE_PROBE: NativeProbe = {
-  path: '/messages',
   body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
   impossible: {
     tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],

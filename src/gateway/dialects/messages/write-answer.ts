@@ -212,15 +212,11 @@ const DIRECT = { type: 'direct' }
 /** The events of a block that is known as a whole. */
 function toWholeEvents(block: Json, index: number): SseEvent[] {
   const { input } = block
-  if (input === undefined) return toBlockEvents(block, index, [])
+  const hasInput = input !== undefined
   const delta = { type: 'input_json_delta', partial_json: JSON.stringify(input) }
-  return toBlockEvents({ ...block, input: {} }, index, [delta])
-}
-
-function toBlockEvents(content_block: Json, index: number, deltas: readonly Json[]): SseEvent[] {
   return [
-    toEvent('content_block_start', { index, content_block }),
-    ...deltas.map((delta) => toEvent('content_block_delta', { index, delta })),
+    toEvent('content_block_start', { index, content_block: hasInput ? { ...block, input: {} } : block }),
+    ...(hasInput ? [toEvent('content_block_delta', { index, delta })] : []),
     toEvent('content_block_stop', { index }),
   ]
 }

@@ -75,7 +75,6 @@ function readHosted(tool: Json, namespace: string | null, path: string): Tool {
     kind: 'hosted',
     type,
     name: type,
-    dialect: 'responses',
     webSearch,
     domains: domains.length > 0 ? domains : null,
     blockedDomains: [],

@@ -19,7 +19,6 @@ const PROBE_OUTPUT_TOKENS = 16
 
 /** Requests a stream that its token limit cuts off, because there most engines differ from the dialect. */
 const NATIVE_PROBE: NativeProbe = {
-  path: '/responses',
   body: { max_output_tokens: PROBE_OUTPUT_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
   impossible: { previous_response_id: 'resp_00000000000000000000000000000000' },
   isAnswer: (text) => isResponseStream(text, PROBE_OUTPUT_TOKENS),

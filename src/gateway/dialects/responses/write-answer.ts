@@ -1,3 +1,4 @@
+import { clientMessageOf, FAILURES } from '../failures/failure-table.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -7,7 +8,6 @@ import { NO_USAGE, promptTokensOf } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
 import type { AnswerWriter, TranslationContext } from '../translation.ts'
-import { writeResponsesError } from './errors.ts'
 import { openItem } from './items.ts'
 import type { OpenItem, ResponsesEvent } from './items.ts'
 
@@ -122,7 +122,7 @@ function toEnd({ finish, usage }: FinishEvent, { showsRefusals }: Pick<Needs, 's
 function toFailed(failure: Failure, usage: Usage | null): ResponseEnd {
   return {
     status: 'failed',
-    error: writeResponsesError(failure),
+    error: { code: FAILURES[failure.kind].streamCode, message: clientMessageOf(failure) },
     incomplete_details: null,
     usage: usage && toUsage(usage),
   }

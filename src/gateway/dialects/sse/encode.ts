@@ -13,10 +13,5 @@ export function encodeEvents(events: readonly SseEvent[]): Buffer {
   return Buffer.from(events.map(encodeEvent).join(''))
 }
 
-/** Writes a comment, which clients ignore. Write it only between events. */
-export function encodeComment(text: string): string {
-  return `: ${text.replaceAll(LINE_END, ' ')}\n\n`
-}
-
-/** The comment that keeps a silent stream alive. */
-export const KEEP_ALIVE_COMMENT = encodeComment('keep-alive')
+/** The comment that keeps a silent stream alive. Clients ignore it. Write it only between events. */
+export const KEEP_ALIVE_COMMENT = ': keep-alive\n\n'
