@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isStrictSchema } from '../../src/gateway/dialects/tools/schemas.ts'
+import { isStrictSchema } from '../../src/gateway/dialects/tools/strict-schemas.ts'
 
 const closed = (properties: object, required = Object.keys(properties)) => ({
   type: 'object',
