@@ -8,7 +8,7 @@ import { makeDirectoryStore } from '../directory/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeSpendingStore } from '../spending/store.ts'
-import type { Deployment, WatchDirectory } from './deployment.ts'
+import type { Deployment, OnDirectory } from './deployment.ts'
 import { openLedger } from './spending/ledger.ts'
 import { makeLossMetrics } from './usage/metrics.ts'
 import { openRecorder } from './usage/recorder.ts'
@@ -38,7 +38,7 @@ export type DatabaseDeployment = Deployment & {
 export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
   const { database, live, spoolDirectory, answerOrLastKnown, metrics, clock, log } = needs
   const directory = makeDirectoryStore(database)
-  const watchers: WatchDirectory[] = []
+  const watchers: OnDirectory[] = []
   const teams = openSnapshotCache({
     load: directory.loadSnapshot,
     onLoad: (snapshot) => watchers.forEach((onDirectory) => onDirectory(snapshot)),

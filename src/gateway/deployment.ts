@@ -7,7 +7,7 @@ import type { DirectoryChanges } from '../directory/change-rules.ts'
 import type { DirectoryCounts } from '../directory/counts.ts'
 import type { Directory } from '../directory/rules.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
-import type { Identify, IdentifyKey } from '../kernel/caller.ts'
+import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import type { ModelTeam } from './models/rules.ts'
 import type { SpendingLedger } from './spending/ledger.ts'
 import type { CallEvent } from './usage/events.ts'
@@ -17,11 +17,11 @@ export type Deployment = {
   readonly identifyKey: IdentifyKey
   /** Calls back when the session or API key ends; returns a function that stops watching. */
   readonly watchSession: LiveCallers['watch']
-  readonly explainToken: LiveCallers['explainToken']
+  readonly explainToken: ExplainToken
   /** A team by its `@organization/name`; null when there is none. */
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
   /** Calls back with each directory that is loaded or applied from now on, before a team of it is found. */
-  readonly watchDirectory: (onDirectory: WatchDirectory) => void
+  readonly watchDirectory: (onDirectory: OnDirectory) => void
   readonly spending: SpendingLedger
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
@@ -35,4 +35,4 @@ export type Deployment = {
   close(): Promise<void>
 }
 
-export type WatchDirectory = (directory: DirectorySnapshot) => void
+export type OnDirectory = (directory: DirectorySnapshot) => void

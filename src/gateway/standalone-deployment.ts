@@ -7,7 +7,7 @@ import { toSnapshot, withTeams } from '../directory/snapshot.ts'
 import { ApiError } from '../http/errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
-import type { Deployment, WatchDirectory } from './deployment.ts'
+import type { Deployment, OnDirectory } from './deployment.ts'
 import { NO_LEDGER } from './spending/ledger.ts'
 import { makeEventLog } from './usage/log-events.ts'
 
@@ -31,7 +31,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const { findPublicKey, isControlPlaneAway } = keys
   const callers = makeTokenCallers({ issuer: baseUrl, findPublicKey, graceMs, isControlPlaneAway, clock })
   const startedAt = clock.now()
-  const watchers: WatchDirectory[] = []
+  const watchers: OnDirectory[] = []
   let snapshot = withTeams([])
   let counts: DirectoryCounts = { teams: 0, members: 0, backends: [] }
   return {

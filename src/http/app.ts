@@ -81,7 +81,7 @@ const requireOneHost: RequestHandler = (req, _res, next) => {
   next(new ApiError('invalid_request', { message }))
 }
 
-/** `rawHeaders`: names and values in turn. */
+/** `rawHeaders`: names and values alternate. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -50,11 +50,11 @@ const SPANS: Readonly<Record<Period, (day: Date) => readonly [from: Date, until:
     const monday = plusDays(day, -((day.getUTCDay() + 6) % 7))
     return [monday, plusDays(monday, 7)]
   },
-  month: (day) => [0, 1].map((next) => new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + next, 1))) as Pair,
+  month(day) {
+    const [year, month] = [day.getUTCFullYear(), day.getUTCMonth()]
+    return [new Date(Date.UTC(year, month)), new Date(Date.UTC(year, month + 1))]
+  },
 }
-
-// `map` over two items gives two.
-type Pair = [Date, Date]
 
 /** The day of a zone at a time. */
 export function dayAt(timeZone: string, at: Date): string {

@@ -2,18 +2,14 @@ import type { Database } from '../database/client.ts'
 import { sql } from '../database/sql.ts'
 import type { Sql } from '../database/sql.ts'
 import { spanAt } from './periods.ts'
-import type { CalendarSpan, Period } from './periods.ts'
+import type { CalendarSpan } from './periods.ts'
 import { addSpent, chooseLimits, counterOf, findCounting, indexLimits, NO_KEY } from './rules.ts'
-import type { CountedLimit, LimitIndex, SpendingLimit, Spent, Subject } from './rules.ts'
+import type { CountedLimit, LimitIndex, SpendingLimit, Spent } from './rules.ts'
 
 /** The limits with what was spent, and which of the asked batches these sums include. */
 export type FoundSpending = { readonly limits: readonly CountedLimit[]; readonly savedBatches: ReadonlySet<string> }
 
-type LimitRow = Omit<SpendingLimit, 'amountNanoUsd' | 'period' | 'subject'> & {
-  readonly subject: Subject
-  readonly period: Period
-  readonly amountNanoUsd: bigint
-}
+type LimitRow = Omit<SpendingLimit, 'amountNanoUsd'> & { readonly amountNanoUsd: bigint }
 
 type SumRow = {
   /** The index of the span among those that were asked; null for a row that names a saved batch. */

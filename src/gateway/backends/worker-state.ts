@@ -2,7 +2,8 @@
  * The state of the local worker, judged from its last list of models. The state itself is not stored, so it cannot
  * differ from that list.
  */
-import { parseJson } from '../../kernel/json.ts'
+import { isObject, parseJson } from '../../kernel/json.ts'
+import { readObject, readTexts } from '../dialects/json/read-json.ts'
 
 /** The state of one model on a backend. */
 export type ModelState = 'unavailable' | 'unhealthy' | 'model_missing' | 'ready'
@@ -36,7 +37,7 @@ export function judgeWorker(found: ProbeResult, models: readonly string[]): Mode
  * every path. `data` is null where Ollama has no models.
  */
 export function readModelList(status: number, body: string): ProbeResult {
-  const data = status === 200 ? readData(body) : undefined
+  const { data } = readObject(status === 200 && parseJson(body))
   if (data === null) return { kind: 'listed', models: [] }
   if (!Array.isArray(data) || !data.every(hasId)) return { kind: 'unhealthy' }
   return { kind: 'listed', models: [...new Set(data.flatMap(namesOf))] }
@@ -49,15 +50,9 @@ function hasModel(listed: readonly string[], model: string): boolean {
 
 /** llama.cpp lists the other names of a model in `aliases`. */
 function namesOf({ id, aliases }: { id: string; aliases?: unknown }): string[] {
-  const others: unknown[] = Array.isArray(aliases) ? aliases : []
-  return [id, ...others.filter((name) => typeof name === 'string')]
-}
-
-function readData(body: string): unknown {
-  const parsed = parseJson(body)
-  return typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined
+  return [id, ...readTexts(aliases)]
 }
 
 function hasId(entry: unknown): entry is { id: string } {
-  return typeof entry === 'object' && entry !== null && 'id' in entry && typeof entry.id === 'string'
+  return isObject(entry) && typeof entry.id === 'string'
 }

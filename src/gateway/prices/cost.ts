@@ -3,12 +3,9 @@ import type { GivenPrice, GivenUsd } from '../../directory/prices.ts'
 import { BACKEND_KINDS } from '../backends/kinds.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
-import { costOfUsage, toInteger, toPrice } from './price.ts'
+import { costOfUsage, DECIMALS, toInteger, toPrice } from './price.ts'
 import type { GivenRates, Price } from './price.ts'
 import type { PriceList } from './read-prices.ts'
-
-/** From USD for a million tokens to 10^-15 USD for one. */
-const USD_DECIMALS = 9
 
 /** What the directory says of a model's price. */
 type PricedModel = {
@@ -78,5 +75,5 @@ function findListed(
 
 function toGivenRates(given: GivenUsd): GivenRates {
   const rates = Object.entries(given).filter(([, value]) => typeof value === 'number')
-  return Object.fromEntries(rates.map(([name, value]) => [name, toInteger(value, USD_DECIMALS)]))
+  return Object.fromEntries(rates.map(([name, value]) => [name, toInteger(value, DECIMALS.million)]))
 }

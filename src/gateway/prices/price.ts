@@ -30,6 +30,9 @@ const LONG_WRITE = { numerator: 8n, denominator: 5n }
 
 const FEMTO_PER_NANO = 1_000_000n
 
+/** 10^-15 USD for a token is this many decimals of USD for a token, and of USD for a million tokens. */
+export const DECIMALS = { token: 15, million: 9 } as const
+
 /**
  * Completes the rates of a model. Cached input without a rate of its own costs as much as other input. A tier has the
  * model's base rates where it gives none.

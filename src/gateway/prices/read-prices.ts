@@ -6,14 +6,11 @@
 import { isObject, parseJson } from '../../kernel/json.ts'
 import { readList, readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { toInteger, toPrice } from './price.ts'
+import { DECIMALS, toInteger, toPrice } from './price.ts'
 import type { GivenRates, Price, Rates } from './price.ts'
 
 /** The prices of a list by the names of the models there, as `provider/model` or `model`. */
 export type PriceList = ReadonlyMap<string, Price>
-
-/** 10^-15 USD for a token is this many decimals of USD for a token, and of USD for a million tokens. */
-const DECIMALS = { token: 15, million: 9 }
 
 /** In USD for a million tokens. The most expensive models cost less than a tenth of it. */
 const MAX_PRICE = 10_000

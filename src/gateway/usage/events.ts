@@ -90,8 +90,7 @@ export type EndedCallEvent = {
 }
 
 export type CallEvent =
-  | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
-  | EndedCallEvent
+  { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null } | EndedCallEvent
 
 /** Whether a backend may have billed tokens that it has not reported: it got the request and did not refuse. */
 export function hasUnknownUsage({ usage, isSent, status }: Pick<CallResult, 'usage' | 'isSent' | 'status'>): boolean {
