@@ -10,8 +10,6 @@ export type BackendKind = 'vendor' | 'engine'
 export type UpstreamRow = {
   /** The prefix of its route group: calls to these paths go there, unless the directory names another backend. */
   readonly prefix: `/${string}`
-  /** The prefix is not part of the path at the upstream. */
-  readonly isPrefixStripped: boolean
   /** Of the paths that go there without the prefix, for clients whose base URL is the gateway itself. */
   readonly rootPath?: `/${string}`
   readonly dialects: readonly Dialect[]
@@ -23,13 +21,12 @@ export type UpstreamRow = {
 export const UPSTREAMS = {
   vendora: {
     prefix: '/v1',
-    isPrefixStripped: false,
     dialects: ['chat', 'responses'],
     // Its models that reason refuse `max_tokens`.
     caps: { limitName: 'max_completion_tokens' },
   },
-  vendorb: { prefix: '/vendorb', isPrefixStripped: true, rootPath: '/v1/messages', dialects: ['messages'] },
-  vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
+  vendorb: { prefix: '/vendorb', rootPath: '/v1/messages', dialects: ['messages'] },
+  vendorc: { prefix: '/codex', dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
 
 /** A path of the contract that belongs to a route group. */
@@ -45,19 +42,16 @@ export function upstreamOf(path: GroupedPath): UpstreamName {
 }
 
 /**
- * The path of a call at its backend: the path of the contract, without the group's prefix where that is stripped, and
- * with the path of the backend's API in place of `/v1`, with the caller's query string unchanged. Only the query is
- * taken from the caller's URL. So no spelling of that URL (absolute form, `..`, upper case) reaches another route with
- * the service's credential.
+ * The path of a call at its backend: what the path of the contract has behind `/v1`, below the path of the backend's
+ * API, with the caller's query string unchanged. Only the query is taken from the caller's URL. So no spelling of that
+ * URL (absolute form, `..`, upper case) reaches another route with the service's credential.
  */
 export function toBackendPath(apiPath: string, path: GroupedPath, callerUrl: string): string {
-  const { prefix, isPrefixStripped } = rowOf(upstreamOf(path))
-  const own = isPrefixStripped && isAtOrBelow(path, prefix) ? path.slice(prefix.length) : path
   const query = callerUrl.indexOf('?')
-  return apiPath + own.slice(VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
+  return apiPath + path.slice(path.indexOf(VERSION) + VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
 }
 
-/** The first segment of the path of every call, without the prefix of a group. */
+/** The first segment of the path of every call, behind the prefix of its group. */
 const VERSION = '/v1'
 
 function rowOf(name: UpstreamName): UpstreamRow {
