@@ -64,6 +64,7 @@ export function counterOf({ id, subject }: Pick<SpendingLimit, 'id' | 'subject'>
 
 /** The limits of a team by whose calls they count. */
 export type LimitIndex<Limit> = {
+  readonly all: readonly Limit[]
   /** Those that count every caller of the team. */
   readonly shared: readonly Limit[]
   /** The others by account, service account or API key. */
@@ -78,7 +79,7 @@ export function indexLimits<Limit extends SpendingLimit>(limits: readonly Limit[
     const ids = limit.keyIds.length > 0 ? limit.keyIds : [limit.subjectId ?? '']
     for (const id of ids) bySubject.set(id, [...(bySubject.get(id) ?? []), limit])
   }
-  return { shared: bySubject.get('') ?? [], bySubject }
+  return { all: limits, shared: bySubject.get('') ?? [], bySubject }
 }
 
 /** The limits that count the calls of a spender. */

@@ -49,8 +49,8 @@ export type AdmitNeeds = SpendingNeeds & {
 }
 
 /**
- * Who calls, which model is meant, whether the caller may call it, and whether its limits allow it now. Each refusal
- * comes with its words.
+ * Who calls, which model is meant, whether the caller may call it, and whether its limits allow it now. A refusal is
+ * the error that the caller gets.
  */
 export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRequest): Promise<Admission | ApiError> {
   const { findTeam, backends, streamLimit } = needs
@@ -64,7 +64,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const size = toCallSize(bytesOf(req).length, req.body, operation.dialect)
-  const reservation = await reserveSpending(needs, { operation, caller, model, size, placementsOf })
+  const reservation = await reserveSpending(needs, { operation, caller, model, size })
   if (reservation instanceof ApiError) return reservation
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null

@@ -3,12 +3,12 @@ import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Backends } from '../backends/backends.ts'
-import type { Placement } from '../plan/plan.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { estimateUsage } from '../spending/estimate.ts'
 import type { CallSize } from '../spending/estimate.ts'
 import type { SpendingLedger, SpendingReservation } from '../spending/ledger.ts'
 import { toSpendingRefusal } from '../spending/rules.ts'
+import { findPlacements } from './candidates.ts'
 import type { Operation } from './operations.ts'
 
 export type SpendingNeeds = {
@@ -26,7 +26,6 @@ type Call = {
   readonly caller: Caller
   readonly model: SnapshotModel
   readonly size: CallSize
-  readonly placementsOf: (model: SnapshotModel) => readonly Placement[]
 }
 
 /**
@@ -46,9 +45,9 @@ export async function reserveSpending(
 }
 
 /** At the most expensive of the backends that may serve the call. */
-function estimateCost({ costOf, backends }: SpendingNeeds, { model, size, placementsOf }: Call): number {
+function estimateCost({ costOf, backends }: SpendingNeeds, { operation, model, size }: Call): number {
   const usage = estimateUsage(size)
-  const costs = placementsOf(model).map(({ backend: name, model: named }) => {
+  const costs = findPlacements(backends, operation, model).map(({ backend: name, model: named }) => {
     const backend = backends.find(name)
     return backend ? (costOf(model, { backend: name, kind: backend.kind, model: named }, usage) ?? 0) : 0
   })

@@ -66,17 +66,13 @@ type Needs = {
  * what its running calls have reserved. Without limits, a call costs one look-up.
  */
 export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs): OpenLedger {
-  /** The limits of each team with the saved sums, and the same by whom they limit. */
-  const known = new Map<string, readonly CountedLimit[]>()
+  /** The limits of each team with the saved sums. */
   const teams = new Map<string, LimitIndex<CountedLimit>>()
   /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
   let open = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
   const batches = new Map<string, readonly SpendingSum[]>()
-  /**
-   * Those of them that are known to be saved. Of the others the database says whether it has them, which it forgets
-   * after some days.
-   */
+  /** The batches that are known to be saved. The database says which others are, and forgets that after some days. */
   const saved = new Set<string>()
   const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
@@ -107,7 +103,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   function replace(names: ReadonlySet<string>, limits: readonly CountedLimit[]): void {
     const byTeam = Map.groupBy(limits, ({ team }) => team)
-    for (const team of names) setLimits(team, byTeam.get(team) ?? [])
+    for (const team of names) teams.set(team, indexLimits(byTeam.get(team) ?? []))
     countOwn()
   }
 
@@ -115,24 +111,15 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   function beginPeriods(): void {
     const now = clock.now()
     const isOver = ({ span }: CountedLimit) => now >= span.resetsAt
-    for (const [team, limits] of known) {
-      if (!limits.some(isOver)) continue
-      const begin = (limit: CountedLimit) => ({
-        ...limit,
-        span: spanAt(limit.period, limit.timeZone, now),
-        spent: new Map(),
-      })
-      setLimits(
-        team,
-        limits.map((limit) => (isOver(limit) ? begin(limit) : limit)),
-      )
+    const begin = (limit: CountedLimit): CountedLimit => ({
+      ...limit,
+      span: spanAt(limit.period, limit.timeZone, now),
+      spent: new Map(),
+    })
+    for (const [team, { all }] of teams) {
+      if (all.some(isOver)) teams.set(team, indexLimits(all.map((limit) => (isOver(limit) ? begin(limit) : limit))))
     }
     countOwn()
-  }
-
-  function setLimits(team: string, limits: readonly CountedLimit[]): void {
-    known.set(team, limits)
-    teams.set(team, indexLimits(limits))
   }
 
   /** Counts what the sums do not include, and what is reserved. */
