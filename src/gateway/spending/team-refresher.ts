@@ -1,7 +1,6 @@
 /**
  * When the sums of teams are loaded (stale-while-revalidate). Only those of teams whose calls come here are loaded, all
- * of them together, because those of thousands of members take the database and this process too long to read them
- * every second.
+ * of them together, because reading the sums of thousands of members every second takes too long.
  */
 import type { AnswerOrLastKnown } from '../../database/last-known.ts'
 
@@ -27,8 +26,8 @@ export type TeamRefresher = {
 /** Sums that are younger are used as they are. */
 const FRESH_MS = 1000
 /**
- * A team may have thousands of members. Sums are also fresh for ten times as long as reading them took, so that it
- * takes a tenth of the time, but never for longer than `MAX_FRESH_MS`.
+ * Sums are also fresh for ten times as long as loading them took, so that loading takes about a tenth of the time.
+ * They are never fresh for longer than `MAX_FRESH_MS`.
  */
 const FRESH_LOADS = 10
 const MAX_FRESH_MS = 5000

@@ -14,9 +14,9 @@ const PDF_BYTES_PER_TOKEN = 20
 const MARGIN = 1.1
 
 /**
- * Estimates the tokens of a messages request, for a backend that cannot count them. The estimate is rather too high,
- * because with a low number an agent shortens the conversation too late. It counts texts, tool schemas, calls, results,
- * images and documents.
+ * Estimates the tokens of a messages request, for a backend that cannot count them. The estimate is high rather than
+ * low, because with a low number an agent shortens the conversation too late. It counts texts, tool schemas, calls,
+ * results, images and documents.
  */
 export function estimateTokens(body: Json): { readonly inputTokens: number } | { readonly refused: Refusal } {
   return orRefused(() => {
