@@ -2,50 +2,25 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
 import type { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
-import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
-import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
-import type { Credential } from './headers.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
+import type { AnswerHead, KeptAnswer } from './answer.ts'
+import type { ExchangeOptions } from './exchange-options.ts'
 import { UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, SERVICE_STOPPED } from './relay.ts'
-import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import type { Relay, RelayedExchange } from './relay.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
-import type { StreamKeepAlive } from './stream-keep-alive.ts'
 import { StreamOpening } from './stream-opening.ts'
 import { explain, isCompressed, keepCompressedError, UnreadableAnswer } from './unreadable-answer.ts'
-import { isEventStream, isWebPage, WholeRelay } from './whole-relay.ts'
+import { isWebPage, WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
 export type Connection = {
   readonly pool: Pool
   /** A call ends when the backend sends no byte for this long, or its caller takes none. */
   readonly idleTimeoutMs: number
-}
-
-export type ExchangeOptions = {
-  /** The caller's dialect, in which a failure of a stream is reported. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer'>
-  /** The backend's dialect, in which its errors are written; a stream may begin with one. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
-  /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
-  readonly wantsStream: boolean
-  /** Changes the answer. Null: its bytes pass unchanged. */
-  readonly rewrite: AnswerRewrite | null
-  /** The service's own credential at the backend, which no error shows. */
-  readonly credential: Credential | null
-  readonly keepsErrors: KeptErrors
-  /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
-  readonly onAnswer: (status: number) => void
-  /** Removes events of a stream that is not rewritten; null: all of them pass. */
-  readonly filter: MakeStreamFilter | null
-  /** Keeps rewritten streams alive while the backend is silent. */
-  readonly keepAlive: StreamKeepAlive
-  /** Receives the bytes of the answer as the backend sent them. */
-  readonly observer: { push(chunk: Buffer): void }
-  readonly clock: Clock
 }
 
 /** A call that has been sent. */
@@ -213,21 +188,23 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   }
 
   #chooseRelay(head: AnswerHead): Relay {
-    if (this.#isStream(head.status, head.headers['content-type'])) return new StreamOpening(this, head, this.#options)
-    return new WholeRelay(this, head, this.#options)
+    const { wantsStream, rewrite } = this.#options
+    const isStream = this.#isStream(head.status, head.headers['content-type'])
+    // A stream that the caller did not ask for may be collected into one whole answer.
+    const collect = isStream && !wantsStream ? rewrite?.collect : null
+    if (isStream && !collect) return new StreamOpening(this, head, this.#options)
+    return new WholeRelay(this, head, this.#options, collect?.() ?? null)
   }
 
   /**
    * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
    * and errors as JSON. An error is never a stream, so that it can be read before it is handed on. Nor is an answer
-   * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection. A
-   * stream that the caller did not ask for may be collected into one whole answer.
+   * that can have no body (204, 304): the bytes after its head would belong to the next answer of the connection.
    */
   #isStream(status: number, contentType = ''): boolean {
     if (status >= 300 || status === 204 || isWebPage(contentType)) return false
-    const { wantsStream, rewrite } = this.#options
-    if (isEventStream(contentType)) return wantsStream || !rewrite?.collect
-    return wantsStream && !contentType.startsWith('application/json')
+    if (/^text\/event-stream/i.test(contentType)) return true
+    return this.#options.wantsStream && !contentType.startsWith('application/json')
   }
 
   readonly #onCallerLeft = (): void => {

@@ -1,10 +1,10 @@
 import { ApiError } from '../../http/errors.ts'
-import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { toFailureAnswer } from './answer.ts'
 import type { KeptAnswer } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
-import type { Credential, HeaderOptions } from './headers.ts'
+import type { ExchangeOptions } from './exchange-options.ts'
+import type { Credential } from './headers.ts'
 import type { RelayedExchange } from './relay.ts'
 
 /**
@@ -26,19 +26,14 @@ export function keepFailure(
   }
 }
 
-export type DialectNeeds = {
-  /** The caller's dialect. */
-  readonly dialect: Pick<DialectTraits, 'failureAnswer'>
-  readonly rewrite: HeaderOptions | null
-  readonly credential: Credential | null
-}
+export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'rewrite' | 'credential'>
 
 /** Settles an exchange with a failure, written in the caller's dialect in place of what the backend sent. */
 export function keepFailureInDialect(
   exchange: RelayedExchange,
   failure: Failure,
   { head, isReasoningRefused }: Pick<KeptAnswer, 'head' | 'isReasoningRefused'>,
-  { dialect, rewrite, credential }: DialectNeeds,
+  { dialect, rewrite, credential }: FailureNeeds,
 ): void {
   const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused }
   keepFailure(exchange, failure, kept, credential)

@@ -1,31 +1,23 @@
-import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
 import { ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept, writeHead } from './answer.ts'
-import type { AnswerHead, KeptErrors } from './answer.ts'
+import type { AnswerHead } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
-import type { Credential } from './headers.ts'
-import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import type { ExchangeOptions } from './exchange-options.ts'
+import type { Relay, RelayedExchange } from './relay.ts'
 import { keepFailureInDialect } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
-import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
+import type { SilentStream } from './stream-keep-alive.ts'
 import { UntouchedStream } from './untouched-stream.ts'
 import { EMPTY } from './whole-relay.ts'
 
-type Needs = {
-  /** The caller's dialect. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer'>
-  /** The backend's dialect. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
-  readonly rewrite: AnswerRewrite | null
-  readonly filter: MakeStreamFilter | null
-  readonly keepAlive: StreamKeepAlive
-  readonly keepsErrors: KeptErrors
-  /** The service's own credential at the backend. */
-  readonly credential: Credential | null
-}
+type Needs = Pick<
+  ExchangeOptions,
+  'dialect' | 'backendDialect' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
+>
 
 /** A first event that is larger than this is content and not an error. */
 const MAX_HELD_BYTES = 64 * 1024

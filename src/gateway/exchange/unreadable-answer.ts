@@ -5,7 +5,7 @@ import type { AnswerHead } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 import type { RelayedExchange } from './relay.ts'
 import { keepFailureInDialect } from './reported-failure.ts'
-import type { DialectNeeds } from './reported-failure.ts'
+import type { FailureNeeds } from './reported-failure.ts'
 import { reasonOf } from './send.ts'
 
 export const UNREADABLE = {
@@ -31,7 +31,7 @@ export function isCompressed({ headers: { 'content-encoding': encoding = '' } }:
 }
 
 /** Settles an exchange with a compressed error: its status says what has failed, although its body cannot be read. */
-export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: DialectNeeds): void {
+export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: FailureNeeds): void {
   const failure = readFailure(UNREADABLE.compressed, head.status)
   keepFailureInDialect(exchange, failure, { head, isReasoningRefused: false }, needs)
   exchange.abort()

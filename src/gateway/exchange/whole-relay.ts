@@ -1,14 +1,14 @@
 import { ApiError } from '../../http/errors.ts'
-import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
-import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
+import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
-import type { Credential } from './headers.ts'
+import type { ExchangeOptions } from './exchange-options.ts'
 import { breakConnection } from './relay.ts'
-import type { AnswerRewrite, Relay, RelayedExchange, StreamCollector } from './relay.ts'
+import type { Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 import { UnreadableAnswer } from './unreadable-answer.ts'
 
@@ -18,16 +18,7 @@ const MAX_HELD_BYTES = 1024 * 1024
 /** An answer that is rewritten is held in memory until it is complete. */
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 
-type Needs = {
-  /** The caller's dialect. */
-  readonly dialect: Pick<DialectTraits, 'failureAnswer'>
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
-  readonly rewrite: AnswerRewrite | null
-  /** The service's own credential at the backend. */
-  readonly credential: Credential | null
-  /** An error is an answer that is not 200. */
-  readonly keepsErrors: KeptErrors
-}
+type Needs = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'credential' | 'keepsErrors'>
 
 const OK = 200
 const FIRST_ERROR = 400
@@ -44,11 +35,6 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** The failure of an answer without a body. */
 export const EMPTY = backendFailed('The backend sent an empty answer.')
-
-/** Whether an answer with this content type is a stream of events. */
-export function isEventStream(contentType: string): boolean {
-  return /^text\/event-stream/i.test(contentType)
-}
 
 /** Whether an answer with this content type is a page for browsers. */
 export function isWebPage(contentType: string): boolean {
@@ -85,12 +71,11 @@ export class WholeRelay implements Relay {
   /** Null while the answer is held. */
   #writer: ChunkWriter | null = null
 
-  constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
+  constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs, collector: StreamCollector | null) {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    const isCollected = head.status === OK && isEventStream(head.headers['content-type'] ?? '')
-    this.#collector = isCollected ? (needs.rewrite?.collect?.() ?? null) : null
+    this.#collector = collector
   }
 
   take(chunk: Buffer): void {
