@@ -76,9 +76,7 @@ export function readContract(): Contract {
   return published
 }
 
-/**
- * The document with the operations of one role only: the validator tries routes one by one, so a short list is faster.
- */
+/** The document with the operations of one role only. */
 export function contractOf(contract: Contract, role: RoleName): Contract {
   const paths = Object.entries(contract.paths).map(([path, item]) => {
     const own = Object.entries(item).filter(([, operation]) => rolesOf(operation).includes(role))
@@ -98,11 +96,6 @@ export function routesOf(contract: Contract): Route[] {
   return Object.entries(contract.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ id: operation.operationId, method, path, operation })),
   )
-}
-
-/** Converts a path to Express's notation: `/v1/workers/{id}` becomes `/v1/workers/:id`. */
-export function toExpressPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 /** The operations whose 401 answer says where to sign in (`authenticate_first`). */

@@ -1,7 +1,6 @@
-import express from 'express'
 import type { RequestHandler } from 'express'
 import type { Contract } from './contract.ts'
-import { routesOf, toExpressPath } from './contract.ts'
+import { makeFindPath } from './find-path.ts'
 
 /** What pages of other origins may send to a role, and read of its answers (CORS). */
 export type CorsPolicy = {
@@ -57,26 +56,18 @@ function allow(origins: readonly string[], { credentials, answerHeaders }: CorsP
 }
 
 function preflights(contract: Contract, { requestHeaders }: CorsPolicy): RequestHandler {
-  const router = express.Router({ caseSensitive: true })
-  for (const [path, methods] of methodsByPath(contract)) {
-    router.options(toExpressPath(path), (req, res, next) => {
-      const isAllowed = res.hasHeader('Access-Control-Allow-Origin')
-      if (!isAllowed || req.headers['access-control-request-method'] === undefined) return next()
-      res.set({
-        'Access-Control-Allow-Methods': methods.join(', '),
-        'Access-Control-Allow-Headers': requestHeaders.join(', '),
-        'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
-      })
-      res.status(204).end()
+  const findPath = makeFindPath(contract)
+  return (req, res, next) => {
+    const isAllowed = res.hasHeader('Access-Control-Allow-Origin')
+    const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
+    const found = isAllowed && isPreflight ? findPath(req.path) : null
+    if (!found) return next()
+    const methods = Object.keys(found.operations).map((method) => method.toUpperCase())
+    res.set({
+      'Access-Control-Allow-Methods': methods.join(', '),
+      'Access-Control-Allow-Headers': requestHeaders.join(', '),
+      'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
     })
+    res.status(204).end()
   }
-  return router
-}
-
-function methodsByPath(contract: Contract): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const { path, method } of routesOf(contract)) {
-    found.set(path, [...(found.get(path) ?? []), method.toUpperCase()])
-  }
-  return found
 }
