@@ -1,6 +1,7 @@
+import type { PublicKey } from '../../generated/openapi.ts'
 import { isObject } from '../kernel/json.ts'
 
-/** A published Ed25519 key, reduced to what verifying needs (RFC 8037, section 2). */
+/** A published Ed25519 key, reduced to what verifying needs. */
 export type PublishedKey = { readonly kid: string; readonly x: string }
 
 /** Reads the Ed25519 keys of a JWK set's `keys` (RFC 7517, section 5) and ignores keys of other types. */
@@ -13,7 +14,7 @@ export function toPublishedKeys(keys: unknown): PublishedKey[] {
   })
 }
 
-/** Writes keys as the `keys` of a JWK set. */
-export function toJwks(keys: readonly PublishedKey[]): object[] {
-  return keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }))
+/** Writes a key as a JWK (RFC 8037, section 2). */
+export function toJwk({ kid, x }: PublishedKey): PublicKey {
+  return { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }
 }

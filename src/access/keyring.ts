@@ -9,6 +9,7 @@ import type { RefreshKey } from '../kernel/credentials/refresh-token.ts'
 import { DAY_SECONDS } from '../kernel/durations.ts'
 import { newKeyMaterial, Secret } from '../kernel/secret.ts'
 import type { SigningKey } from './access-token.ts'
+import { toJwk } from './key-set.ts'
 import type { AccessStore, KeyPurpose, StoredKey } from './store.ts'
 
 /** The keys of a deployment, which its processes share through the database. */
@@ -151,16 +152,9 @@ async function loadKeys(store: AccessStore, now: Date): Promise<Keys> {
 async function toAccessKey({ kid, secret, signsFrom, retiresAt }: StoredKey): Promise<AccessKey> {
   // `newAccessKey` stored an Ed25519 private JWK.
   const jwk = JSON.parse(secret.reveal()) as JWK & { x: string }
-  const publicJwk = { kty: 'OKP', crv: 'Ed25519', x: jwk.x } as const
-  const [privateKey, publicKey] = await Promise.all([importJWK(jwk, 'EdDSA'), importJWK(publicJwk, 'EdDSA')])
+  const published = toJwk({ kid, x: jwk.x })
+  const [privateKey, publicKey] = await Promise.all([importJWK(jwk, 'EdDSA'), importJWK(published, 'EdDSA')])
   if (privateKey instanceof Uint8Array || publicKey instanceof Uint8Array)
     throw new Error(`Key ${kid} is not a key pair.`)
-  return {
-    kid,
-    privateKey,
-    publicKey,
-    published: { ...publicJwk, kid, alg: 'EdDSA', use: 'sig' },
-    signsFrom,
-    retiresAt,
-  }
+  return { kid, privateKey, publicKey, published, signsFrom, retiresAt }
 }

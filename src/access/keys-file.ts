@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { unlessMissing } from '../kernel/error-code.ts'
 import { isObject } from '../kernel/json.ts'
 import { makePrivateFile, replaceFile } from '../private-files.ts'
-import { toJwks, toPublishedKeys } from './key-set.ts'
+import { toJwk, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 /** The content of the file: published keys and the control plane that they are from. */
@@ -22,5 +22,5 @@ export async function readKeysFile(file: string, onMadePrivate: () => void): Pro
 
 /** Writes the file completely or not at all. */
 export async function writeKeysFile(file: string, { source, keys }: SavedKeys): Promise<void> {
-  await replaceFile(file, `${JSON.stringify({ source, keys: toJwks(keys) }, null, 2)}\n`)
+  await replaceFile(file, `${JSON.stringify({ source, keys: keys.map(toJwk) }, null, 2)}\n`)
 }

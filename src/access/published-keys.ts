@@ -4,7 +4,7 @@ import { DAY_SECONDS } from '../kernel/durations.ts'
 import { isObject } from '../kernel/json.ts'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
-import { toPublishedKeys } from './key-set.ts'
+import { toJwk, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 import { readKeysFile, writeKeysFile } from './keys-file.ts'
 
@@ -145,10 +145,10 @@ async function readSavedKeys(file: string, source: string, log: Logger): Promise
 }
 
 async function importKeys(keys: readonly PublishedKey[]): Promise<ReadonlyMap<string, CryptoKey>> {
-  const imported = keys.map(async ({ kid, x }) => {
-    const key = await importJWK({ kty: 'OKP', crv: 'Ed25519', x }, 'EdDSA')
-    if (key instanceof Uint8Array) throw new Error(`Key ${kid} is not a public key.`)
-    return [kid, key] as const
+  const imported = keys.map(async (published) => {
+    const key = await importJWK(toJwk(published), 'EdDSA')
+    if (key instanceof Uint8Array) throw new Error(`Key ${published.kid} is not a public key.`)
+    return [published.kid, key] as const
   })
   return new Map(await Promise.all(imported))
 }
