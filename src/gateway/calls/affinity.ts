@@ -16,7 +16,7 @@ const MAX_SESSIONS = 20_000
  * Opens the memory of this process for the sessions that were served last. Ids of sessions are the clients' own and may
  * collide, so the account is a part of the key. So is the model, because agents use several in one session.
  */
-export function openSessionAffinity(maxSessions = MAX_SESSIONS): SessionAffinity {
+export function openSessionAffinity(): SessionAffinity {
   const servedBy = new Map<string, string>()
   return {
     find({ caller, sessionId, requestId, model }) {
@@ -27,7 +27,7 @@ export function openSessionAffinity(maxSessions = MAX_SESSIONS): SessionAffinity
     },
     note({ caller, sessionId, model }, backend) {
       if (sessionId === null) return
-      putNewest(servedBy, `${caller.accountId}\n${sessionId}\n${model.id}`, backend, maxSessions)
+      putNewest(servedBy, `${caller.accountId}\n${sessionId}\n${model.id}`, backend, MAX_SESSIONS)
     },
   }
 }

@@ -14,7 +14,7 @@ export function writeFailure(dialect: DialectTraits, failure: Failure): WholeAns
 }
 
 /** An answer of another shape comes from a server that does not know the operation, whatever its status. */
-export function readOtherShape(
+export function refuseOtherShape(
   { admission: { operation }, backend }: CallStep,
   dialect: DialectTraits,
   { body }: WholeAnswer,

@@ -11,7 +11,7 @@ import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import { bytesOf, locatedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { readError, readOtherShape } from './answer-errors.ts'
+import { readError, refuseOtherShape } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { askForUsage } from './stream-usage.ts'
@@ -60,7 +60,7 @@ function renameAnswers(call: CallStep, hidesUsage: boolean): AnswerRewrite {
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)
-      return body ? toJsonAnswer({ status: answer.status, body }) : readOtherShape(call, dialect, answer)
+      return body ? toJsonAnswer({ status: answer.status, body }) : refuseOtherShape(call, dialect, answer)
     },
     collect: null,
   }
