@@ -1,5 +1,6 @@
 import type { ServeEntry } from '../../directory/backends.ts'
-import type { GivenPrice, GivenUsd } from '../../directory/prices.ts'
+import type { GivenUsd } from '../../directory/prices.ts'
+import type { DirectoryModel } from '../../directory/rules.ts'
 import { BACKEND_KINDS } from '../backends/kinds.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
@@ -8,10 +9,7 @@ import type { GivenRates, Price } from './price.ts'
 import type { PriceList } from './read-prices.ts'
 
 /** What the directory says of a model's price. */
-type PricedModel = {
-  readonly id: string
-  readonly owner: string
-  readonly price: GivenPrice | null
+type PricedModel = Pick<DirectoryModel, 'id' | 'owner' | 'price'> & {
   readonly serve: readonly Pick<ServeEntry, 'backend' | 'model' | 'price' | 'pricedAs'>[]
 }
 
