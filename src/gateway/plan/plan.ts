@@ -4,12 +4,17 @@
  * there. When the worker is not ready, the upstream gets the call only if the directory has the model's name there. The
  * worker never gets the call of a model that has no name there.
  */
-import type { DirectoryModel } from '../../directory/rules.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
 /** The names of a model, as the directory has them. */
-export type ModelNames = Pick<DirectoryModel, 'id' | 'backendModel' | 'upstreamModel'>
+export type ModelNames = {
+  readonly id: string
+  /** Its name on the local worker; null: it is not there. */
+  readonly backendModel: string | null
+  /** Its name at the upstream; null: the upstream gets the id. */
+  readonly upstreamModel: string | null
+}
 
 /** A backend that has a model, and the model's name there. */
 export type Placement = {

@@ -2,13 +2,15 @@
  * The plan of a model whose backends the directory names. A session stays with the backend that served it, because
  * prompt caches live there. New sessions are spread over backends of equal rank by their weights.
  */
-import type { ServeEntry } from '../../directory/backends.ts'
 import { chooseDialect, toStep } from './plan.ts'
 import type { Candidate, Placement, Plan, PlannedOperation } from './plan.ts'
 import { scoreOf } from './spread.ts'
 
+/** A backend that the directory names for a model. */
+type Served = Pick<Placement, 'backend' | 'model' | 'rank' | 'weight'> & { readonly when: 'always' | 'offline' }
+
 /** The backends that the directory names for a model, in its order. */
-export function listServed(serve: readonly ServeEntry[]): readonly Placement[] {
+export function listServed(serve: readonly Served[]): readonly Placement[] {
   return serve.map(({ when, ...placement }) => ({ ...placement, isOfflineOnly: when === 'offline' }))
 }
 
