@@ -78,8 +78,8 @@ function importsThat(matches: (to: string, source: Source, isType: boolean) => b
   )
 }
 
-/** `file:line` for the first matching node of each file. */
-function serveEntriesOf(matches: (node: ts.Node, source: Source) => boolean): string[] {
+/** `file:line` of the first matching node of each file. */
+function findPlaces(matches: (node: ts.Node, source: Source) => boolean): string[] {
   return sources.flatMap((source) => {
     const lines: number[] = []
     visit(source.tree, (node) => {
@@ -181,7 +181,7 @@ describe('the gateway', () => {
         : ts.isBinaryExpression(node) &&
           /^[!=]==?$/.test(node.operatorToken.getText()) &&
           [node.left, node.right].some(isName)
-    const found = serveEntriesOf(isComparison).filter((place) => place.startsWith('src/gateway/'))
+    const found = findPlaces(isComparison).filter((place) => place.startsWith('src/gateway/'))
     expect(found.filter((place) => !/^src\/gateway\/(dialects|backends)\//.test(place))).toEqual([])
   })
 
@@ -199,17 +199,17 @@ describe('the gateway', () => {
 
 describe('what tests replace', () => {
   it('the environment is read in one place', () => {
-    const found = serveEntriesOf((node) => isCall(node, 'process', 'env'))
+    const found = findPlaces((node) => isCall(node, 'process', 'env'))
     expect(found.filter((place) => !isAllowed('process.env')(place))).toEqual([])
   })
 
   it('the clock is read in the kernel', () => {
-    const found = serveEntriesOf((node) => isCall(node, 'Date', 'now') || isNewDate(node))
+    const found = findPlaces((node) => isCall(node, 'Date', 'now') || isNewDate(node))
     expect(found.filter((place) => !isAllowed('clock')(place))).toEqual([])
   })
 
   it('random values come from the kernel', () => {
-    const used = serveEntriesOf(
+    const used = findPlaces(
       (node) => isCall(node, 'Math', 'random') || RANDOM.some((name) => isCall(node, 'crypto', name)),
     )
     const imported = sources
@@ -301,6 +301,6 @@ describe('names', () => {
   })
 
   it('are exported by name: no default exports', () => {
-    expect(serveEntriesOf((node) => ts.isExportAssignment(node))).toEqual([])
+    expect(findPlaces((node) => ts.isExportAssignment(node))).toEqual([])
   })
 })

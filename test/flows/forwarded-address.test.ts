@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]())
 
 /** Starts a login through a trusted proxy that passes this `X-Forwarded-For` on; the place that email and page name. */
-async function serveEntriesOf(forwardedFor: string): Promise<{ email: string | undefined; page: string | undefined }> {
+async function addressesOf(forwardedFor: string): Promise<{ email: string | undefined; page: string | undefined }> {
   const email = persons.next()
   const body = { email, deviceId: 'laptop-1', deviceName: 'Laptop' }
   const headers = { 'x-forwarded-for': forwardedFor }
@@ -30,12 +30,12 @@ async function serveEntriesOf(forwardedFor: string): Promise<{ email: string | u
 describe('the place of a login behind a trusted proxy', () => {
   it('is the address that the proxy names, without its port', async () => {
     for (const forwarded of ['203.0.113.7', '203.0.113.7:4711', 'evil.test, 203.0.113.7'])
-      expect(await serveEntriesOf(forwarded)).toEqual({ email: '203.0.113.7', page: '203.0.113.7' })
-    expect(await serveEntriesOf('[2001:db8::7]:4711')).toEqual({ email: '2001:db8::7', page: '2001:db8::7' })
+      expect(await addressesOf(forwarded)).toEqual({ email: '203.0.113.7', page: '203.0.113.7' })
+    expect(await addressesOf('[2001:db8::7]:4711')).toEqual({ email: '2001:db8::7', page: '2001:db8::7' })
   })
 
   it('is the proxy’s own address when the header names none', async () => {
     for (const junk of ['your IT department, call 555-0100', 'https://evil.test/', 'unknown'])
-      expect(await serveEntriesOf(junk)).toEqual({ email: '127.0.0.1', page: '127.0.0.1' })
+      expect(await addressesOf(junk)).toEqual({ email: '127.0.0.1', page: '127.0.0.1' })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import { hostileValues, toText } from './hostile-values.ts'
-import { serveEntriesOf, valueAt, withReplaced, withValueAt } from './json-places.ts'
+import { placesOf, valueAt, withReplaced, withValueAt } from './json-places.ts'
 
 /** A change to the body of a WebAuthn ceremony. */
 export type Change =
@@ -56,7 +56,7 @@ export function changed(whole: object, { fields, changes }: Ceremony): string {
 
 function withChange(body: unknown, change: Change): unknown {
   if ('value' in change && 'at' in change) return withReplaced(body, change.at, change.value)
-  const texts = serveEntriesOf(body).filter((place) => typeof valueAt(body, place) === 'string')
+  const texts = placesOf(body).filter((place) => typeof valueAt(body, place) === 'string')
   const clientData = texts.find((place) => place.at(-1) === 'clientDataJSON')
   if ('member' in change) {
     if (!clientData) return body

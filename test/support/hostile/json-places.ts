@@ -2,14 +2,14 @@
 export type Place = readonly (string | number)[]
 
 /** The paths of a value and of all values inside it. */
-export function serveEntriesOf(value: unknown, here: Place = []): Place[] {
+export function placesOf(value: unknown, here: Place = []): Place[] {
   if (typeof value !== 'object' || value === null) return [here]
-  return [here, ...Object.entries(value).flatMap(([name, inner]) => serveEntriesOf(inner, [...here, name]))]
+  return [here, ...Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...here, name]))]
 }
 
 /** A copy with the value at one place replaced. `at` is the index of the place, modulo the number of places. */
 export function withReplaced(value: unknown, at: number, by: unknown): unknown {
-  const places = serveEntriesOf(value)
+  const places = placesOf(value)
   return withValueAt(value, places[at % places.length] ?? [], by)
 }
 
