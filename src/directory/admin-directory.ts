@@ -114,19 +114,8 @@ function findMistakes({ models = [] }: Given, teams: readonly WantedTeam[]): Mis
   return [
     ...surplus,
     ...foreign,
-    ...findRepeated(
-      teams.map((wanted) => wanted.team),
-      () => [],
-    ),
-    ...findRepeated(
-      models.map(({ id }) => id),
-      () => [],
-    ),
-    ...teams.flatMap(({ members = [] }) =>
-      findRepeated(
-        members.map((member) => member.email),
-        () => [],
-      ),
-    ),
+    ...findRepeated(teams.map((wanted) => wanted.team)),
+    ...findRepeated(models.map(({ id }) => id)),
+    ...teams.flatMap(({ members = [] }) => findRepeated(members.map((member) => member.email))),
   ]
 }

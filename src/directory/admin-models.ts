@@ -11,7 +11,7 @@ import { isTaken } from './aliases.ts'
 import type { NameTable } from './aliases.ts'
 import { adminServe, caps } from './backends.ts'
 import type { GivenCaps, ServeEntry } from './backends.ts'
-import { alias, flag, list, object, text, tokens } from './fields.ts'
+import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
 import { readSettings } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 import type { DirectoryModel } from './rules.ts'
@@ -43,7 +43,7 @@ export const adminModelFields = {
   displayName: shown,
   aliases: list(alias).max(20, 'must have at most 20 names').default([]),
   serve: adminServe.refine((entries) => entries.length > 0, 'must name at least one backend'),
-  contextWindow: tokens.nullish().transform((size) => size ?? null),
+  contextWindow: orNull(tokens),
   caps,
   published: flag,
 }

@@ -7,7 +7,7 @@ import type { SecretSource } from '../kernel/credentials/secret-source.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { isName } from '../kernel/team-name.ts'
-import { list, must, name, object, oneOf, oneOrList, text, tokens, trueOrFalse } from './fields.ts'
+import { list, must, name, object, oneOf, oneOrList, orNull, text, tokens, trueOrFalse } from './fields.ts'
 import { price } from './prices.ts'
 import type { GivenPrice } from './prices.ts'
 
@@ -62,21 +62,17 @@ export const basePath = z
 const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
 
 const credential = object({
-  env: variable.nullish().transform((given) => given ?? null),
-  file: z
-    .string(must('text'))
-    .min(1, 'must not be empty')
-    .nullish()
-    .transform((given) => given ?? null),
+  env: orNull(variable),
+  file: orNull(z.string(must('text')).min(1, 'must not be empty')),
   as: oneOf(CREDENTIAL_HEADERS).default('bearer'),
 }).refine(({ env, file }) => (env === null) !== (file === null), 'must have either env or file')
 
 export const backend = object({
   name,
   dialects: list(oneOf(DIALECT_NAMES)).min(1, 'must name at least one dialect'),
-  url: url.nullish().transform((given) => given ?? null),
+  url: orNull(url),
   basePath,
-  credential: credential.nullish().transform((given) => given ?? null),
+  credential: orNull(credential),
 })
 
 const weight = z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1)

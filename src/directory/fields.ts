@@ -17,8 +17,8 @@ export const text = z
   // The database cannot store some of them: NUL, and one half of a surrogate pair.
   .refine((value) => !/[\p{Cc}\p{Cs}]/u.test(value), 'must have no control characters')
 
-/** A text that may be left out; null without it. */
-export const optionalText = text.nullish().transform((value) => value ?? null)
+/** A field that may be left out; null without it. */
+export const orNull = <Field extends z.ZodType>(field: Field) => field.nullish().transform((value) => value ?? null)
 
 export const trueOrFalse = z.boolean(must('true or false'))
 export const flag = trueOrFalse.default(true)

@@ -9,7 +9,7 @@ export type Mistake = { readonly path: Path; readonly message: string }
 export type AdminMistake = { readonly kind: 'invalid' | 'taken'; readonly message: string }
 
 /** A mistake for each value that was listed before; empty values do not count. */
-export function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
+export function findRepeated(values: readonly string[], pathOf: (index: number) => Path = () => []): Mistake[] {
   const seen = new Set<string>()
   return values.flatMap((value, i) => {
     const isRepeated = value !== '' && seen.has(value)
