@@ -1,6 +1,6 @@
 import { html } from '../http/page.ts'
 import type { Html } from '../http/page.ts'
-import type { Document, SecurityScheme } from './document.ts'
+import type { Document, DocumentValues, SecurityScheme } from './document.ts'
 import { gettingStarted } from './getting-started.ts'
 import { linkTo, methodMark, operationArticle } from './operations.ts'
 import type { ListedOperation } from './operations.ts'
@@ -8,8 +8,11 @@ import { inline, prose } from './text.ts'
 
 type Tag = { readonly name: string; readonly description?: string; readonly operations: readonly ListedOperation[] }
 
-/** Renders the contract as one page. The page loads only its stylesheet and runs no script. */
-export function docsPage(document: Document): Html {
+/**
+ * Renders the contract as one page, for a deployment with these addresses. The page loads only its stylesheet and runs
+ * no script.
+ */
+export function docsPage(document: Document, addresses: Pick<DocumentValues, 'baseUrl' | 'gatewayUrl'>): Html {
   const tags = tagsOf(document)
   const { title, version } = document.info
   return html`<!doctype html>
@@ -29,7 +32,7 @@ export function docsPage(document: Document): Html {
         </header>
         ${index(tags)}
         <main>
-          ${introduction(document)} ${gettingStarted(addressesOf(document))} ${credentials(document)}
+          ${introduction(document)} ${gettingStarted(addresses)} ${credentials(document)}
           ${tags.map((tag) => section(tag, document))}
         </main>
       </body>
@@ -79,12 +82,6 @@ function introduction({ info, servers }: Document): Html {
           </div>`,
       )}
     </dl>`
-}
-
-/** `documentOf` puts the control plane first and the gateway second. */
-function addressesOf({ servers }: Document): { readonly baseUrl: string; readonly gatewayUrl: string } {
-  const [baseUrl = '', gatewayUrl = baseUrl] = servers.map(({ url }) => url)
-  return { baseUrl, gatewayUrl }
 }
 
 function credentials({ components }: Document): Html {

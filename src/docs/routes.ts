@@ -29,7 +29,7 @@ export function makeDocsHandlers({
   // Kept as bytes, because converting a quarter of a megabyte for each request would cost much CPU time.
   const documentBytes = once(() => Buffer.from(JSON.stringify(document())))
   const etag = once(() => makeEtag(documentBytes()))
-  const pageBytes = once(() => Buffer.from(String(docsPage(document()))))
+  const pageBytes = once(() => Buffer.from(String(docsPage(document(), deployment))))
   const stylesheet = once(() => readFileSync(new URL('docs.css', import.meta.url)))
   return {
     async getContract(req, res) {

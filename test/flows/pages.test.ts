@@ -15,11 +15,8 @@ import { FRIENDLY, HOSTILE, samplePages } from '../support/pages/sample-pages.ts
 const friendly = samplePages(FRIENDLY)
 const hostile = samplePages(HOSTILE)
 const names = [...hostile.keys()]
-const documentation = documentOf(readContract(), {
-  baseUrl: 'https://svc.test',
-  gatewayUrl: 'https://gateway.svc.test',
-  secure: true,
-})
+const deployment = { baseUrl: 'https://svc.test', gatewayUrl: 'https://gateway.svc.test', secure: true }
+const documentation = documentOf(readContract(), deployment)
 
 describe.each(names)('the page %s', (name) => {
   const markup = String(hostile.get(name)?.page)
@@ -212,7 +209,12 @@ describe('the pages in a browser', () => {
     const paths = Object.entries(documentation.paths).filter(([path]) => /^\/(device|v1\/chat\/)/.test(path))
     const pages = { whole: documentation, part: { ...documentation, paths: Object.fromEntries(paths) } }
     await using docs = await servePages(
-      new Map(Object.entries(pages).map(([name, document]) => [name, { page: docsPage(document), scripts: false }])),
+      new Map(
+        Object.entries(pages).map(([name, document]) => [
+          name,
+          { page: docsPage(document, deployment), scripts: false },
+        ]),
+      ),
     )
     const page = await browser.newPage({ width: 320, scheme: 'dark' })
     const stylesheet = fileURLToPath(new URL('../../src/docs/docs.css', import.meta.url))
@@ -252,7 +254,7 @@ function openFolds(page: Page): Promise<void> {
 }
 
 describe('the documentation page', () => {
-  const page = docsPage(documentation)
+  const page = docsPage(documentation, deployment)
 
   it('names parameters and enumerated values, also of shared schemas', () => {
     expect(String(page)).toContain('X-Svc-Use-Cookies')

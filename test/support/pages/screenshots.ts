@@ -13,7 +13,7 @@ import { servePages } from './page-server.ts'
 import { FRIENDLY, HOSTILE, samplePages } from './sample-pages.ts'
 
 const WIDTHS = { phone: 360, desktop: 1280 } as const
-const URL_SHOWN = 'https://svc.example.com'
+const DEPLOYMENT = { baseUrl: 'https://svc.example.com', gatewayUrl: 'https://svc.example.com', secure: true }
 const STYLESHEET = fileURLToPath(new URL('../../../src/docs/docs.css', import.meta.url))
 
 const directory = path.resolve(process.argv[2] ?? 'screenshots')
@@ -35,7 +35,7 @@ for (const [kind, words] of [['friendly', FRIENDLY] as const, ['hostile', HOSTIL
 }
 
 // The documentation is longer than a picture can be, so it takes only its first screen and one operation.
-const docs = docsPage(documentOf(readContract(), { baseUrl: URL_SHOWN, gatewayUrl: URL_SHOWN, secure: true }))
+const docs = docsPage(documentOf(readContract(), DEPLOYMENT), DEPLOYMENT)
 await using server = await servePages(new Map([['docs', { page: docs, scripts: false }]]))
 const page = await browser.newPage({ width: WIDTHS.phone, scheme: 'light' })
 await page.route('**/docs/docs.css', (route) => route.fulfill({ path: STYLESHEET }))
