@@ -9,7 +9,6 @@ import { makeApp } from './app.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
 import { addProcessMetrics, countEvents, openMetrics } from './telemetry/metrics.ts'
-import { openTracing } from './telemetry/tracing.ts'
 
 export type Service = Omit<Roles, 'routes'> & {
   readonly app: Express
@@ -30,7 +29,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const { log } = resources
   const redis = config.redisUrl && (await import('./redis.ts')).openRedis(config.redisUrl, log)
   const prices = openPrices()
-  const tracing = await openTracing(config.tracing, log)
+  // OpenTelemetry is loaded only where traces are on.
+  const tracing = config.tracing && (await import('./telemetry/otlp-tracing.ts')).openOtlpTracing(config.tracing, log)
   const closeShared = async () => {
     redis?.disconnect()
     await tracing?.close()

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { TracingConfig } from '../../src/config/tracing.ts'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/kernel/dialect.ts'
-import { openTracing } from '../../src/server/telemetry/tracing.ts'
+import { openOtlpTracing } from '../../src/server/telemetry/otlp-tracing.ts'
 import { ROOT } from '../support/source/documents.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -188,19 +188,17 @@ describe('the export of spans', () => {
     return () => vi.unstubAllEnvs()
   })
 
-  async function open(endpoint: string, given = config) {
+  function open(endpoint: string, given = config) {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', endpoint)
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector')
     vi.stubEnv('OTEL_SERVICE_NAME', 'our-gateway')
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging')
-    const tracing = await openTracing(given, log)
-    if (!tracing) throw new Error('Traces are off.')
-    return tracing
+    return openOtlpTracing(given, log)
   }
 
   it('sends them to the endpoint of the standard variables, and the last ones at the stop', async () => {
     await using collector = await startUpstream(({ res }) => void res.writeHead(200).end())
-    const { tracer, close } = await open(collector.url.href)
+    const { tracer, close } = open(collector.url.href)
     const span = tracer.startServerSpan({ name: 'chat m', attributes: { one: 1, none: null } }, {})
     const attempt = span.startClientSpan({ name: 'attempt', attributes: {} })
     expect(attempt.headers).toEqual(['traceparent', expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)])
@@ -219,7 +217,7 @@ describe('the export of spans', () => {
 
   it('keeps the decision of the caller not to record its trace', async () => {
     await using collector = await startUpstream(({ res }) => void res.writeHead(200).end())
-    const { tracer, close } = await open(collector.url.href)
+    const { tracer, close } = open(collector.url.href)
     const unsampled = CALLERS_CONTEXT.replace(/01$/, '00')
     const span = tracer.startServerSpan({ name: 'one', attributes: {} }, { traceparent: unsampled })
     const { headers } = span.startClientSpan({ name: 'two', attributes: {} })
@@ -231,7 +229,7 @@ describe('the export of spans', () => {
 
   it('says once that the endpoint is unavailable, and again when it is back', async () => {
     const port = await freePort()
-    const { tracer, close } = await open(`http://127.0.0.1:${port}`)
+    const { tracer, close } = open(`http://127.0.0.1:${port}`)
     const send = () => tracer.startServerSpan({ name: 'one', attributes: {} }, {}).end()
     send()
     await expect.poll(() => lines).toEqual([{ event: 'traces.disconnected', fields: { reason: 'ECONNREFUSED' } }])
@@ -242,7 +240,7 @@ describe('the export of spans', () => {
 
   it('says that the endpoint has not answered in time', async () => {
     await using collector = await startUpstream(() => undefined)
-    const { tracer, close } = await open(collector.url.href, { ...config, timeoutMs: 100 })
+    const { tracer, close } = open(collector.url.href, { ...config, timeoutMs: 100 })
     tracer.startServerSpan({ name: 'one', attributes: {} }, {}).end()
     await expect.poll(() => lines).toEqual([{ event: 'traces.disconnected', fields: { reason: 'Request timed out' } }])
     await close()
@@ -257,11 +255,10 @@ describe('the export of spans', () => {
         if (name) loaded.add(name)
         return next(url, context)
       } })
-      const { openTracing } = await import('./src/server/telemetry/tracing.ts')
       await import('./src/server/running.ts')
-      await openTracing(null)
       const off = [...loaded]
-      await openTracing({ sampler: 'always_off', ratio: 1, timeoutMs: 1, delayMs: 1, maxWaiting: 1 })
+      const { openOtlpTracing } = await import('./src/server/telemetry/otlp-tracing.ts')
+      openOtlpTracing({ sampler: 'always_off', ratio: 1, timeoutMs: 1, delayMs: 1, maxWaiting: 1 })
       console.log(JSON.stringify({ off, on: loaded.size }))`
     const options = ['--input-type=module', '--eval', script]
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: path.join(ROOT) })
