@@ -1,7 +1,6 @@
-import type { FindPublicKey, SigningKey } from '../../access/access-token.ts'
+import type { Keyring } from '../../access/keyring.ts'
 import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -16,12 +15,7 @@ import { makeDeviceSessionStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly keys: {
-    signingKey(): SigningKey
-    refreshKey(): RefreshKey
-    findRefreshKey(keyNumber: number): RefreshKey | undefined
-    readonly findPublicKey: FindPublicKey
-  }
+  readonly keys: Omit<Keyring, 'publicKeys' | 'rotate'>
   /** The issuer of access tokens: the control plane's public address. */
   readonly issuer: string
   readonly lifetimes: RefreshLifetimes & { readonly accessTokenSeconds: number; readonly refreshReplaySeconds: number }
@@ -39,30 +33,12 @@ type Needs = {
  * Device sessions and their tokens: opening, issuing, refreshing, signing out. The other flows sign devices in and out
  * with it.
  */
-export function makeTokenFlow({
-  database,
-  keys,
-  issuer,
-  lifetimes,
-  secure,
-  notify,
-  onSessionEnd,
-  onUnknownCredential,
-  clock,
-  log,
-}: Needs) {
+export function makeTokenFlow(needs: Needs) {
+  const { database, keys, issuer, lifetimes, secure, notify, onSessionEnd, onUnknownCredential, clock, log } = needs
   const sessions = makeDeviceSessionStore(database)
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
-  const refreshSession = makeRefreshSession({
-    sessions,
-    findPresentedToken,
-    lifetimes,
-    notify,
-    onSessionEnd,
-    clock,
-    log,
-  })
+  const refreshSession = makeRefreshSession({ ...needs, sessions, findPresentedToken })
   const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
   const answerTokens = makeAnswerTokens({ issueTokens, lifetimes, secure, clock })
   const signOut = makeSignOut({

@@ -1,8 +1,7 @@
 import { signAccessToken } from '../../access/access-token.ts'
-import type { SigningKey } from '../../access/access-token.ts'
+import type { Keyring } from '../../access/keyring.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { makeRefreshToken } from '../../kernel/credentials/refresh-token.ts'
-import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { DeviceSession } from './rows.ts'
 
@@ -13,7 +12,7 @@ export type IssuedTokens = { readonly accessToken: Secret; readonly refreshToken
 export type IssueTokens = (session: DeviceSession, now: Date) => Promise<IssuedTokens>
 
 type Needs = {
-  readonly keys: { signingKey(): SigningKey; refreshKey(): RefreshKey }
+  readonly keys: Pick<Keyring, 'signingKey' | 'refreshKey'>
   readonly issuer: string
   readonly accessTokenSeconds: number
 }
