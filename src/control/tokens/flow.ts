@@ -34,7 +34,7 @@ type Needs = {
  * with it.
  */
 export function makeTokenFlow(needs: Needs) {
-  const { database, keys, issuer, lifetimes, secure, notify, onSessionEnd, onUnknownCredential, clock, log } = needs
+  const { database, keys, issuer, lifetimes, secure, notify, onSessionEnd, onUnknownCredential, clock } = needs
   const sessions = makeDeviceSessionStore(database)
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
