@@ -20,8 +20,8 @@ export type PendingLogin = {
   readonly startIp: string
   readonly startedAt: Date
   readonly expiresAt: Date
-  /** Whether this browser has the same IP address; null when that is not known. */
-  readonly sameIp: boolean | null
+  /** Whether this browser has the same IP address. */
+  readonly sameIp: boolean
 }
 
 /** The colour of a notice or an answer. The text says the same. */
@@ -100,9 +100,8 @@ export function warning(mode: ApprovalMode): Html {
   </p>`
 }
 
-/** Whether an address is this browser's; nothing when that is not known. */
-export function ipHint(same: boolean | null): Interpolation {
-  if (same === null) return null
+/** Whether an address is this browser's. */
+export function ipHint(same: boolean): Interpolation {
   return same ? ' · same as this browser' : html` · <strong>different from this browser</strong>`
 }
 
