@@ -1,33 +1,14 @@
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
+import type { ListedDevice } from '../devices/store.ts'
 import { PATHS } from '../pages/forms.ts'
 import { ICONS } from '../pages/icons.ts'
 import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from '../pages/passkey-parts.ts'
-import type { ApprovedVia } from '../tokens/rules.ts'
+import type { ListedPasskey } from '../passkeys/store.ts'
 
-export type SignedInDevice = {
-  readonly kind: 'device' | 'browser'
-  readonly sessionId: string
-  readonly deviceName: string
-  readonly firstSeenAt: Date
-  readonly lastSeenAt: Date
-  readonly lastIp: string
-  readonly approvedVia: ApprovedVia
-  /** The device whose session approved it; null when a browser, an email or a passkey did. */
-  readonly approverName: string | null
-  /** Whether this page was requested with this session. */
-  readonly current: boolean
-}
-
-export type OwnPasskey = {
-  readonly passkeyId: string
-  readonly name: string
-  readonly createdAt: Date
-  readonly lastUsedAt: Date | null
-  /** Whether a password manager syncs it to other devices. */
-  readonly synced: boolean
-}
+/** A signed-in device or browser. `current`: this page was requested with its session. */
+export type ShownDevice = Omit<ListedDevice, 'deviceId' | 'team'> & { readonly current: boolean }
 
 /**
  * The account's passkeys for the browser, which tells its password manager to forget the deleted ones (WebAuthn signal
@@ -49,7 +30,7 @@ export type LastingCredential = {
 
 /** The signed-in devices and browsers, each with buttons for what its owner can do about it. */
 export function deviceList(
-  devices: readonly SignedInDevice[],
+  devices: readonly ShownDevice[],
   lasting: readonly LastingCredential[],
   fresh: boolean,
 ): Html {
@@ -66,7 +47,7 @@ export function deviceList(
 }
 
 /** The account's passkeys, and a form to add one, which needs a fresh sign-in. */
-export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys, fresh: boolean): Html {
+export function passkeyList(passkeys: readonly ListedPasskey[], accepted: AcceptedPasskeys, fresh: boolean): Html {
   return html`<section
     class="part"
     aria-labelledby="passkeys"
@@ -89,7 +70,7 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
   </section>`
 }
 
-function deviceRow(device: SignedInDevice, lasting: readonly LastingCredential[], fresh: boolean): Html {
+function deviceRow(device: ShownDevice, lasting: readonly LastingCredential[], fresh: boolean): Html {
   const since = lasting.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
   return html`<li class="row">
     <div class="row-text">
@@ -115,7 +96,7 @@ function deviceRow(device: SignedInDevice, lasting: readonly LastingCredential[]
 }
 
 /** For a device that its owner did not sign in: a thief may have added credentials that stay after it is signed out. */
-function disownForm({ sessionId }: SignedInDevice, since: readonly LastingCredential[], fresh: boolean): Html {
+function disownForm({ sessionId }: ShownDevice, since: readonly LastingCredential[], fresh: boolean): Html {
   const which = since.length === 1 ? 'it' : 'them'
   return html`<p>
       Was it not you? Added after it signed in:
@@ -133,14 +114,14 @@ function disownForm({ sessionId }: SignedInDevice, since: readonly LastingCreden
     }`
 }
 
-function approval({ kind, approvedVia, approverName }: SignedInDevice): Interpolation {
+function approval({ kind, approvedVia, approverName }: ShownDevice): Interpolation {
   if (approvedVia === 'passkey') return 'signed in by passkey'
   if (approvedVia === 'mail') return kind === 'browser' ? 'signed in by email' : 'approved by email'
   const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
   return approverName ? html`approved ${way} from ${deviceNamed(approverName)}` : `approved ${way} in a browser`
 }
 
-function passkeyRow(passkey: OwnPasskey, fresh: boolean): Html {
+function passkeyRow(passkey: ListedPasskey, fresh: boolean): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">${quoted(passkey.name)} ${passkey.synced && html`<span class="badge">Synced</span>`}</p>
@@ -153,20 +134,20 @@ function passkeyRow(passkey: OwnPasskey, fresh: boolean): Html {
   </li>`
 }
 
-function passkeyForms({ passkeyId, name }: OwnPasskey, fresh: boolean): Html {
-  const inputId = `name-${passkeyId}`
+function passkeyForms({ id, name }: ListedPasskey, fresh: boolean): Html {
+  const inputId = `name-${id}`
   return html`<form method="post" action="${PATHS.device}" class="inline">
-      <input type="hidden" name="passkeyId" value="${passkeyId}" />
+      <input type="hidden" name="passkeyId" value="${id}" />
       <label for="${inputId}">Name</label>
       <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
       <button class="button" name="action" value="rename-passkey">Rename</button>
     </form>
-    ${fresh ? deletePasskeyForm(passkeyId) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
+    ${fresh ? deletePasskeyForm(id) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
 }
 
-function deletePasskeyForm(passkeyId: string): Html {
+function deletePasskeyForm(id: string): Html {
   return html`<form method="post" action="${PATHS.device}">
-    <input type="hidden" name="passkeyId" value="${passkeyId}" />
+    <input type="hidden" name="passkeyId" value="${id}" />
     <p>Once deleted, it no longer signs you in here, on any of your devices.</p>
     <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
   </form>`

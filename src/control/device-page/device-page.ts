@@ -1,17 +1,19 @@
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
+import type { NewKey } from '../api-keys/changes.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { codeInput } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { DeviceAction } from '../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../pages/key-parts.ts'
-import type { KeyDraft, MadeKey } from '../pages/key-parts.ts'
+import type { KeyDraft } from '../pages/key-parts.ts'
 import { CONFIRM_FIRST, countOf, DECISION, loginFacts, noticeBar, warning } from '../pages/parts.ts'
 import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
+import type { ListedPasskey } from '../passkeys/store.ts'
 import { deviceList, passkeyList } from './device-lists.ts'
-import type { AcceptedPasskeys, LastingCredential, OwnPasskey, SignedInDevice } from './device-lists.ts'
+import type { AcceptedPasskeys, LastingCredential, ShownDevice } from './device-lists.ts'
 import { DEVICE_NOTICES } from './device-notices.ts'
 import type { DeviceNotice } from './device-notices.ts'
 
@@ -23,14 +25,14 @@ export type DevicePage = {
   readonly userCode: string | null
   /** The pending login that the last form found. */
   readonly found: PendingLogin | null
-  readonly devices: readonly SignedInDevice[]
-  readonly passkeys: readonly OwnPasskey[]
+  readonly devices: readonly ShownDevice[]
+  readonly passkeys: readonly ListedPasskey[]
   readonly accepted: AcceptedPasskeys
   readonly keys: readonly ListedKey[]
   /** The models of the team, which a new key can be for. */
   readonly models: readonly string[]
   /** The key that the last form made; only this page shows its secret. */
-  readonly madeKey: MadeKey | null
+  readonly madeKey: NewKey | null
   /** The form that made no key, which stays filled in. */
   readonly keyDraft: KeyDraft | null
   /** A new id for the form that makes a key. */
@@ -136,7 +138,7 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
   </section>`
 }
 
-function signOutPart(devices: readonly SignedInDevice[]): Html {
+function signOutPart(devices: readonly ShownDevice[]): Html {
   return html`<section class="part" aria-labelledby="sign-out">
     <h2 id="sign-out">Sign out</h2>
     <p class="about">You can sign out this browser only, your devices and other browsers, or all of them.</p>
@@ -155,7 +157,7 @@ function signOutPart(devices: readonly SignedInDevice[]): Html {
   </section>`
 }
 
-function countOthers(devices: readonly SignedInDevice[]): string {
+function countOthers(devices: readonly ShownDevice[]): string {
   const others = devices.filter(({ current }) => !current).length
   if (others === 0) return ''
   return others === 1 ? ' and one other device or browser' : ` and ${others} other devices and browsers`

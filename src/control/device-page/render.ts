@@ -3,12 +3,12 @@ import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newRowId } from '../../kernel/identifier.ts'
-import type { KeyChanges } from '../api-keys/changes.ts'
+import type { KeyChanges, NewKey } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 import type { DeviceStore } from '../devices/store.ts'
 import { isFresh } from '../fresh.ts'
-import type { KeyDraft, MadeKey } from '../pages/key-parts.ts'
+import type { KeyDraft } from '../pages/key-parts.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
 import type { PasskeyStore } from '../passkeys/store.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
@@ -22,7 +22,7 @@ export type PageContent = {
   readonly userCode?: string | undefined
   readonly found?: FoundLogin
   /** A key that the form has made. No other page shows its secret. */
-  readonly madeKey?: MadeKey
+  readonly madeKey?: NewKey
   /** The form that made no key. */
   readonly keyDraft?: KeyDraft
 }
@@ -51,7 +51,6 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
     const { accountId, team, role } = caller
     const now = clock.now()
     const listed = await devices.list(accountId, now)
-    const own = await passkeys.list(accountId)
     const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
     const holder = await findHolder(caller, undefined)
     const current = await signOut.findCurrent(req)
@@ -66,7 +65,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
         ...device,
         current: current.devices.includes(device.sessionId) || current.browser === device.sessionId,
       })),
-      passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
+      passkeys: await passkeys.list(accountId),
       keys: await keys.list({ accountId }, now),
       models: holder ? await keys.findModels(holder.teamId) : [],
       madeKey: madeKey ?? null,

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/openapi.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
-import type { Secret } from '../../kernel/secret.ts'
+import type { NewKey } from '../api-keys/changes.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { choiceField } from './choice-field.ts'
 import type { ChoiceField } from './choice-field.ts'
@@ -22,11 +22,8 @@ export type KeyFormOptions = {
   readonly idPrefix?: string
 }
 
-/** A key that was just made, with its secret. */
-export type MadeKey = { readonly key: Secret; readonly info: ListedKey }
-
 /** Shows the secret of a new key, which no other page does. */
-export function newKeyPart({ key, info }: MadeKey): Html {
+export function newKeyPart({ key, info }: NewKey): Html {
   return html`<section class="part made" aria-labelledby="new-key">
     <h2 id="new-key">${ICONS.key} Your new key ${quoted(info.name)}</h2>
     <p class="about">Copy it now: it is not shown again. It works until ${time(info.expiresAt)}.</p>

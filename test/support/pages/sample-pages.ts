@@ -211,13 +211,13 @@ function deviceData(words: Words): DevicePage {
     ],
     passkeys: [
       {
-        passkeyId: 'p1',
+        id: 'p1',
         name: words.passkeyName,
         createdAt: times.firstSeenAt,
         lastUsedAt: times.lastSeenAt,
         synced: true,
       },
-      { passkeyId: 'p2', name: 'Security key', createdAt: times.firstSeenAt, lastUsedAt: null, synced: false },
+      { id: 'p2', name: 'Security key', createdAt: times.firstSeenAt, lastUsedAt: null, synced: false },
     ],
     keys: [
       shownKey(words),

@@ -3,12 +3,11 @@ import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { newRowId } from '../../../kernel/identifier.ts'
 import { isName } from '../../../kernel/team-name.ts'
-import type { KeyChanges } from '../../api-keys/changes.ts'
+import type { KeyChanges, NewKey } from '../../api-keys/changes.ts'
 import type { ApiKeyStore } from '../../api-keys/store.ts'
 import { required, toNumber } from '../../form-fields.ts'
 import { isFresh } from '../../fresh.ts'
 import { KEY_REFUSALS } from '../../pages/key-notices.ts'
-import type { MadeKey } from '../../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../../service-accounts/changes.ts'
 import type { ServiceAccountRefusal, ServiceAccountStore } from '../../service-accounts/store.ts'
 import { noticeStatusOf } from '../notices.ts'
@@ -19,7 +18,7 @@ import { teamKeysPage } from './keys-page.ts'
 type Form = components['schemas']['TeamKeysForm']
 
 /** What a form did. */
-type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: MadeKey | null }
+type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: NewKey | null }
 
 /** `draft`: the form that changed nothing, for the page that says why. */
 type Answered = Outcome & { readonly draft: Form | null }

@@ -1,11 +1,11 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import type { NewKey } from '../../api-keys/changes.ts'
 import type { ServiceAccountKey } from '../../api-keys/store.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { PATHS } from '../../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
-import type { MadeKey } from '../../pages/key-parts.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import type { ListedServiceAccount } from '../../service-accounts/store.ts'
 import { teamPage } from '../frame.ts'
@@ -24,7 +24,7 @@ export type TeamKeysPage = {
   readonly formId: string
   readonly notice: TeamNotice | null
   /** The key that the form has made; only this page shows its secret. */
-  readonly madeKey: MadeKey | null
+  readonly madeKey: NewKey | null
   /** The form that was refused, which stays filled in. */
   readonly draft: components['schemas']['TeamKeysForm'] | null
 }
