@@ -24,7 +24,7 @@ export function approveLoginMail(login: ApproveLogin): ComposedMail {
   const device = login.deviceName === UNNAMED_DEVICE ? 'an unnamed device' : nameInSubject(login.deviceName)
   const subject = `Approve ${which} on ${device}`
   return composeMail({ subject, title: 'Approve this sign-in' }, [
-    { kind: 'paragraph', text: `A device wants to sign in to ${login.team} with your email address.` },
+    `A device wants to sign in to ${login.team} with your email address.`,
     codePart(login.userCode),
     {
       kind: 'facts',
@@ -34,13 +34,10 @@ export function approveLoginMail(login: ApproveLogin): ComposedMail {
         { label: 'Started', value: toUtcText(login.startedAt) },
       ],
     },
-    { kind: 'paragraph', text: warning(login.userCode) },
+    warning(login.userCode),
     { kind: 'link', label: 'Review this sign-in', address: login.link.reveal() },
-    { kind: 'paragraph', text: `The link works once, until ${toUtcTimeOfDay(login.expiresAt)}.` },
-    {
-      kind: 'paragraph',
-      text: 'If it was not you, press Deny on that page or ignore this email: nobody is signed in without you.',
-    },
+    `The link works once, until ${toUtcTimeOfDay(login.expiresAt)}.`,
+    'If it was not you, press Deny on that page or ignore this email: nobody is signed in without you.',
   ])
 }
 
@@ -52,8 +49,5 @@ function warning(userCode: string | null): string {
 function codePart(userCode: string | null): EmailPart {
   return userCode
     ? { kind: 'code', label: 'Compare this code with the one on your device', code: userCode }
-    : {
-        kind: 'paragraph',
-        text: 'The page will ask for the code that your device shows. It is not in this email.',
-      }
+    : 'The page will ask for the code that your device shows. It is not in this email.'
 }

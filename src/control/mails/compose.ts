@@ -5,9 +5,9 @@ import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/
 /** An email without its addresses. The subject is one line. */
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
-/** One part of an email. The text form and the HTML form are made of the same parts. */
+/** One part of an email; a text is a paragraph. The text form and the HTML form are made of the same parts. */
 export type EmailPart =
-  | { readonly kind: 'paragraph'; readonly text: string }
+  | string
   | { readonly kind: 'code'; readonly label: string; readonly code: string }
   /** Typed into a terminal. Unlike a code it can be long, so it may take several lines. */
   | { readonly kind: 'command'; readonly label: string; readonly command: string }
@@ -74,9 +74,8 @@ const COLUMNS = 76
 const LABEL_COLUMNS = 10
 
 function toText(part: EmailPart): string {
+  if (typeof part === 'string') return wrap(part)
   switch (part.kind) {
-    case 'paragraph':
-      return wrap(part.text)
     case 'code':
       return toIndented(part.label, part.code)
     case 'command':
@@ -165,9 +164,8 @@ function toDocument(title: string, parts: readonly EmailPart[]): Html {
 }
 
 function toHtml(part: EmailPart): Html {
+  if (typeof part === 'string') return html`<p style="${STYLE.paragraph}">${part}</p>`
   switch (part.kind) {
-    case 'paragraph':
-      return html`<p style="${STYLE.paragraph}">${part.text}</p>`
     case 'code':
       return toBox(part.label, part.code, STYLE.code)
     case 'command':

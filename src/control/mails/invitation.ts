@@ -1,10 +1,11 @@
+import type { Role } from '../../kernel/caller.ts'
 import { composeMail, quoteUnlinked } from './compose.ts'
 import type { ComposedMail } from './compose.ts'
 
 export type InvitationMail = {
   /** `@organization/name` */
   readonly team: string
-  readonly role: 'member' | 'admin'
+  readonly role: Role
   /** The address of the admin who invited the person. */
   readonly invitedBy: string
   /** The public address of the deployment. */
@@ -15,22 +16,12 @@ export type InvitationMail = {
 export function invitationMail({ team, role, invitedBy, baseUrl }: InvitationMail): ComposedMail {
   const subject = `You are invited to ${team} on svc`
   return composeMail({ subject, title: 'You are invited to svc' }, [
-    {
-      kind: 'paragraph',
-      text:
-        `${quoteUnlinked(invitedBy)} has invited you to the team ${team}${role === 'admin' ? ' as an admin' : ''}. ` +
-        'svc gives the coding agents and SDKs of a team one login and one address.',
-    },
+    `${quoteUnlinked(invitedBy)} has invited you to the team ${team}${role === 'admin' ? ' as an admin' : ''}. ` +
+      'svc gives the coding agents and SDKs of a team one login and one address.',
     { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}/sign-in` },
-    { kind: 'paragraph', text: 'There is no password: you get a link by email, and can then add a passkey.' },
+    'There is no password: you get a link by email, and can then add a passkey.',
     { kind: 'command', label: 'To use a coding agent, run this on your computer', command: `svc login ${baseUrl}` },
-    {
-      kind: 'paragraph',
-      text: 'Then “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',
-    },
-    {
-      kind: 'paragraph',
-      text: 'If you do not know the person who invited you, ignore this email. Nothing happens without your sign-in.',
-    },
+    'Then “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',
+    'If you do not know the person who invited you, ignore this email. Nothing happens without your sign-in.',
   ])
 }

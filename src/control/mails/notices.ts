@@ -22,7 +22,7 @@ export type DeviceSignedIn = Occurrence & {
 /** Tells that a new device signed in, and how to sign it out. */
 export function deviceSignedInMail(data: DeviceSignedIn): ComposedMail {
   return composeMail(headingOf('A new device signed in', data.deviceName), [
-    { kind: 'paragraph', text: `A device signed in to ${data.team} with your account.` },
+    `A device signed in to ${data.team} with your account.`,
     {
       kind: 'facts',
       facts: [
@@ -31,11 +31,8 @@ export function deviceSignedInMail(data: DeviceSignedIn): ComposedMail {
         { label: 'Approved', value: APPROVED[data.approvedVia] },
       ],
     },
-    { kind: 'paragraph', text: 'If this was you, there is nothing to do.' },
-    {
-      kind: 'paragraph',
-      text: 'If it was not, sign this device out now: its access ends within seconds. Then tell an admin of your team.',
-    },
+    'If this was you, there is nothing to do.',
+    'If it was not, sign this device out now: its access ends within seconds. Then tell an admin of your team.',
     toDevices(data),
   ])
 }
@@ -55,15 +52,11 @@ export type PasskeyChanged = Occurrence & {
 /** Tells that a passkey was added to the account, or removed from it. */
 export function passkeyChangedMail(data: PasskeyChanged): ComposedMail {
   return composeMail(headingOf(`A passkey was ${data.change}`, data.passkeyName), [
-    { kind: 'paragraph', text: PASSKEY_WORDS[data.change] },
+    PASSKEY_WORDS[data.change],
     { kind: 'facts', facts: [{ label: 'Passkey', value: quoteUnlinked(data.passkeyName) }, ...placeAndTime(data)] },
-    { kind: 'paragraph', text: 'If this was you, there is nothing to do.' },
-    {
-      kind: 'paragraph',
-      text:
-        'If it was not, somebody else is signed in as you. Sign out everywhere, delete the passkeys that you do not ' +
-        'recognise, and tell an admin of your team.',
-    },
+    'If this was you, there is nothing to do.',
+    'If it was not, somebody else is signed in as you. Sign out everywhere, delete the passkeys that you do not ' +
+      'recognise, and tell an admin of your team.',
     toDevices(data),
   ])
 }
@@ -78,20 +71,12 @@ export type RefreshReused = Occurrence & { readonly deviceName: string }
 /** Tells that a device was signed out because a replaced refresh token was used again (RFC 9700, section 4.14). */
 export function refreshReusedMail(data: RefreshReused): ComposedMail {
   return composeMail(headingOf('We signed out one of your devices', data.deviceName), [
-    {
-      kind: 'paragraph',
-      text:
-        'A sign-in that belongs to one device was used a second time. This happens when somebody has copied it. ' +
-        'To be safe, we signed that device out; the copy no longer works.',
-    },
+    'A sign-in that belongs to one device was used a second time. This happens when somebody has copied it. ' +
+      'To be safe, we signed that device out; the copy no longer works.',
     { kind: 'facts', facts: [deviceFact(data.deviceName), ...placeAndTime(data)] },
-    {
-      kind: 'paragraph',
-      text:
-        'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to ' +
-        'another device, that was the reason. If not, somebody may have had access to that device: check it, ' +
-        'look through your devices and passkeys, and tell an admin of your team.',
-    },
+    'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to ' +
+      'another device, that was the reason. If not, somebody may have had access to that device: check it, ' +
+      'look through your devices and passkeys, and tell an admin of your team.',
     toDevices(data),
   ])
 }
@@ -124,7 +109,7 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...o
   const owner = serviceAccount === null ? 'your account' : `the service account ${serviceAccount}`
   // The prefix tells two keys of one name apart.
   return composeMail({ title, subject: `${subject} ${key.prefix}: ${nameInSubject(key.name)}` }, [
-    { kind: 'paragraph', text: `Programs with this key of ${owner} can call the models of ${key.team}.` },
+    `Programs with this key of ${owner} can call the models of ${key.team}.`,
     {
       kind: 'facts',
       facts: [
@@ -135,8 +120,8 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...o
         ...placeAndTime(occurrence),
       ],
     },
-    { kind: 'paragraph', text: 'If you know about this, there is nothing to do.' },
-    { kind: 'paragraph', text: serviceAccount === null ? IF_NOT_YOUR_KEY : IF_NOT_YOUR_TEAMS_KEY },
+    'If you know about this, there is nothing to do.',
+    serviceAccount === null ? IF_NOT_YOUR_KEY : IF_NOT_YOUR_TEAMS_KEY,
     serviceAccount === null
       ? toDevices(occurrence)
       : { kind: 'link', label: 'Keys of the team', address: `${baseUrl}${pathOfTeam(key.team)}/keys` },

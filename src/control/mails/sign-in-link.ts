@@ -19,12 +19,9 @@ export function signInLinkMail({ link, baseUrl, requestIp, requestedAt, expiresA
   const { host } = new URL(baseUrl)
   const subject = `Your sign-in link for ${host}, requested at ${toUtcTimeOfDay(requestedAt)}`
   return composeMail({ subject, title: 'Sign in to svc' }, [
-    {
-      kind: 'paragraph',
-      text: 'Open this link in the browser that you want to sign in. It shows a page with a button.',
-    },
+    'Open this link in the browser that you want to sign in. It shows a page with a button.',
     { kind: 'link', label: 'Sign in', address: link.reveal() },
-    { kind: 'paragraph', text: `The link works once, until ${toUtcTimeOfDay(expiresAt)}.` },
+    `The link works once, until ${toUtcTimeOfDay(expiresAt)}.`,
     {
       kind: 'facts',
       facts: [
@@ -32,11 +29,7 @@ export function signInLinkMail({ link, baseUrl, requestIp, requestedAt, expiresA
         { label: 'Time', value: toUtcText(requestedAt) },
       ],
     },
-    {
-      kind: 'paragraph',
-      text:
-        'If you did not ask for it, ignore this email. Nobody is signed in without you. Do not send the link to ' +
-        'anybody. Nobody from support will ask for it.',
-    },
+    'If you did not ask for it, ignore this email. Nobody is signed in without you. Do not send the link to ' +
+      'anybody. Nobody from support will ask for it.',
   ])
 }

@@ -22,7 +22,7 @@ export function spendingReachedMail({ limit, percent, spentNanoUsd, member, base
   const title = percent === 100 ? 'A spending limit is used up' : `A spending limit has reached ${percent} %`
   const who = member === null ? [] : [{ label: 'Member', value: quoteUnlinked(member) }]
   return composeMail({ title, subject: `${title}: ${limit.team}` }, [
-    { kind: 'paragraph', text: `This is about the ${describeLimit({ ...limit, subjectName: nameIn(limit) })}.` },
+    `This is about the ${describeLimit({ ...limit, subjectName: nameIn(limit) })}.`,
     {
       kind: 'facts',
       facts: [
@@ -32,7 +32,7 @@ export function spendingReachedMail({ limit, percent, spentNanoUsd, member, base
         { label: 'Resets', value: writeReset(limit) },
       ],
     },
-    { kind: 'paragraph', text: percent === 100 ? WHEN_USED_UP : WHEN_NEAR },
+    percent === 100 ? WHEN_USED_UP : WHEN_NEAR,
     { kind: 'link', label: 'Limits of the team', address: `${baseUrl}${pathOfTeam(limit.team)}/limits` },
   ])
 }
