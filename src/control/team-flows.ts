@@ -3,7 +3,7 @@ import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeFindAdminTeam } from './team-access.ts'
 import { makeTeamAdminFlows } from './team-admin-flows.ts'
 import type { TeamAdminNeeds } from './team-admin-flows.ts'
-import { makeTeamHandlers } from './team.ts'
+import { makeTeamHandlers } from './team/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
 type Needs = Omit<TeamAdminNeeds, 'findAdminTeam' | 'findEmail'> & {

@@ -1,8 +1,8 @@
-import type { FindMembership } from '../directory/members.ts'
-import type { Handlers } from '../http/operation.ts'
-import { callerOf } from '../http/request.ts'
-import { formatTeamName } from '../kernel/team-name.ts'
-import { findMemberTeam } from './team-access.ts'
+import type { FindMembership } from '../../directory/members.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
+import { findMemberTeam } from '../team-access.ts'
 
 type Needs = {
   readonly findMembership: FindMembership
