@@ -10,10 +10,16 @@ export type ReportPeriod = { readonly from: string; readonly to: string }
 
 const MAX_DAYS = 366
 
-/** The period of a request, or what is wrong with it. */
+/** From the first day of this month until today. */
+export function thisMonth(now: Date): ReportPeriod {
+  const today = toIsoDay(now)
+  return { from: monthOf(today), to: today }
+}
+
+/** The period of a request, or what is wrong with it. It is this month where the request does not say otherwise. */
 export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {
-  const to = given.to ?? toIsoDay(now)
-  const from = given.from ?? `${to.slice(0, 8)}01`
+  const { to = toIsoDay(now) } = given
+  const { from = monthOf(to) } = given
   if (!isDay(from)) return { mistake: 'from must be a day, such as 2026-11-01.' }
   if (!isDay(to)) return { mistake: 'to must be a day, such as 2026-11-30.' }
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1

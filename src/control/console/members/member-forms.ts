@@ -1,7 +1,7 @@
 import type { components } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
-import { required } from '../../form-fields.ts'
+import { required } from '../../request-fields.ts'
 import { isFresh } from '../../fresh.ts'
 import type { Invite } from '../../invitations/invite.ts'
 import type { MemberChanges } from '../../members/changes.ts'

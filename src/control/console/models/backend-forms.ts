@@ -1,7 +1,7 @@
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import { detailOf } from '../../directory-change.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
-import { required } from '../../form-fields.ts'
+import { required } from '../../request-fields.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
-import { choosePeriod } from '../../usage/rules.ts'
+import { thisMonth } from '../../usage/rules.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
 import type { FoundSums, makeUsageStore } from '../../usage/store.ts'
 import type { FindLimits } from '../limits/find-limits.ts'
@@ -11,7 +11,7 @@ import type { Viewer } from '../viewer.ts'
 /** What the overview shows: of the whole team for its admins, of the person for a member. */
 export type Overview = {
   readonly isOfTeam: boolean
-  /** From the first day of this month until today. */
+  /** This month. */
   readonly period: ReportPeriod
   readonly days: FoundSums
   readonly models: FoundSums
@@ -35,8 +35,7 @@ type Needs = {
 export function makeFindOverview({ usage, store, findLimits, clock }: Needs) {
   return async (viewer: Viewer): Promise<Overview> => {
     const now = clock.now()
-    const period = choosePeriod({}, now)
-    if ('mistake' in period) throw new Error(period.mistake)
+    const period = thisMonth(now)
     const subject = subjectOf(viewer)
     const isOfTeam = subject.accountId === null
     const wanted = { subject, period, now }

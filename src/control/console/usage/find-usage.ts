@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import type { UsageGrouping, UsageReport } from '../../usage/report.ts'
-import { choosePeriod } from '../../usage/rules.ts'
+import { choosePeriod, thisMonth } from '../../usage/rules.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
 import type { makeUsageStore } from '../../usage/store.ts'
 import { subjectOf } from '../viewer.ts'
@@ -25,8 +25,7 @@ export function makeFindUsage({ usage, clock }: Needs) {
       const now = clock.now()
       const asked = withoutEmpty(query)
       const chosen = choosePeriod(asked, now)
-      const period = 'mistake' in chosen ? choosePeriod({}, now) : chosen
-      if ('mistake' in period) throw new Error(period.mistake)
+      const period = 'mistake' in chosen ? thisMonth(now) : chosen
       const by = query.by ?? 'day'
       const wanted = { subject: subjectOf(viewer), period, now }
       const sums = await usage.findSums({ ...wanted, by })
