@@ -27,10 +27,11 @@ type Needs = {
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */
 export function makeKeyFlows({ database, members, notify, mails, onKeyEnd, clock, log }: Needs) {
-  const findAdminTeam = makeFindAdminTeam(members.findMembership)
+  const { findMembership, findEmail } = members
+  const findAdminTeam = makeFindAdminTeam(findMembership)
   const keys = makeApiKeyStore(database)
-  const announce = makeAnnounceKey({ notify, keys, findEmail: members.findEmail, mails, log })
-  const changes = makeKeyChanges({ keys, onKeyEnd, announce, clock, log })
+  const announce = makeAnnounceKey({ notify, keys, findEmail, mails, log })
+  const changes = makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock, log })
   const serviceAccounts = makeServiceAccountStore(database)
   const accountChanges = makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log })
   return {

@@ -15,16 +15,11 @@ export type Invitation = {
 
 /** What an account is in a team, and what a member may know of the team. */
 export type Membership = {
+  readonly invitationId: string
   readonly teamId: string
   readonly role: Role
   readonly defaultModel: string | null
 }
-
-/** Finds the invitation in force of an address: of that team, or else the oldest. */
-export type FindInvitation = (email: string, team: TeamName | null) => Promise<Invitation | null>
-
-/** Finds the membership of an account in a team; null when it has none, whether or not the team exists. */
-export type FindMembership = (team: TeamName, accountId: string) => Promise<Membership | null>
 
 /** Who is a member of which team. */
 export function makeMemberStore({ prisma: db, query }: Pick<Database, 'prisma' | 'query'>) {
@@ -51,11 +46,11 @@ export function makeMemberStore({ prisma: db, query }: Pick<Database, 'prisma' |
     async findMembership(team: TeamName, accountId: string): Promise<Membership | null> {
       const row = await db.invitation.findFirst({
         where: { accountId, revokedAt: null, team: named(team) },
-        select: { role: true, team: { select: { id: true, defaultModel: true, adminDefaultModel: true } } },
+        select: { id: true, role: true, team: { select: { id: true, defaultModel: true, adminDefaultModel: true } } },
       })
       if (!row) return null
       const { id: teamId, defaultModel, adminDefaultModel } = row.team
-      return { teamId, role: row.role, defaultModel: defaultModel ?? adminDefaultModel }
+      return { invitationId: row.id, teamId, role: row.role, defaultModel: defaultModel ?? adminDefaultModel }
     },
 
     /** The teams that these accounts are members of, as pairs of the account and `@organization/name`. */
@@ -80,3 +75,5 @@ function named({ organization, name }: TeamName) {
 }
 
 export type MemberStore = ReturnType<typeof makeMemberStore>
+export type FindInvitation = MemberStore['findInvitation']
+export type FindMembership = MemberStore['findMembership']

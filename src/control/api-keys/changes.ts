@@ -1,3 +1,4 @@
+import type { FindMembership } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -39,7 +40,7 @@ export type UnknownModels = { readonly unknown: readonly string[]; readonly mode
  */
 export type KeyChanges = {
   /** Where a person's new key belongs: to the named team, else to the team of the sign-in. Null: not a member of it. */
-  findHolder(caller: Caller, team: string | undefined): Promise<KeyHolder | null>
+  findHolder(caller: Caller, team?: string): Promise<KeyHolder | null>
   create(
     actor: Actor,
     owner: { readonly scope: KeyScope; readonly holder: KeyHolder },
@@ -57,6 +58,7 @@ export type KeyChanges = {
 
 type Needs = {
   readonly keys: ApiKeyStore
+  readonly findMembership: FindMembership
   /** Tells the gateway of this process that a key has ended. */
   readonly onKeyEnd: (keyId: string) => void
   readonly announce: AnnounceKey
@@ -65,11 +67,12 @@ type Needs = {
 }
 
 /** Makes the changes of API keys. Each is logged, and a new key is announced by email. */
-export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs): KeyChanges {
+export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock, log }: Needs): KeyChanges {
   return {
     async findHolder({ accountId, team: ownTeam }, team) {
       const name = parseTeamName(team ?? ownTeam)
-      return name && keys.findMembership(accountId, name)
+      const membership = name && (await findMembership(name, accountId))
+      return membership && { invitationId: membership.invitationId, teamId: membership.teamId }
     },
 
     async create(actor, { scope, holder }, { name, models, days, formId }) {

@@ -5,7 +5,6 @@ import type { Actor } from '../../kernel/caller.ts'
 import { rowIdOf } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
-import type { TeamName } from '../../kernel/team-name.ts'
 import { isSignedIn } from '../signed-in.ts'
 import { lockTeam } from '../team-access.ts'
 import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
@@ -78,13 +77,6 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         include: WITH_TEAM,
       })
       return rows.map((row) => ({ ...toListed(row), serviceAccountId: row.serviceAccountId ?? '' }))
-    },
-
-    /** The membership of an account in a team, which a key can belong to; null when it has none. */
-    async findMembership(accountId: string, { organization, name }: TeamName) {
-      const where = { accountId, revokedAt: null, team: { name, organization: { name: organization } } }
-      const row = await db.invitation.findFirst({ where, select: { id: true, teamId: true } })
-      return row && { invitationId: row.id, teamId: row.teamId }
     },
 
     /** Who is told about keys: the person, or the admins of the service account's team; and the account's name. */

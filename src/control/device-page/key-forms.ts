@@ -3,7 +3,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
-import { toNumber } from '../form-fields.ts'
+import { toNumber } from '../request-fields.ts'
 import { KEY_REFUSALS } from '../pages/key-notices.ts'
 import type { PageContent } from './render.ts'
 
@@ -23,7 +23,7 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
   return {
     async create(req, name, form) {
       const { model, expiresInDays, formId } = form
-      const holder = await changes.findHolder(callerOf(req), undefined)
+      const holder = await changes.findHolder(callerOf(req))
       if (!holder) throw new ApiError('not_invited')
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays), formId }
       const made = await changes.create(actorOf(req), { scope: ownOf(req), holder }, wanted)

@@ -52,7 +52,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
     const now = clock.now()
     const listed = await devices.list(accountId, now)
     const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
-    const holder = await findHolder(caller, undefined)
+    const holder = await findHolder(caller)
     const current = await signOut.findCurrent(req)
     return devicePage({
       user: { email, team, role },
