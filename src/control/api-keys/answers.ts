@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { invalidName } from '../request-fields.ts'
 import type { NewKey, UnknownModels } from './changes.ts'
 import { MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
@@ -26,8 +27,7 @@ type Refusal = Exclude<RotationVerdict, 'rotate'> | 'reauthenticate' | 'invalid_
 export function toKeyRefusal(refusal: Refusal): ApiError {
   if (typeof refusal !== 'string') return unknownModels(refusal)
   if (refusal === 'reauthenticate') return new ApiError('reauthenticate')
-  if (refusal === 'invalid_name')
-    return new ApiError('invalid_request', { message: 'name must have visible characters.' })
+  if (refusal === 'invalid_name') return invalidName()
   if (refusal === 'rotated_before')
     return new ApiError('conflict', { message: 'This key was rotated before. Rotate the key that replaced it.' })
   if (refusal === 'sent_before') return new ApiError('conflict', { message: 'This key was created before.' })

@@ -11,6 +11,7 @@ import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
 import { approveLoginMail } from '../mails/approve-login.ts'
+import { invalidEmail } from '../request-fields.ts'
 import type { DeviceLoginStore } from './store.ts'
 import { newUserCode, showUserCode } from './user-code.ts'
 
@@ -93,7 +94,7 @@ export function makeStartLogin(needs: Needs): StartLogin {
   /** The invitation of an address; throws when there is none. */
   async function admit(typed: string, { team, startIp }: LoginRequest): Promise<Invitation> {
     const email = toEmail(typed)
-    if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+    if (!email) throw invalidEmail()
     const network = networkKey(startIp)
     // Counted before the look-up and refunded after it, so that concurrent requests cannot pass the limit together.
     await limits.notInvited.take(network)

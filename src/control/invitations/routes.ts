@@ -6,6 +6,7 @@ import type { Logger } from '../../log.ts'
 import { toMemberError } from '../members/answers.ts'
 import type { TeamMemberStore } from '../members/store.ts'
 import { findPage, readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
+import { invalidEmail } from '../request-fields.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import type { Invite, InviteRefusal } from './invite.ts'
 import type { InvitationStore, ListedInvitation } from './store.ts'
@@ -62,7 +63,7 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
 }
 
 const REFUSALS: Readonly<Record<InviteRefusal, () => ApiError>> = {
-  invalid_email: () => new ApiError('invalid_request', { message: 'email must be one email address.' }),
+  invalid_email: invalidEmail,
   reauthenticate: () => new ApiError('reauthenticate'),
   invited_before: () => new ApiError('conflict', { message: 'This address is invited to the team already.' }),
 }

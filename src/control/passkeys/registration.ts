@@ -7,6 +7,7 @@ import type { Logger } from '../../log.ts'
 import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
+import { invalidName } from '../request-fields.ts'
 import type { Challenges } from './challenges.ts'
 import { MAX_PASSKEYS, mayRegister } from './rules.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
@@ -52,7 +53,7 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
       const now = clock.now()
       const { accountId } = caller
       const name = given === undefined ? defaultName(now) : cleanDeviceName(given)
-      if (!name) throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
+      if (!name) throw invalidName()
       const consumed = await challenges.consume(credential.response.clientDataJSON)
       const made =
         consumed && mayRegister(consumed.challenge, caller, now)

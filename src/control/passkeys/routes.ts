@@ -6,6 +6,7 @@ import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { actorOf, callerOf, ipOf } from '../../http/request.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
+import { invalidName } from '../request-fields.ts'
 import { toTokenSet, wantsCookies } from '../tokens/answer.ts'
 import type { AnswerTokens } from '../tokens/answer.ts'
 import type { PasskeyChanges } from './changes.ts'
@@ -68,8 +69,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
 
     async renamePasskey(req, res) {
       const renamed = await changes.rename(actorOf(req), req.params.passkeyId, req.body.name)
-      if (renamed === 'invalid_name')
-        throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
+      if (renamed === 'invalid_name') throw invalidName()
       if (renamed === 'not_found') throw new ApiError('not_found', UNKNOWN_PASSKEY)
       res.status(200).json(toAnswer(renamed))
     },

@@ -3,6 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { Logger } from '../../log.ts'
+import { invalidEmail } from '../request-fields.ts'
 import type { Challenges } from './challenges.ts'
 import { isCounterRegression, maySignIn } from './rules.ts'
 import type { PasskeyStore, StoredPasskey } from './store.ts'
@@ -56,6 +57,6 @@ export function makeVerifyPasskey(needs: Needs): VerifyPasskey {
 export function readEmail(typed: string | undefined): string | null {
   if (typed === undefined) return null
   const email = toEmail(typed)
-  if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+  if (!email) throw invalidEmail()
   return email
 }

@@ -4,6 +4,7 @@ import { sendPage } from '../../http/page.ts'
 import { wantsPage } from '../../http/request.ts'
 import { refusedSignInLinkPage } from '../pages/sign-in-link-pages.ts'
 import { signInPage, teamSignInPage } from '../pages/sign-in-page.ts'
+import { invalidEmail } from '../request-fields.ts'
 import { nextOf } from './next.ts'
 import type { Wanted } from './next.ts'
 import type { SignInLinkVerdict } from './rules.ts'
@@ -38,7 +39,7 @@ type RefusedForm = {
  * person came for. For programs, throws the contract's error.
  */
 export function refuseEmail(req: Pick<Request, 'headers'>, res: Response, { form, hasEmail }: RefusedForm): void {
-  if (!wantsPage(req)) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+  if (!wantsPage(req)) throw invalidEmail()
   const { email: refused, userCode, ...wanted } = form
   const path = nextOf(wanted)
   const page = path
