@@ -1,5 +1,6 @@
 /** What the changes that admins make to models, backends and whole teams have in common. */
-import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Transaction } from '../database/client.ts'
 import { withRetry } from '../database/errors.ts'
 import type { AdminMistake } from '../directory/mistakes.ts'
 import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
@@ -8,7 +9,7 @@ import { ApiError } from '../http/errors.ts'
 /** Why a change was refused. `busy`: the directory file is being applied. */
 export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy' }
 
-type Work<Result> = (tx: Prisma.TransactionClient) => Promise<Result>
+type Work<Result> = (tx: Transaction) => Promise<Result>
 
 /** In milliseconds, as Prisma's `$transaction` takes them. */
 type TimeLimits = { readonly maxWait: number; readonly timeout: number }

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Transaction } from '../database/client.ts'
 import type { Actor } from '../kernel/caller.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Actor } from '../kernel/caller.ts'
  * added later must not outlive it.
  */
 export async function isSignedIn(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   { sessionId, sessionKind }: Pick<Actor, 'sessionId' | 'sessionKind'>,
 ): Promise<boolean> {
   const where = { id: sessionId, revokedAt: null }

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Transaction } from '../database/client.ts'
 import type { FindMembership, Membership } from '../directory/members.ts'
 import { ApiError } from '../http/errors.ts'
 import type { Actor, Caller, Role } from '../kernel/caller.ts'
@@ -31,7 +31,7 @@ export function unknownTeam(): ApiError {
  * remove each other at the same time, one stays.
  */
 export async function lockTeam(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   teamId: string,
   { accountId }: Pick<Actor, 'accountId'>,
 ): Promise<void> {

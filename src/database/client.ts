@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import type { Statements } from './statements.ts'
+
+/** The client of a transaction, or of a database where a function takes both. */
+export type Transaction = Prisma.TransactionClient
 
 /** An open database with a current schema. */
 export type Database = Statements & {

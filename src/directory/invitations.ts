@@ -1,8 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Transaction } from '../database/client.ts'
 import type { Actor } from '../kernel/caller.ts'
 import { newUserHandle } from '../kernel/identifier.ts'
-
-type Transaction = Prisma.TransactionClient
 
 type Invitation = Pick<Prisma.InvitationGetPayload<object>, 'id' | 'accountId' | 'teamId' | 'role'>
 

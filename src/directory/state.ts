@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Prisma } from '../../generated/prisma/client.ts'
-
-type Transaction = Prisma.TransactionClient
+import type { Transaction } from '../database/client.ts'
 
 export type DirectoryState = {
   /** Grows with each change of the directory. */

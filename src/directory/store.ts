@@ -1,5 +1,4 @@
-import type { Prisma } from '../../generated/prisma/client.ts'
-import type { Database } from '../database/client.ts'
+import type { Database, Transaction } from '../database/client.ts'
 import { withRetry } from '../database/errors.ts'
 import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
@@ -87,8 +86,6 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
   }
 }
-
-type Transaction = Prisma.TransactionClient
 
 const TRANSACTION = { maxWait: 10_000, timeout: 60_000 }
 

@@ -1,5 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { rowIdOf } from '../../kernel/identifier.ts'
@@ -52,8 +52,6 @@ const WITH_TEAM = {
 } as const satisfies Prisma.ApiKeyInclude
 
 type Row = Prisma.ApiKeyGetPayload<{ include: typeof WITH_TEAM }>
-type Transaction = Prisma.TransactionClient
-
 export type ApiKeyStore = ReturnType<typeof makeApiKeyStore>
 
 /** The rows of API keys. Each change is saved together with its audit row. */

@@ -1,5 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -151,7 +151,7 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
 
 /** Ends live browser sessions, with an audit row for each. Returns how many. */
 export async function endBrowserSessions(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   where: Prisma.BrowserSessionWhereInput,
   end: SessionEnd,
 ): Promise<number> {

@@ -1,5 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
 import type { AdminMistake } from '../../directory/mistakes.ts'
@@ -15,8 +14,6 @@ import { lockTeam } from '../team-access.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
-
-type Transaction = Prisma.TransactionClient
 
 /** What is wanted of a team that the caller administers. */
 export type WantedOfTeam = { readonly teamId: string; readonly wanted: WantedTeam }

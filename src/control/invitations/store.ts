@@ -1,5 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
@@ -60,7 +60,7 @@ const ROLES = ['member', 'admin'] as const satisfies readonly Role[]
  * invitations by address, without those of addresses that are invited already.
  */
 export async function saveInvitations(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   teamId: string,
   wanted: readonly WantedInvitation[],
   inviter: Inviter,

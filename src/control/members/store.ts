@@ -1,5 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
@@ -8,8 +8,6 @@ import type { Actor, Role } from '../../kernel/caller.ts'
 import { lockTeam } from '../team-access.ts'
 import { judgeMemberChange } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
-
-type Transaction = Prisma.TransactionClient
 
 /** A person with an invitation in force. */
 export type ListedMember = {

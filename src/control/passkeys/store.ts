@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import { isSignedIn } from '../signed-in.ts'
 import { MAX_PASSKEYS } from './rules.ts'
@@ -128,7 +128,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
 /** Deletes the passkeys of an account that were added since a time, with their audit rows. Returns their names. */
 export async function removePasskeysSince(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   { accountId, ip }: Actor,
   since: Date,
   now: Date,

@@ -1,5 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
@@ -84,8 +83,6 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
   }
 }
-
-type Transaction = Prisma.TransactionClient
 
 type FindOwner = (tx: Transaction, teamId: string, of: string) => Promise<LimitOwner | null>
 

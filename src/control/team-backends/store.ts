@@ -1,5 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
@@ -13,8 +13,6 @@ import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam } from '../team-access.ts'
 import { loadTeamModels } from '../team-models/store.ts'
-
-type Transaction = Prisma.TransactionClient
 
 export type BackendsOfTeam = {
   /** Of the directory file: those that serve a model of the team. */

@@ -1,5 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../directory/admin-models.ts'
 import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import { makeNameTable } from '../../directory/aliases.ts'
@@ -12,8 +11,6 @@ import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam, unknownTeam } from '../team-access.ts'
-
-type Transaction = Prisma.TransactionClient
 
 /** The models of a team, and where its default model comes from. */
 export type ModelsOfTeam = {

@@ -1,4 +1,5 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Transaction } from '../../database/client.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import type { SessionEnd } from '../audit/ended-sessions.ts'
 
@@ -10,7 +11,7 @@ export type RevokeReason =
  * Returns the ids of the device sessions.
  */
 export async function endDeviceSessions(
-  tx: Prisma.TransactionClient,
+  tx: Transaction,
   where: Prisma.DeviceSessionWhereInput,
   end: SessionEnd & { readonly reason: RevokeReason },
 ): Promise<string[]> {

@@ -1,6 +1,6 @@
 /** The invitations of members whom the directory file lists. */
 import { setImmediate } from 'node:timers/promises'
-import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Transaction } from '../../database/client.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { newRowIds, newUserHandle, NIL_UUID } from '../../kernel/identifier.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
@@ -8,8 +8,6 @@ import { invitationEvent, withdrawInvitations } from '../invitations.ts'
 import type { Directory } from '../rules.ts'
 import { batchesOf } from './compare.ts'
 import { withoutReferenceChecks } from './unchecked-references.ts'
-
-type Transaction = Prisma.TransactionClient
 
 type InvitationRow = {
   readonly id: string

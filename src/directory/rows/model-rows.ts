@@ -1,6 +1,7 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
 import type { CredentialHeader as HeaderColumn, Prisma } from '../../../generated/prisma/client.ts'
+import type { Transaction } from '../../database/client.ts'
 import type { CredentialHeader } from '../../kernel/credentials/credential-header.ts'
 import type { AdminBackend } from '../admin-backends.ts'
 import type { AdminModel } from '../admin-models.ts'
@@ -10,8 +11,6 @@ import type { DirectoryModel } from '../rules.ts'
 import type { SnapshotModel } from '../snapshot.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
-
-type Transaction = Prisma.TransactionClient
 
 /** The columns of JSON hold what was read from a directory file, so their types are known. */
 export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {

@@ -1,14 +1,12 @@
 /** The rows of organizations, teams, and the models that each team may use. */
 import { setImmediate } from 'node:timers/promises'
-import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Transaction } from '../../database/client.ts'
 import { NIL_UUID } from '../../kernel/identifier.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { Directory } from '../rules.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
 import { withoutReferenceChecks } from './unchecked-references.ts'
-
-type Transaction = Prisma.TransactionClient
 
 export type TeamRow = {
   readonly id: string

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { Transaction } from '../../database/client.ts'
 
 /** Switching the checks off makes the database plan its statements again, which costs more than checking fewer rows. */
 const MIN_ROWS = 1000
@@ -10,11 +10,7 @@ const MIN_ROWS = 1000
  * delete that meanwhile: an embedded database has one connection. `add` must delete nothing, because rows that refer
  * to a deleted row would stay.
  */
-export async function withoutReferenceChecks(
-  tx: Prisma.TransactionClient,
-  rows: number,
-  add: () => Promise<void>,
-): Promise<void> {
+export async function withoutReferenceChecks(tx: Transaction, rows: number, add: () => Promise<void>): Promise<void> {
   if (rows < MIN_ROWS) return add()
   await tx.$queryRaw`
     SELECT set_config('session_replication_role', 'replica', true) FROM pg_stat_activity
