@@ -11,6 +11,7 @@ import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
 import { approveLoginMail } from '../mails/approve-login.ts'
+import { PATHS } from '../pages/forms.ts'
 import { invalidEmail } from '../request-fields.ts'
 import type { DeviceLoginStore } from './store.ts'
 import { newUserCode, showUserCode } from './user-code.ts'
@@ -164,7 +165,7 @@ export function makeStartLogin(needs: Needs): StartLogin {
   }
 
   function linkTo(token: Secret): string {
-    return `${needs.baseUrl}/v1/auth/magic/consume?token=${token.reveal()}`
+    return `${needs.baseUrl}${PATHS.consume}?token=${token.reveal()}`
   }
 
   return async (request) => {

@@ -9,18 +9,15 @@ import { errorPage } from '../pages/error-page.ts'
 import { PATHS } from '../pages/forms.ts'
 import { deviceSignInPage, teamSignInPage } from '../pages/sign-in-page.ts'
 
-/** The routes that a person opens in a browser, without a slash at the end. Unknown routes have a page too. */
+/** What a person opens in a browser, besides the pages of a team. Unknown routes have a page too. */
 const PAGES: readonly string[] = [
-  '/device',
-  '/v1/auth/magic/consume',
-  '/sign-in',
-  '/sign-in/email',
-  '/session',
-  '/teams',
+  PATHS.device,
+  PATHS.consume,
+  PATHS.signIn,
+  PATHS.signInLink,
+  PATHS.session,
+  PATHS.team,
 ]
-
-/** What the routes of the pages of a team begin with. */
-const TEAM_PAGES = '/teams/'
 
 /** Whether the service can send email, which the page for signing in says. */
 type Given = { readonly hasEmail: boolean }
@@ -31,7 +28,7 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
     const path = req.path.replace(/\/$/, '')
     if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
     const isUnknownRoute = error.code === 'not_found' && !req.operation
-    const isPage = PAGES.includes(path) || path.startsWith(TEAM_PAGES)
+    const isPage = PAGES.includes(path) || path.startsWith(`${PATHS.team}/`)
     if (!wantsPage(req) || !(isPage || isUnknownRoute)) return false
     if (error.code === 'authenticate_first') sendSignIn(req, res, hasEmail)
     else {

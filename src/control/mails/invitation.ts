@@ -1,4 +1,5 @@
 import type { Role } from '../../kernel/caller.ts'
+import { PATHS } from '../pages/forms.ts'
 import { composeMail, quoteUnlinked } from './compose.ts'
 import type { ComposedMail } from './compose.ts'
 
@@ -18,7 +19,7 @@ export function invitationMail({ team, role, invitedBy, baseUrl }: InvitationMai
   return composeMail({ subject, title: 'You are invited to svc' }, [
     `${quoteUnlinked(invitedBy)} has invited you to the team ${team}${role === 'admin' ? ' as an admin' : ''}. ` +
       'svc gives the coding agents and SDKs of a team one login and one address.',
-    { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}/sign-in` },
+    { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}${PATHS.signIn}` },
     'There is no password: you get a link by email, and can then add a passkey.',
     { kind: 'command', label: 'To use a coding agent, run this on your computer', command: `svc login ${baseUrl}` },
     'Then “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',

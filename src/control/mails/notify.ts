@@ -1,6 +1,7 @@
 import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
+import { PATHS } from '../pages/forms.ts'
 import type { ComposedMail } from './compose.ts'
 import { invitationMail } from './invitation.ts'
 import type { InvitationMail } from './invitation.ts'
@@ -41,7 +42,7 @@ type Needs = {
 /** Makes the functions that send emails in the background. A failure is logged. */
 export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
   const pending = new Set<Promise<void>>()
-  const devicePage = `${baseUrl}/device`
+  const devicePage = `${baseUrl}${PATHS.device}`
 
   function send(email: string, notice: string, mail: ComposedMail): void {
     if (!mailer) return

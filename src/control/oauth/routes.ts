@@ -7,6 +7,8 @@ import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
+import { PATHS } from '../pages/forms.ts'
+import { toDevice } from '../pages/sign-in-page.ts'
 import { required } from '../request-fields.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import { refreshingClientOf } from '../tokens/refresh.ts'
@@ -79,8 +81,8 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
       res.status(200).json({
         device_code: login.deviceCode.reveal(),
         user_code: login.userCode,
-        verification_uri: `${baseUrl}/device`,
-        verification_uri_complete: `${baseUrl}/device?userCode=${login.userCode}`,
+        verification_uri: `${baseUrl}${PATHS.device}`,
+        verification_uri_complete: `${baseUrl}${toDevice(login.userCode)}`,
         expires_in: needs.loginSeconds,
         interval: needs.pollIntervalSeconds,
       })

@@ -9,6 +9,7 @@ import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
 import { signInLinkMail } from '../mails/sign-in-link.ts'
+import { PATHS } from '../pages/forms.ts'
 import { SIGN_IN_LINK_SECONDS } from './rules.ts'
 import type { SignInLinkStore } from './store.ts'
 
@@ -62,7 +63,7 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
     const expiresAt = addSeconds(createdAt, SIGN_IN_LINK_SECONDS)
     const isSaved = await links.save({ hash, invitationId: id, createdAt, expiresAt, ip })
     if (!isSaved) throw new ApiError('authenticate_first')
-    const link = new Secret(`${baseUrl}/sign-in/email?token=${token.reveal()}`)
+    const link = new Secret(`${baseUrl}${PATHS.signInLink}?token=${token.reveal()}`)
     const mail = signInLinkMail({ link, baseUrl, requestIp: ip, requestedAt: createdAt, expiresAt })
     try {
       await mailer.send({ to: email, ...mail, link })
