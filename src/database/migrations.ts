@@ -34,7 +34,7 @@ export async function migrate(
 ): Promise<string[]> {
   await lock(connection)
   try {
-    await connection.script(bookKeepingTable)
+    await connection.script(BOOKKEEPING_TABLE)
     const applied = await readApplied(connection)
     assertUsable(applied, migrations)
 
@@ -43,7 +43,7 @@ export async function migrate(
     return pending.map(({ name }) => name)
   } finally {
     // A broken connection has already lost the lock, and its own error is the one to report.
-    await connection.query('SELECT pg_advisory_unlock($1)', [prismaLock]).catch(() => undefined)
+    await connection.query('SELECT pg_advisory_unlock($1)', [PRISMA_LOCK]).catch(() => undefined)
   }
 }
 
@@ -60,12 +60,12 @@ async function readMigration(directory: string, name: string): Promise<Migration
 }
 
 /** The advisory lock of Prisma's own migrator, so that the two never run at the same time. */
-const prismaLock = 72707369
+const PRISMA_LOCK = 72707369
 
 async function lock(connection: MigrationConnection): Promise<void> {
   await connection.script("SET lock_timeout = '60s'")
   try {
-    await connection.query('SELECT 1 FROM pg_advisory_lock($1)', [prismaLock])
+    await connection.query('SELECT 1 FROM pg_advisory_lock($1)', [PRISMA_LOCK])
   } catch (error) {
     if (!hasCode(error, LOCK_NOT_AVAILABLE)) throw error
     throw new MigrationError('Another process has been migrating this database for a minute. Check that process.')
@@ -77,7 +77,7 @@ async function lock(connection: MigrationConnection): Promise<void> {
 /** What Postgres answers after its `lock_timeout` (PostgreSQL, appendix A). */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-const bookKeepingTable = `
+const BOOKKEEPING_TABLE = `
 CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "id"                    VARCHAR(36) PRIMARY KEY NOT NULL,
     "checksum"              VARCHAR(64) NOT NULL,
