@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { expectOk, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectOk, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -61,7 +61,7 @@ describe('deletePasskey', () => {
   describe('403', () => {
     it('refuses a sign-in that is older than 15 minutes', async () => {
       await using own = await startService({ env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
-      const by = bearer((await own.signIn('ada@example.com')).accessToken)
+      const by = bearerOf((await own.signIn('ada@example.com')).accessToken)
       const id = await addPasskey(own, by, newAuthenticator())
       own.clock.advance({ seconds: 901 })
       const response = await own.fetch(`/v1/auth/passkeys/${id}`, { method: 'DELETE', headers: { ...by } })

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuthenticationCredential, TokenSet } from '../../generated/sdk/index.js'
 import {
   addPasskey,
-  bearer,
   finishSignIn,
   newAuthenticator,
   signInWithPasskey,
@@ -12,7 +11,7 @@ import {
 import type { Authenticator } from '../support/passkeys.ts'
 import { cookiesOf, people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { atOnce, expectOk, outcomeOf, tally } from '../support/requests.ts'
+import { bearerOf, atOnce, expectOk, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -31,7 +30,7 @@ async function owner(options: Parameters<typeof newAuthenticator>[0] = {}) {
   const email = persons.next()
   const authenticator = newAuthenticator(options)
   const { accessToken } = await service.signIn(email)
-  const passkeyId = await addPasskey(service, bearer(accessToken), authenticator)
+  const passkeyId = await addPasskey(service, bearerOf(accessToken), authenticator)
   return { email, authenticator, passkeyId, accessToken }
 }
 
@@ -191,7 +190,7 @@ describe('finishPasskeyLogin', () => {
 
     it('refuses the challenge of a registration', async () => {
       const { authenticator, accessToken } = await owner()
-      const { challenge } = await startRegistration(service, bearer(accessToken))
+      const { challenge } = await startRegistration(service, bearerOf(accessToken))
       await expectRefused(
         await finishSignIn(service, authenticator.get({ ...(await startSignIn(service)), challenge })),
       )
@@ -208,7 +207,7 @@ describe('finishPasskeyLogin', () => {
     it('refuses an answer after five minutes', async () => {
       await using own = await startService()
       const authenticator = newAuthenticator()
-      await addPasskey(own, bearer((await own.signIn('ada@example.com')).accessToken), authenticator)
+      await addPasskey(own, bearerOf((await own.signIn('ada@example.com')).accessToken), authenticator)
       const options = await startSignIn(own)
       own.clock.advance({ seconds: 300 })
       expect(await outcomeOf(await finishSignIn(own, authenticator.get(options)))).toBe('401 unauthorized')
@@ -228,7 +227,7 @@ describe('finishPasskeyLogin', () => {
       const { accessToken } = await service.signIn(email)
       const said = { uv: true, up: true }
       const authenticator = newAuthenticator(said)
-      await addPasskey(service, bearer(accessToken), authenticator)
+      await addPasskey(service, bearerOf(accessToken), authenticator)
       Object.assign(said, flags)
       await expectRefused(await finishSignIn(service, await signed(authenticator)))
     })
@@ -251,7 +250,7 @@ describe('finishPasskeyLogin', () => {
     it('refuses an account whose invitation was withdrawn', async () => {
       await using own = await startService()
       const authenticator = newAuthenticator()
-      await addPasskey(own, bearer((await own.signIn('ada@example.com')).accessToken), authenticator)
+      await addPasskey(own, bearerOf((await own.signIn('ada@example.com')).accessToken), authenticator)
       await own.applyDirectory('organizations: []\nmodels: []\n')
       expect(await outcomeOf(await signInWithPasskey(own, authenticator))).toBe('403 not_invited')
     })

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   addPasskey,
-  bearer,
   finishRegistration,
   newAuthenticator,
   startRegistration,
@@ -9,7 +8,7 @@ import {
 } from '../support/passkeys.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { bearerOf, atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -24,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-const signIn = async (email = persons.next()) => bearer((await service.signIn(email)).accessToken)
+const signIn = async (email = persons.next()) => bearerOf((await service.signIn(email)).accessToken)
 const WELL_FORMED = {
   credential: {
     id: 'AAAA',
@@ -131,7 +130,7 @@ describe('finishPasskeyRegistration', () => {
 
     it('refuses an answer after five minutes', async () => {
       await using own = await startService()
-      const by = bearer((await own.signIn('ada@example.com')).accessToken)
+      const by = bearerOf((await own.signIn('ada@example.com')).accessToken)
       const credential = newAuthenticator().create(await startRegistration(own, by))
       own.clock.advance({ seconds: 300 })
       expect(await outcomeOf(await finishRegistration(own, by, credential))).toBe('401 unauthorized')

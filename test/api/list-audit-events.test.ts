@@ -5,7 +5,7 @@ import type { OperationId } from '../../src/http/operation.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { bearerOf, expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 
@@ -120,7 +120,7 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   finishPasskeyRegistration: {
     action: 'passkey.added',
     async make() {
-      remembered.passkey = await addPasskey(keys.service, bearer(await signIn()), authenticator)
+      remembered.passkey = await addPasskey(keys.service, bearerOf(await signIn()), authenticator)
       return new Response()
     },
   },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, signInBrowser } from '../support/people.ts'
-import { expectData, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectData, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -61,7 +61,7 @@ describe('listDevices', () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')
       const authenticator = newAuthenticator()
-      await addPasskey(service, bearer(accessToken), authenticator)
+      await addPasskey(service, bearerOf(accessToken), authenticator)
       const cookies = await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' })
       const session = cookies.headers.getSetCookie().find((cookie) => cookie.startsWith('svc_session=')) ?? ''
 
@@ -99,7 +99,7 @@ describe('listDevices', () => {
       await using service = await startService({ env: { SVC_REFRESH_IDLE_DAYS: '1' } })
       const { accessToken } = await service.signIn('ada@example.com')
       const authenticator = newAuthenticator()
-      await addPasskey(service, bearer(accessToken), authenticator)
+      await addPasskey(service, bearerOf(accessToken), authenticator)
       const cookie = cookiesOf(await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' }))
       service.clock.advance({ seconds: 20 * 3600 })
       const token = await requestSignInLink(service, 'ada@example.com')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { directoryOf } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 const DIRECTORY = directoryOf(['ada@example.com', 'grace@example.com'])
@@ -13,10 +13,10 @@ describe('listPasskeys', () => {
       const ada = await service.signIn('ada@example.com')
       const grace = await service.signIn('grace@example.com')
       const used = newAuthenticator()
-      await addPasskey(service, bearer(ada.accessToken), used, 'first')
+      await addPasskey(service, bearerOf(ada.accessToken), used, 'first')
       service.clock.advance({ seconds: 1 })
-      await addPasskey(service, bearer(ada.accessToken), newAuthenticator(), 'second')
-      await addPasskey(service, bearer(grace.accessToken), newAuthenticator(), 'not hers')
+      await addPasskey(service, bearerOf(ada.accessToken), newAuthenticator(), 'second')
+      await addPasskey(service, bearerOf(grace.accessToken), newAuthenticator(), 'not hers')
       await signInWithPasskey(service, used)
 
       const { data } = await service.clientOf(ada.accessToken).GET('/v1/auth/passkeys')

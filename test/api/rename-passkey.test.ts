@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   service = await startService({ directory: persons.directory })
   const { accessToken } = await service.signIn(persons.next())
   authorization = `Bearer ${accessToken}`
-  id = await addPasskey(service, bearer(accessToken), newAuthenticator(), 'before')
+  id = await addPasskey(service, bearerOf(accessToken), newAuthenticator(), 'before')
 })
 afterAll(() => service[Symbol.asyncDispose]())
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { expectOk, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -19,7 +19,7 @@ describe('startPasskeyLogin', () => {
   describe('200', () => {
     it('answers the same but for the challenge, whether the address is unknown, missing, or has a passkey', async () => {
       const [withOne, without] = [persons.next(), persons.next()]
-      await addPasskey(service, bearer((await service.signIn(withOne)).accessToken), newAuthenticator())
+      await addPasskey(service, bearerOf((await service.signIn(withOne)).accessToken), newAuthenticator())
       const bodies = [{ email: withOne }, { email: without }, { email: 'nobody@example.com' }, {}]
       const answers = await Promise.all(
         bodies.map(async (body) => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator, startRegistration } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, startRegistration } from '../support/passkeys.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { expectData, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectData, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-const signIn = async (email = persons.next()) => bearer((await service.signIn(email)).accessToken)
+const signIn = async (email = persons.next()) => bearerOf((await service.signIn(email)).accessToken)
 
 describe('startPasskeyRegistration', () => {
   describe('200', () => {
@@ -62,7 +62,7 @@ describe('startPasskeyRegistration', () => {
   describe('403', () => {
     it('refuses a sign-in that is older than 15 minutes', async () => {
       await using own = await startService({ env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
-      const by = bearer((await own.signIn('ada@example.com')).accessToken)
+      const by = bearerOf((await own.signIn('ada@example.com')).accessToken)
       const ask = () => own.fetch(PATH, json({}, by))
 
       own.clock.advance({ seconds: 900 })
@@ -78,7 +78,7 @@ describe('startPasskeyRegistration', () => {
       expectData('The approval', await own.clientOf(first.accessToken).POST('/device', { body: { userCode } }))
       const { data } = await own.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
 
-      const response = await own.fetch(PATH, json({}, bearer(data?.accessToken ?? '')))
+      const response = await own.fetch(PATH, json({}, bearerOf(data?.accessToken ?? '')))
       expect(await outcomeOf(response)).toBe('403 reauthenticate')
     })
   })

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
 import {
   addPasskey,
-  bearer,
   finishRegistration,
   finishSignIn,
   newAuthenticator,
@@ -12,7 +11,7 @@ import {
 import { people } from '../support/people.ts'
 import { REPLICA_SETS } from '../support/replicas.ts'
 import type { Replicas } from '../support/replicas.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { bearerOf, atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -38,7 +37,7 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
   /** A person who is signed in. */
   async function signedInMember() {
     const email = persons.next()
-    return { email, by: bearer((await first.signIn(email)).accessToken) }
+    return { email, by: bearerOf((await first.signIn(email)).accessToken) }
   }
   /** A person with a passkey. */
   async function passkeyOwner(options: Parameters<typeof newAuthenticator>[0] = {}) {
@@ -96,10 +95,10 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
 
   it('keep one passkey of a credential that sixteen ceremonies of two accounts register at once', async () => {
     const members = [await signedInMember(), await signedInMember()]
-    const made = newAuthenticator().create(await startRegistration(first, members[0]?.by ?? bearer('')))
+    const made = newAuthenticator().create(await startRegistration(first, members[0]?.by ?? bearerOf('')))
     // Without attestation the challenge of a registration is not signed, so one answer can be changed into many.
     const outcomes = await atOnce(16, async (index) => {
-      const by = members[index % 2]?.by ?? bearer('')
+      const by = members[index % 2]?.by ?? bearerOf('')
       const { challenge } = await startRegistration(first, by)
       return outcomeOf(await finishRegistration(serviceFor(index >> 1), by, withChallenge(made, challenge)))
     })

@@ -4,10 +4,10 @@ import { Secret } from '../../src/kernel/secret.ts'
 import { networkKey, openRateLimits } from '../../src/http/rate-limit.ts'
 import { openRedis } from '../../src/server/redis.ts'
 import { freePort, lookUpAs } from '../support/loopback.ts'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
-import { form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, form, json, outcomeOf } from '../support/requests.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
@@ -83,7 +83,7 @@ describe('SVC_LIMIT_MAILS_PER_ADDRESS', () => {
       env: { SVC_LIMIT_MAILS_PER_ADDRESS: '5', SVC_TRUST_PROXY: 'loopback' },
     })
     const authenticator = newAuthenticator()
-    await addPasskey(service, bearer((await service.signIn('ada@example.com')).accessToken), authenticator)
+    await addPasskey(service, bearerOf((await service.signIn('ada@example.com')).accessToken), authenticator)
     const outcomes: string[] = []
     for (let count = 0; count < 20; count++)
       outcomes.push(

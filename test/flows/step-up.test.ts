@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SIGN_IN_SUBJECT, linkOf } from '../support/mailbox.ts'
-import { addPasskey, bearer, newAuthenticator, startRegistration } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, startRegistration } from '../support/passkeys.ts'
 import { cookiesOf, people, signInBrowser, tokenOf } from '../support/people.ts'
-import { form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { consumeSignInLink } from '../support/sign-in-links.ts'
@@ -69,7 +69,7 @@ describe('a browser that signed in more than 15 minutes ago', () => {
 describe('a stolen access token', () => {
   it('gets no fresh sign-in from an email that it caused, also when the owner opens its link', async () => {
     const email = persons.next()
-    const stolen = bearer((await service.signIn(email)).accessToken)
+    const stolen = bearerOf((await service.signIn(email)).accessToken)
     service.clock.advance(QUARTER_HOUR)
     expect((await confirmByEmail(stolen)).status).toBe(200)
     expect((await consumeSignInLink(service, await newestLink(email))).status).toBe(303)

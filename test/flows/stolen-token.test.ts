@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
-import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import type { Authenticator } from '../support/passkeys.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -57,7 +57,7 @@ describe('a device that a stolen token approved by its code', () => {
 
 it('lets a device that the link of the email approved add a passkey for fifteen minutes', async () => {
   const { accessToken } = await service.signIn(persons.next())
-  await addPasskey(service, bearer(accessToken), newAuthenticator())
+  await addPasskey(service, bearerOf(accessToken), newAuthenticator())
   service.clock.advance({ seconds: 14 * 60 })
   expect((await startRegistration(accessToken)).status).toBe(200)
   service.clock.advance({ seconds: 61 })
@@ -70,12 +70,12 @@ describe('an owner who did not sign in a device', () => {
     const email = persons.next()
     const first = await service.signIn(email, { deviceId: 'laptop' })
     const own = newAuthenticator()
-    await addPasskey(service, bearer(first.accessToken), own, 'Mine')
+    await addPasskey(service, bearerOf(first.accessToken), own, 'Mine')
     service.clock.advance({ seconds: 60 })
     const thief = await service.signIn(email, { deviceId: 'thief' })
     const stolen = newAuthenticator()
-    await addPasskey(service, bearer(thief.accessToken), stolen, 'Work phone')
-    await addPasskey(service, bearer(thief.accessToken), newAuthenticator(), 'Tablet')
+    await addPasskey(service, bearerOf(thief.accessToken), stolen, 'Work phone')
+    await addPasskey(service, bearerOf(thief.accessToken), newAuthenticator(), 'Tablet')
     const cookie = await signInBrowser(service, email)
     const devices = await service.clientOf(first.accessToken).GET('/v1/devices')
     const thiefSession = devices.data?.devices.find(({ deviceId }) => deviceId === 'thief')?.id ?? ''

@@ -3,11 +3,11 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { NewApiKey } from '../../generated/sdk/index.js'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
-import { addPasskey, bearer, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
+import { addPasskey, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { expectJson, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockNewestRow } from '../support/table-lock.ts'
@@ -130,7 +130,7 @@ async function whileLocked(
 async function signInDuring(change: Step, lock?: Step): Promise<string> {
   const email = persons.next()
   const authenticator = newAuthenticator()
-  await addPasskey(service, bearer((await service.signIn(email)).accessToken), authenticator)
+  await addPasskey(service, bearerOf((await service.signIn(email)).accessToken), authenticator)
   const credential = authenticator.get(await startSignIn(service))
   return whileLocked(email, () => finishSignIn(service, credential), change, lock)
 }
@@ -150,7 +150,7 @@ it('a passkey that signs a device in while its owner disowns the device that add
 
 it('a passkey that is deleted while its owner disowns a device is not removed a second time', async () => {
   const email = persons.next()
-  const by = bearer((await service.signIn(email)).accessToken)
+  const by = bearerOf((await service.signIn(email)).accessToken)
   const subjectId = await addPasskey(service, by, newAuthenticator())
   const { prisma } = service.database
   const device = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
@@ -166,7 +166,7 @@ it('a passkey that is deleted while its owner disowns a device is not removed a 
 
 it.each(['created', 'rotated'])('no key is %s while its owner signs the device out that does it', async (change) => {
   const email = persons.next()
-  const by = bearer((await service.signIn(email)).accessToken)
+  const by = bearerOf((await service.signIn(email)).accessToken)
   const create = () => service.fetch('/v1/keys', json({ name: 'Script' }, by))
   const { info } = await expectJson<NewApiKey>('The first key', create())
   const rotate = () => service.fetch(`/v1/keys/${info.id}/rotate`, json({}, by))
@@ -197,7 +197,7 @@ it.each(['a device', 'a browser'])(
     const email = persons.next()
     const isDevice = approver === 'a device'
     const by = isDevice
-      ? bearer((await service.signIn(email)).accessToken)
+      ? bearerOf((await service.signIn(email)).accessToken)
       : { cookie: await signInBrowser(service, email) }
     const started = service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
     const login = await expectJson<{ device_code: string; user_code: string }>('The start of the login', started)
@@ -225,7 +225,7 @@ it('no login is started while its person is withdrawn, so that none is left when
 
 it('no link to confirm a sign-in is sent while its person is withdrawn', async () => {
   const email = persons.next()
-  const by = bearer((await service.signIn(email)).accessToken)
+  const by = bearerOf((await service.signIn(email)).accessToken)
   const confirm = () => service.fetch('/device', form({ action: 'confirm-email' }, by))
   expect(await whileLocked(email, confirm, nothing, withdraw)).toBe('401')
   expect(await service.database.prisma.signInLink.count({ where: { invitation: { account: { email } } } })).toBe(0)

@@ -1,6 +1,6 @@
-import { addPasskey, bearer, newAuthenticator, startRegistration, startSignIn } from './passkeys.ts'
+import { addPasskey, newAuthenticator, startRegistration, startSignIn } from './passkeys.ts'
 import { mailTokenOf, signInBrowser } from './people.ts'
-import { form, json } from './requests.ts'
+import { bearerOf, form, json } from './requests.ts'
 import type { TestService } from './service.ts'
 
 type Requests = Readonly<Record<string, () => Promise<Response>>>
@@ -17,7 +17,7 @@ export type AuthRequests = {
  * a passkey.
  */
 export async function makeAuthRequests(service: TestService, email: string): Promise<AuthRequests> {
-  const device = bearer((await service.signIn(email)).accessToken)
+  const device = bearerOf((await service.signIn(email)).accessToken)
   const refreshing = await service.signIn(email, { deviceId: 'refreshing' })
   const revoked = await service.signIn(email, { deviceId: 'revoked' })
   const cookie = { cookie: await signInBrowser(service, email) }

@@ -46,10 +46,6 @@ export function newAuthenticator(given: AuthenticatorOptions = {}): Authenticato
 /** What a request authenticates with: a bearer token or cookies. */
 export type Credential = { readonly authorization: string } | { readonly cookie: string }
 
-export function bearer(accessToken: string): Credential {
-  return { authorization: `Bearer ${accessToken}` }
-}
-
 /** Starts to add a passkey; returns the options for the authenticator. */
 export async function startRegistration(service: TestService, by: Credential): Promise<PasskeyCreationOptions> {
   return expectJson('The start of a registration', service.fetch('/v1/auth/passkeys/register/start', json({}, by)))

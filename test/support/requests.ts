@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 type Headers = Readonly<Record<string, string>>
 
 /** The header that carries an access token or an API key. */
-export function bearerOf(credential: string): Record<string, string> {
+export function bearerOf(credential: string): { authorization: string } {
   return { authorization: `Bearer ${credential}` }
 }
 
