@@ -46,7 +46,7 @@ describeAdminRefusals(
     },
     { id: 'revokeServiceAccountKey', method: 'DELETE', path: () => `${KEYS()}/${UNKNOWN_ID}` },
   ],
-  () => ({ ...keys, admin: keys.ada }),
+  () => keys,
 )
 
 describe('service accounts', () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
+import { accountIdOf } from '../support/agent-sessions.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { NewKey, TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
@@ -28,8 +29,6 @@ const create = (fields: object) =>
 const list = async () => (await expectJson<{ limits: LimitAnswer[] }>('The list', send('GET', PATH, keys.ada))).limits
 const ownLimits = async (by: Record<string, string>) =>
   (await expectJson<{ limits: LimitAnswer[] }>('The own limits', send('GET', '/v1/limits', by))).limits
-const accountOf = async (email: string) =>
-  (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
 
 describeAdminRefusals(
   [
@@ -39,17 +38,17 @@ describeAdminRefusals(
     { id: 'changeSpendingLimit', method: 'PATCH', path: () => `${PATH}/${kept}`, body: AMOUNT },
     { id: 'removeSpendingLimit', method: 'DELETE', path: `${PATH}/${UNKNOWN_ID}` },
   ],
-  () => ({ ...keys, admin: keys.ada }),
+  () => keys,
 )
 
 describe('createSpendingLimit', () => {
   it('201: answers with the limit and what its period has used before', async () => {
-    await spend(keys.service, 7_000, { accountId: await accountOf('member@example.com') })
+    await spend(keys.service, 7_000, { accountId: await accountIdOf(keys.service, 'member@example.com') })
     const limit = await create({ subject: 'member', of: 'MEMBER@example.com', period: 'week' })
     expect(limit).toMatchObject({
       team: '@acme/core',
       subject: 'member',
-      subjectId: await accountOf('member@example.com'),
+      subjectId: await accountIdOf(keys.service, 'member@example.com'),
       subjectName: 'member@example.com',
       period: 'week',
       amountNanoUsd: 10_000_000_000,
@@ -116,7 +115,7 @@ describe('a spending limit', () => {
   it('of a key moves to the key that replaces it, and counts both', async () => {
     const old = await keys.createKey()
     const { id } = await create({ subject: 'key', of: old.info.id, period: 'day' })
-    const accountId = await accountOf('ada@example.com')
+    const accountId = await accountIdOf(keys.service, 'ada@example.com')
     const keyOf = (keyId: string) => ({ accountId, key: { id: keyId, models: null, serviceAccount: null } })
     await spend(keys.service, 3, keyOf(old.info.id))
     const rotated = send('POST', `/v1/keys/${old.info.id}/rotate`, keys.ada, { overlapSeconds: 0 })
@@ -172,7 +171,7 @@ describe('a limit of each member', () => {
     const runner = await expectJson<{ id: string }>('The service account', made)
     await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
     await spend(keys.service, 900_000, { accountId: runner.id })
-    await spend(keys.service, 500_000, { accountId: await accountOf('ada@example.com') })
+    await spend(keys.service, 500_000, { accountId: await accountIdOf(keys.service, 'ada@example.com') })
     const ofMembers = (await list()).find(({ subject, period }) => subject === 'members' && period === 'day')
     expect(ofMembers?.spentNanoUsd).toBe(7_000)
   })

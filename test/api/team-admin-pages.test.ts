@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
+import { accountIdOf } from '../support/agent-sessions.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
@@ -23,8 +24,6 @@ afterAll(() => keys[Symbol.asyncDispose]())
 
 const open = (path: string, by = keys.ada) => keys.service.fetch(path, { headers: { ...HTML, ...by } })
 const post = (path: string, fields: FormFields, by = keys.ada) => keys.service.fetch(path, form(fields, by))
-const accountOf = async (email: string) =>
-  (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
 
 /** The status of a page and the text of its notice. */
 async function noticeOf(answer: Promise<Response>): Promise<string> {
@@ -48,7 +47,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
     expect(await noticeOf(post(path, { action: 'invite', email: 'Grace@Example.com', role: 'member' }))).toMatch(
       /^200 Invited\. An email/,
     )
-    const memberId = await accountOf('grace@example.com')
+    const memberId = await accountIdOf(keys.service, 'grace@example.com')
     expect(await noticeOf(post(path, { action: 'set-role', memberId, role: 'admin' }))).toBe('200 The role is changed.')
     expect(await noticeOf(post(path, { action: 'remove', memberId }))).toMatch(/^200 Removed\./)
     expect(await (await open(path)).text()).not.toContain('grace@example.com')
@@ -58,7 +57,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
     const after = `${path}?after=ada%40example.com`
     expect(await noticeOf(post(path, { action: 'invite', email: 'zoe@example.com' }))).toMatch(/^200 Invited/)
     expect(await (await open(after)).text()).toContain(`<form method="post" action="${after}">`)
-    const memberId = await accountOf('zoe@example.com')
+    const memberId = await accountIdOf(keys.service, 'zoe@example.com')
     const removed = await post(after, { action: 'remove', memberId })
     expect(await noticeOf(Promise.resolve(removed.clone()))).toMatch(/^200 Removed\./)
     const listed = [...(await removed.text()).matchAll(/<span class="name">([^<]+@[^<]+)<\/span>/g)].map(
@@ -74,7 +73,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
     expect(await wrong.text()).toMatch(/value="ada\.\.b@example\.com"[^]*<option value="admin" selected>/)
     expect((await post(path, { action: 'remove' })).status).toBe(400)
     // Without the field, nobody is made a member.
-    const fields = { action: 'set-role', memberId: await accountOf('ada@example.com') }
+    const fields = { action: 'set-role', memberId: await accountIdOf(keys.service, 'ada@example.com') }
     expect((await post(path, fields)).status).toBe(400)
     expect((await open(`${path}?after=${'x'.repeat(255)}`)).status).toBe(400)
   })
@@ -96,7 +95,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
   it('409: leaves people who were invited before, and those that the directory file lists', async () => {
     const again = { action: 'invite', email: 'member@example.com' }
     expect(await noticeOf(post(path, again))).toMatch(/^409 This address is invited/)
-    const memberId = await accountOf('member@example.com')
+    const memberId = await accountIdOf(keys.service, 'member@example.com')
     expect(await noticeOf(post(path, { action: 'remove', memberId }))).toMatch(/^409 The directory file lists/)
   })
 })
@@ -143,7 +142,7 @@ describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevic
     const row = await keys.service.database.prisma.auditEvent.findFirstOrThrow({
       where: { kind: 'device_session.revoked', subjectId: id },
     })
-    const adminId = await accountOf('ada@example.com')
+    const adminId = await accountIdOf(keys.service, 'ada@example.com')
     expect(row.details).toEqual({ reason: 'signed_out_by_admin', by: 'admin', adminId })
   })
 

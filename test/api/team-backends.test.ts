@@ -75,7 +75,7 @@ const OPERATIONS: readonly AdminOperation[] = [
   { id: 'deleteTeamBackend', method: 'DELETE', path: pathOf('acme/core/refused') },
 ]
 
-describeAdminRefusals(OPERATIONS, () => ({ ...keys, admin: keys.ada }))
+describeAdminRefusals(OPERATIONS, () => keys)
 
 it('401: all these operations refuse an API key', async () => {
   const { key } = await keys.createKey()

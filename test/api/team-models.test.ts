@@ -58,7 +58,7 @@ describeAdminRefusals(
     { id: 'deleteTeamModel', method: 'DELETE', path: pathOf('acme/core/refused') },
     { id: 'changeTeam', method: 'PATCH', path: TEAM, body: { defaultModel: null } },
   ],
-  () => ({ ...keys, admin: keys.ada }),
+  () => keys,
 )
 
 describe('listTeamModels', () => {
