@@ -6,6 +6,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
+import { once } from '../../src/database/client.ts'
 import type { Database, Listening } from '../../src/database/client.ts'
 import { openLeanPGlite } from '../../src/database/embedded/lean-pglite.ts'
 import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/embedded/pglite.ts'
@@ -152,9 +153,4 @@ async function schemaKey(): Promise<string> {
     .update([engine, ...checksums].join())
     .digest('hex')
     .slice(0, 16)
-}
-
-function once(run: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | null = null
-  return () => (done ??= run())
 }

@@ -1,4 +1,4 @@
-import { startUpstream } from './upstream.ts'
+import { answersJson, completionOf, startUpstream } from './upstream.ts'
 import type { Script, SeenCall, TestUpstream } from './upstream.ts'
 
 /** An inference server on loopback that speaks only the chat dialect. */
@@ -35,8 +35,7 @@ export async function startEngine(models: string[] = ['qwen3:8b']): Promise<Test
     listing: null,
     chat: null,
     routes: {},
-    elsewhere: ({ res }: SeenCall) =>
-      void res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"not found"}}'),
+    elsewhere: answersJson({ error: { message: 'not found' } }, { status: 404 }),
     probes: () => upstream.calls.filter(({ url }) => url.endsWith('/v1/models')).length,
     lastChat() {
       const call = upstream.calls.findLast(({ url }) => url.endsWith('/v1/chat/completions'))
@@ -50,23 +49,15 @@ export async function startEngine(models: string[] = ['qwen3:8b']): Promise<Test
 /** Answers with a list of models in the form that common servers use. */
 export function lists(models: readonly string[]): Script {
   const data = models.map((id) => ({ id, object: 'model', created: 1, owned_by: 'library' }))
-  return ({ res }) =>
-    void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data }))
+  return answersJson({ object: 'list', data })
 }
 
-const greets: Script = ({ body, res }) => {
+const greets: Script = (call) => {
+  const { body, res } = call
   const { model, stream } = JSON.parse(body.toString()) as { model: string; stream?: boolean }
   if (!stream) {
-    const message = { role: 'assistant', content: 'Hello!' }
-    const answer = {
-      id: 'chatcmpl-1',
-      object: 'chat.completion',
-      created: 1,
-      model,
-      choices: [{ index: 0, message, finish_reason: 'stop' }],
-    }
-    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
-    return
+    const { usage: _usage, ...answer } = completionOf(model)
+    return answersJson(answer)(call)
   }
   res.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const event of greeting(model)) res.write(event)

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
@@ -16,6 +15,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
 import { makeApp } from '../../src/server/app.ts'
 import { gatewaySettings } from './gateway-settings.ts'
+import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 
 export const TOKEN = 'a-good-token'
 
@@ -125,9 +125,7 @@ export async function startGateway({
     },
   )
   const server = createServer(app)
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://127.0.0.1:${await listenOnLoopback(server)}`
   return {
     url,
     log: lines,
@@ -155,8 +153,7 @@ export async function startGateway({
       }),
     async [Symbol.asyncDispose]() {
       await gateway.close()
-      server.closeAllConnections()
-      await new Promise((closed) => server.close(closed))
+      await closeHttpServer(server)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
@@ -13,6 +13,7 @@ import { toBackendHeaders } from '../../src/gateway/exchange/headers.ts'
 import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 import { startUpstream } from './upstream.ts'
 import type { Script } from './upstream.ts'
 
@@ -94,12 +95,10 @@ export async function startRelay(
     const { answered, kind } = await exchange.outcome
     if (!answered && kind !== 'left') res.writeHead(UNANSWERED).end()
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
+  const port = await listenOnLoopback(server)
   onTestFinished(async () => {
     await connections.pool.destroy()
-    server.closeAllConnections()
-    server.close()
+    await closeHttpServer(server)
     await upstream[Symbol.asyncDispose]()
   })
 

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -9,24 +8,13 @@ import type { SamplePage } from './sample-pages.ts'
 
 export type PageServer = AsyncDisposable & { readonly url: string }
 
-const ASSETS = new URL('../../../src/control/pages/assets/', import.meta.url)
+const ASSETS = join(import.meta.dirname, '../../../src/control/pages/assets')
 
 /** Serves sample pages by name on a free loopback port, with the headers and assets of the service. */
 export async function servePages(pages: ReadonlyMap<string, SamplePage>): Promise<PageServer> {
   const app = express()
-  app.get(
-    '/assets/auth.css',
-    async (_req, res) => void res.type('css').send(await readFile(new URL('auth.css', ASSETS))),
-  )
-  app.get(
-    '/assets/passkeys.js',
-    async (_req, res) => void res.type('js').send(await readFile(new URL('passkeys.js', ASSETS))),
-  )
-  app.get(
-    '/assets/session.js',
-    async (_req, res) => void res.type('js').send(await readFile(new URL('session.js', ASSETS))),
-  )
-  app.get('/assets/simplewebauthn-browser.js', async (_req, res) => void res.type('js').send(await readFile(LIBRARY)))
+  app.use('/assets', express.static(ASSETS))
+  app.get('/assets/simplewebauthn-browser.js', (_req, res) => res.sendFile(LIBRARY))
   app.get('/:name', (req, res, next) => {
     const sample = pages.get(req.params.name)
     if (sample) sendPage(res, 200, sample.page, { scripts: sample.scripts })

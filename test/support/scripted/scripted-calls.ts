@@ -4,6 +4,7 @@
  */
 import { DIALECT_NAMES } from '../../../src/kernel/dialect.ts'
 import type { Dialect } from '../../../src/gateway/dialects/dialect.ts'
+import { SERVER_PATHS } from '../dialect-servers.ts'
 import type { SeenCall, Script } from '../upstream.ts'
 import { answersJson, neverAnswers, streams, writesRaw } from '../upstream.ts'
 import { toErrorEvent, toScriptedAnswer, writeUsage } from './scripted-answers.ts'
@@ -112,19 +113,13 @@ export function scriptCall(number: number): ScriptedCall {
     number,
     dialect,
     model,
-    path: PATHS[dialect],
+    path: SERVER_PATHS[dialect],
     body,
     wantsStream,
     shape,
     start,
     tokens: toTokens(number, cache),
   }
-}
-
-const PATHS: Readonly<Record<Dialect, string>> = {
-  chat: '/v1/chat/completions',
-  responses: '/v1/responses',
-  messages: '/v1/messages',
 }
 
 /** Numbers that differ from call to call, so that no mistake is balanced by another one. */

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'
 import { ROOT } from './documents.ts'
+import { lineOf, visit } from './source-tree.ts'
 
 /** A log event as a call in the source names it. */
 export type SourceEvent = {
@@ -35,8 +36,7 @@ export function findLogEvents(): SourceEvent[] {
       const level = LEVELS[node.expression.name.text]
       const event = node.arguments[1]
       if (!level || !event || !/(^|\.)log$/.test(node.expression.expression.getText())) return
-      const { line } = tree.getLineAndCharacterOfPosition(node.getStart())
-      const where = `${tree.fileName}:${line + 1}`
+      const where = `${tree.fileName}:${lineOf(node)}`
       events.push(...patternsOf(event, where).map((name) => ({ where, level, name })))
     })
     return events
@@ -81,11 +81,6 @@ function treesWith(text: RegExp, pattern = 'src/**/*.ts'): ts.SourceFile[] {
     .map((file) => ({ file, code: readFileSync(path.join(ROOT, file), 'utf8') }))
     .filter(({ code }) => text.test(code))
     .map(({ file, code }) => ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true))
-}
-
-function visit(node: ts.Node, see: (node: ts.Node) => void): void {
-  see(node)
-  ts.forEachChild(node, (child) => visit(child, see))
 }
 
 function patternsOf(event: ts.Expression, where: string): RegExp[] {

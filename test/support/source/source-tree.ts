@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import ts from 'typescript'
-
-const ROOT = path.join(import.meta.dirname, '../../..')
+import { ROOT } from './documents.ts'
 
 export type Import = { readonly to: string; readonly names: readonly string[]; readonly isType: boolean }
 
