@@ -13,6 +13,9 @@ import type { TracingConfig } from './tracing.ts'
 /** What a process serves. */
 export type ServiceRole = 'all' | 'control-plane' | 'gateway'
 
+/** `click`: a person approves by a button. `code`: the person also types the code that the device shows. */
+export type ApprovalMode = 'click' | 'code'
+
 export type DatabaseConfig =
   | { readonly kind: 'embedded'; readonly directory: string }
   | { readonly kind: 'memory' }
@@ -55,7 +58,7 @@ export type Config = {
   readonly login: {
     readonly loginSeconds: number
     readonly pollIntervalSeconds: number
-    readonly approvalMode: 'click' | 'code'
+    readonly approvalMode: ApprovalMode
     /** Whether the start response carries the token that approves the login, which is for development only. */
     readonly devLinks: boolean
   }

@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import type { FindInvitation, Invitation } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import { networkKey } from '../../http/rate-limit.ts'
@@ -61,7 +62,7 @@ export type LoginSettings = {
   readonly loginSeconds: number
   /** Whether the answer carries the token that approves; for development only. */
   readonly devLinks: boolean
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
 }
 
 type Needs = {

@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import type { ApprovalMode } from '../../config/values.ts'
 import { ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -33,7 +34,7 @@ export type ConsumeLink = (req: Request, form: LinkForm) => Promise<ConsumedLink
 
 type Needs = {
   readonly links: MagicLinkStore
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock

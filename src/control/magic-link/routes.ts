@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import type { Database } from '../../database/client.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -16,7 +17,7 @@ import { makeMagicLinkStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
   readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void

@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import type { ApprovalMode } from '../../config/values.ts'
 import type { Html } from '../../http/page.ts'
 import { ipOf } from '../../http/request.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -9,7 +10,7 @@ import type { LinkedLogin } from './store.ts'
 import { waitingPage } from './waiting-page.ts'
 
 type View = {
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
   /** The code that the person just typed is not the login's. */
   readonly wrongCode?: boolean
 }

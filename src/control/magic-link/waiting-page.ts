@@ -1,10 +1,11 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { decisionForm } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
 import { answer } from '../pages/parts.ts'
-import type { ApprovalMode, PendingLogin } from '../pages/parts.ts'
+import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
 
 export type WaitingPage = {

@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -5,7 +6,7 @@ import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import { DECISION, loginFacts, noticeBar, tokenField, warning } from './parts.ts'
-import type { ApprovalMode, PendingLogin } from './parts.ts'
+import type { PendingLogin } from './parts.ts'
 
 export type ConfirmPage = {
   /** The token of the link. It travels in the form's body, never in an address. */

@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
@@ -6,9 +7,6 @@ import { sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import type { IconName } from './icons.ts'
-
-/** `click`: a person approves by a button. `code`: the person also types the code that the device shows. */
-export type ApprovalMode = 'click' | 'code'
 
 /** A login that waits for a decision. */
 export type PendingLogin = {

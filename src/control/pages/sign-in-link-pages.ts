@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
@@ -5,7 +6,6 @@ import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import { answer, ipHint, noticeBar, time, timeOfDay, tokenField } from './parts.ts'
-import type { ApprovalMode } from './parts.ts'
 
 /**
  * 200: a link was asked for. `isKnown`: the person is signed in, so the email is certainly sent. Otherwise the page is

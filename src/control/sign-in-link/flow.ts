@@ -1,3 +1,4 @@
+import type { ApprovalMode } from '../../config/values.ts'
 import type { Database } from '../../database/client.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -15,7 +16,7 @@ type Needs = {
   readonly mailer: Mailer | null
   readonly limits: ControlLimits['signInLinks']
   readonly inBackground: (work: Promise<void>) => void
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
   readonly baseUrl: string
   readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import type { ApprovalMode } from '../../config/values.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
@@ -21,7 +22,7 @@ import type { SignInLink, SignInLinkStore } from './store.ts'
 type Needs = {
   readonly links: SignInLinkStore
   readonly signInLinks: SignInLinks
-  readonly approvalMode: 'click' | 'code'
+  readonly approvalMode: ApprovalMode
   readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
