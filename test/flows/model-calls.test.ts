@@ -204,6 +204,21 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     expect([res.status, await codeOf(res)]).toEqual([504, 'upstream_timeout'])
   })
 
+  it('answers 503 with Retry-After when the service stops before the answer, which is no failure of the upstream', async () => {
+    upstream.restart(neverAnswers)
+    await using stopping = await startGateway({ team: TEAM, [group]: upstream.url })
+    const answers = [false, true].map((stream) => stopping.post(path, { ...body, stream }))
+    await expect.poll(() => upstream.openCalls()).toBe(2)
+    await stopping.stopCalls()
+    for (const answer of answers) {
+      const res = await answer
+      expect([res.status, await codeOf(res)]).toEqual([503, 'service_unavailable'])
+      expect([res.headers.get('retry-after'), res.headers.get('x-should-retry')]).toEqual(['1', null])
+    }
+    expect(stopping.events.map(({ result }) => result?.outcome)).toEqual(['ended', 'ended'])
+    expect(stopping.log.filter(({ event }) => event === 'call.upstream_failed')).toEqual([])
+  })
+
   it('answers 503 without Retry-After when no backend serves the model', async () => {
     const res = await alone.post(path, body)
     expect([res.status, await codeOf(res), res.headers.get('x-should-retry'), res.headers.get('retry-after')]).toEqual([

@@ -163,6 +163,19 @@ describe('a call that the gateway ends', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'ended', reason: 'service_unavailable' })
   })
 
+  it('at a stop before the first byte leaves a refusal to the handler', async () => {
+    const relay = await startRelay(neverAnswers)
+    const answer = relay.post()
+    await expect.poll(() => relay.upstream.openCalls()).toBe(1)
+    await relay.stop()
+    expect((await answer.then(readAnswer)).answer.statusCode).toBe(UNANSWERED)
+    expect(await relay.outcome()).toMatchObject({
+      kind: 'ended',
+      answered: false,
+      refusal: { code: 'service_unavailable', retryAfterSeconds: 1 },
+    })
+  })
+
   it('is whole for a caller that has the last event, although the upstream has not ended yet', async () => {
     const relay = await startRelay(streams(CHAT_EVENTS, { end: 'stalls' }))
     const answer = await relay.post()

@@ -151,6 +151,8 @@ export async function startGateway({
         ...init,
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...init.headers },
       }),
+    /** Ends the calls that still run, as a stop of the service does. */
+    stopCalls: gateway.close,
     async [Symbol.asyncDispose]() {
       await gateway.close()
       await closeHttpServer(server)

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
-import type { ApiError } from '../../http/errors.ts'
+import { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
@@ -60,6 +60,18 @@ export const ACCESS_ENDED: StreamFailure = {
   type: 'authentication_error',
   message: 'The access was ended while the answer was on its way.',
 }
+
+type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
+
+/** How a call ends at a stop whose caller has no byte yet. */
+function stopped(): Finish {
+  const { code, message } = SERVICE_STOPPED
+  const refusal = new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_STOP_SECONDS })
+  return { kind: 'ended', reason: code, refusal, kept: null }
+}
+
+/** Another process, or the next one at this address, takes the call. */
+const RETRY_AFTER_STOP_SECONDS = 1
 
 /** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */
 class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHandler {
@@ -127,13 +139,15 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return
-    const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
-    if (!this.#relay || !this.res.headersSent) return this.#finish({ kind, ...explain(error), kept: null })
     // The connection broke after the last event, so the answer is complete.
-    if (this.#relay.isComplete()) return this.#relay.end()
+    if (this.#relay?.isComplete()) return this.#relay.end()
     // Only this service closes its own connections: calls are still running when SVC_STOP_SECONDS are over.
-    if (hasCode(error, 'UND_ERR_DESTROYED')) return this.#relay.cut('ended', SERVICE_STOPPED, SERVICE_STOPPED.code)
-    this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
+    const isStopped = hasCode(error, 'UND_ERR_DESTROYED')
+    const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
+    if (!this.#relay || !this.res.headersSent)
+      this.#finish(isStopped ? stopped() : { kind, ...explain(error), kept: null })
+    else if (isStopped) this.#relay.cut('ended', SERVICE_STOPPED, SERVICE_STOPPED.code)
+    else this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
   }
 
   pause(): void {
@@ -173,7 +187,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#finish({ kind, reason, refusal: null, kept: null })
   }
 
-  #finish(how: Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>): void {
+  #finish(how: Finish): void {
     this.isOver = true
     this.res.off('close', this.#onCallerLeft)
     this.#relay?.stop()
