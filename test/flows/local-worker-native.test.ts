@@ -149,13 +149,26 @@ describe('an engine that speaks a dialect itself', () => {
   it('has its responses stream end with response.failed where it sends an error event', async () => {
     const { call, native } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const created = { type: 'response.created', sequence_number: 0, response: RESPONSE }
-    native.routes = { '/v1/responses': streams(named([created, { type: 'error', message: 'no slot' } as never])) }
+    const added = { type: 'response.output_item.added', sequence_number: 1, item: {} }
+    native.routes = {
+      '/v1/responses': streams(named([created, added, { type: 'error', message: 'no slot' } as never])),
+    }
     const { events } = await readEvents(await call({ stream: true }))
     expect(parsed(events).at(-1)).toMatchObject({
       type: 'response.failed',
-      sequence_number: 1,
+      sequence_number: 2,
       response: { id: 'resp_1', model: 'svc/fast', status: 'failed', error: { message: 'no slot' } },
     })
+  })
+
+  it('has 400 for a prompt that is too long, although it says so in a stream that it has announced', async () => {
+    const { call, native } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
+    const error = { type: 'invalid_request_error', message: 'exceeds the available context size' }
+    const [start] = MESSAGE_EVENTS
+    native.routes = { '/v1/messages': streams(named([start, { type: 'error', error }] as never)) }
+    const response = await call({ stream: true })
+    expect([response.status, response.headers.get('content-type')]).toEqual([400, 'application/json'])
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(/^prompt is too long/) } })
   })
 
   it.each<[string, Script]>([

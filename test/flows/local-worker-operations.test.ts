@@ -87,4 +87,16 @@ describe('an operation that not every engine knows', () => {
     const res = await gateway.post('/v1/completions', { prompt: 'x', stream: true })
     expect(await res.text()).toBe(`${piece.replace('qwen3:8b', 'svc/fast')}data: [DONE]\n\n`)
   })
+
+  it('streams the first text of a completion while the engine writes the next', async () => {
+    const choices = [{ index: 0, text: 'x', finish_reason: null }]
+    const piece = `data: ${JSON.stringify({ ...COMPLETION, choices })}\n\n`
+    engine.routes = { '/v1/completions': streams([piece], { end: 'stalls' }) }
+    const leaving = new AbortController()
+    const init = { signal: leaving.signal }
+    const res = await gateway.post('/v1/completions', { prompt: 'x', stream: true }, init)
+    const first = await res.body?.getReader().read()
+    expect(Buffer.from(first?.value ?? []).toString()).toBe(piece.replace('qwen3:8b', 'svc/fast'))
+    leaving.abort()
+  })
 })

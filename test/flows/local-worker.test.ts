@@ -79,6 +79,22 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
     }
   })
 
+  it.each<[string, number, string]>([
+    [
+      'data: {"error":{"code":400,"message":"exceeds the context size","type":"exceed_context_size_error"}}',
+      400,
+      'exceeds',
+    ],
+    ['data: {"error":{"code":500,"message":"no slot","type":"server_error"}}', 502, 'no slot'],
+    ['data: {"choices":[{"delta":{"role":"assistant"}}]}\n\ndata: {"error":{"message":"no slot"}}', 502, 'no slot'],
+    [': wait', 502, 'ended its answer too early'],
+  ])('answers a stream that begins with a failure with a status: %s', async (event, status, message) => {
+    engine.chat = streams([`${event}\n\n`])
+    const res = await stream()
+    expect([res.status, res.headers.get('content-type')]).toEqual([status, 'application/json'])
+    expect(await res.json()).toMatchObject({ error: { message: expect.stringContaining(message) } })
+  })
+
   it('answers 503 when the engine lacks the model, and asks the engine for its list', async () => {
     engine.chat = answersJson({ error: { message: 'model not found' } }, { status: 404 })
     const probes = engine.probes()

@@ -69,13 +69,13 @@ export class StreamOpening implements Relay, SilentStream {
   /** Whether the caller can get another answer than this stream. */
   #canReplace(): boolean {
     const { keepsErrors, rewrite } = this.#needs
-    return keepsErrors === 'all' || (rewrite?.isTranslated ?? false)
+    return keepsErrors === 'all' || rewrite !== null
   }
 
   /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
   end(): void {
     const isEmpty = this.#heldBytes === 0
-    if (isEmpty || this.#needs.rewrite?.isTranslated) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    if (isEmpty || this.#needs.rewrite) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
     else this.#start().end()
   }
 

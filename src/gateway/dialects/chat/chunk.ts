@@ -71,6 +71,13 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }
 
+/** Whether an event only announces an answer: it has the role of the message and nothing else of it. */
+export function isAnnouncement(event: SseEvent): boolean {
+  if (!/"role"\s*:\s*"/.test(event.data)) return false
+  const read = readChatEvent(event)
+  return read.kind === 'chunk' && !hasContent(read.delta) && read.finish === null && read.usage === null
+}
+
 /** An event with a chunk of the answer. */
 export type ChatChunk = Extract<ChatEvent, { kind: 'chunk' }>
 

@@ -4,6 +4,7 @@ import { readList, readObject } from '../json/read-json.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { isAnnouncement } from './chunk.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -25,7 +26,7 @@ export const CHAT: DialectTraits = {
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
   readErrorEvent,
-  isPreamble: () => false,
+  isPreamble: isAnnouncement,
   nativeProbe: null,
   needsStoredState: () => false,
   needsVendor: () => false,

@@ -42,7 +42,7 @@ export const MESSAGES: DialectTraits = {
   failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
   readErrorEvent,
-  isPreamble: ({ event }) => event === 'ping',
+  isPreamble: ({ event }) => event === 'message_start' || event === 'ping',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
   // Engines that do not know threads answer as if the new messages were the whole conversation.
