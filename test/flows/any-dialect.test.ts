@@ -17,7 +17,7 @@ import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
-import { answersJson, neverAnswers } from '../support/upstream.ts'
+import { answersJson, neverAnswers, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const DIALECTS = ['chat', 'responses', 'messages'] as const
@@ -96,9 +96,13 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
     expect(CHECKS[client](decode.push(Buffer.from(body)))).toEqual([])
   })
 
-  it('gets the same whole answer from a backend that always streams', async () => {
+  it.each([
+    ['ends its stream', 'well'],
+    ['keeps its stream open', 'stalls'],
+    ['resets its connection', 'resets'],
+  ] as const)('gets the same whole answer from a backend that always streams, and %s', async (_name, end) => {
     const wanted = (await call(client, `any/${backend}`).then((response) => response.json())) as object
-    servers[backend].script = streamsHello(backend)
+    servers[backend].script = streamsHello(backend, end)
     const response = await call(client, `any/${backend}`)
     servers[backend].script = saysHello(backend)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json'])
@@ -130,6 +134,15 @@ it.each(['chat', 'messages'] as const)(
     expect(servers.chat.last().url).toBe('/paas/v4/chat/completions')
   },
 )
+
+it('a backend that always streams may keep its stream open and send no last event', async () => {
+  const choices = [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }]
+  servers.chat.script = streams([`data: ${JSON.stringify({ choices })}\n\n`, ': wait\n\n'], { end: 'stalls' })
+  const response = await call('messages', 'any/chat')
+  servers.chat.script = saysHello('chat')
+  expect(await response.json()).toMatchObject({ content: [{ text: 'Hello' }], stop_reason: 'end_turn' })
+  await expect.poll(() => servers.chat.openCalls()).toBe(0)
+})
 
 it('a backend that does not stream is streamed to a client that has asked for it', async () => {
   const message = { role: 'assistant', content: 'Hello!' }

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { answersJson, startUpstream, streams } from './upstream.ts'
-import type { SeenCall, Script, TestUpstream } from './upstream.ts'
+import type { Ending, SeenCall, Script, TestUpstream } from './upstream.ts'
 
 /** What a server of each dialect says when all it says is `Hello`. */
 const WHOLE: Readonly<Record<Dialect, object>> = {
@@ -88,8 +88,8 @@ export function saysHello(dialect: Dialect): Script {
 }
 
 /** Says `Hello` as a stream, whatever the call asks for. */
-export function streamsHello(dialect: Dialect): Script {
-  return streams(toEvents(dialect))
+export function streamsHello(dialect: Dialect, end: Ending = 'well'): Script {
+  return streams(toEvents(dialect), { end })
 }
 
 export function startServer(dialect: Dialect): Promise<TestUpstream> {

@@ -58,6 +58,8 @@ export type AnswerTranslation = {
 /** Translates a stream event by event into a whole body. */
 type AnswerCollector = {
   push(event: SseEvent): void
+  /** `ended`: also where the stream has failed. */
+  state(): StreamState
   /** The stream has ended. `failed` when it has no whole answer. */
   end(): { readonly answer: Json } | { readonly failed: Failure }
 }
@@ -167,6 +169,7 @@ function makeCollector(pipeline: Pipeline): AnswerCollector {
       given.push(...events)
       isOver = events.some(isEnd)
     },
+    state: () => (isOver ? 'ended' : reader.isFinishing?.() ? 'finishing' : 'open'),
     end: () => translateWhole(pipeline, isOver ? given : [...given, ...reader.end()]),
   }
 }

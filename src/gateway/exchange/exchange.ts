@@ -224,7 +224,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   readonly #onCallerLeft = (): void => {
     if (this.isOver) return
     // Some clients close the connection after the last event, before the backend has ended its answer.
-    if (this.#relay?.isComplete()) this.#relay.end()
+    if (this.res.headersSent && this.#relay?.isComplete()) this.#relay.end()
     else this.finish('left', null)
     this.abort()
   }

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { ApiError } from '../../http/errors.ts'
-import type { StreamFailure, StreamFilter, StreamTranslator } from '../dialects/dialect.ts'
+import type { StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
 import type { KeptAnswer, WholeAnswer } from './answer.ts'
 import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
@@ -23,7 +23,9 @@ export type AnswerRewrite = HeaderOptions & {
 
 /** Makes the answer for the caller of the bytes of one stream. */
 export type StreamCollector = {
-  push(chunk: Buffer): void
+  /** Returns whether the bytes have completed an event. */
+  push(chunk: Buffer): boolean
+  state(): StreamState
   end(status: number): WholeAnswer | ApiError
 }
 
@@ -36,7 +38,7 @@ export type Relay = {
   take(chunk: Buffer): void
   /** The backend has ended its answer. */
   end(): void
-  /** Whether the caller has the whole answer, although the backend has not ended it yet. */
+  /** Whether the whole answer is there, although the backend has not ended it yet. The caller of a stream has it. */
   isComplete(): boolean
   /** Writes the failure to a stream and ends it. Call it only after the head has been sent. */
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void

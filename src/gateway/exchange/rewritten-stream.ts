@@ -3,6 +3,7 @@ import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
+import { EarlyEnd } from './early-end.ts'
 import { REPORTED } from './outcome.ts'
 import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
@@ -15,24 +16,10 @@ type Needs = {
 }
 
 /**
- * How long a backend may take to end a stream whose last event the caller has got. Most end it at once, and their
- * connection can be used again.
- */
-const MAX_TRAILER_MS = 250
-
-/**
- * How long a backend may be silent between the end of its answer and its usage. Some send neither a last event nor the
- * end of the stream, but comments for as long as the caller waits.
- */
-const MAX_FINISHING_MS = 3000
-
-/**
  * A stream whose events are decoded, rewritten and encoded again. It is kept alive while the backend is silent. A
  * class, because thousands of these are open at once. `take` may throw `SseEventTooLarge`.
  */
 export class RewrittenStream implements Relay, SilentStream {
-  /** Ends the call when the backend does not end its answer. */
-  #ending: NodeJS.Timeout | null = null
   readonly #exchange: RelayedExchange
   readonly #rewrite: AnswerRewrite
   readonly #failureEndsStream: boolean
@@ -41,6 +28,7 @@ export class RewrittenStream implements Relay, SilentStream {
   readonly #keepAliveSlot: number
   readonly #decoder = makeSseDecoder()
   readonly #writer: ChunkWriter
+  readonly #earlyEnd: EarlyEnd
   #hasBegun = false
   #silentTicks = 0
 
@@ -51,6 +39,7 @@ export class RewrittenStream implements Relay, SilentStream {
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
+    this.#earlyEnd = new EarlyEnd(exchange, this)
     this.#keepAliveSlot = keepAlive.add(this)
   }
 
@@ -59,8 +48,7 @@ export class RewrittenStream implements Relay, SilentStream {
     const events = this.#decoder.push(chunk)
     this.#write(events.flatMap((event) => this.#translator.push(event)))
     const state = this.#translator.state()
-    if (state === 'finishing' && events.length > 0) this.#endWithin(MAX_FINISHING_MS)
-    if (state === 'ended' && before !== 'ended') this.#endWithin(MAX_TRAILER_MS)
+    this.#earlyEnd.note(before, state, events.length > 0)
     if (state !== 'failed') return
     this.cut('cut', BACKEND_BROKE_OFF, REPORTED)
     this.#exchange.abort()
@@ -71,17 +59,6 @@ export class RewrittenStream implements Relay, SilentStream {
     if (this.#translator.state() === 'failed') return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
     this.#exchange.res.end()
     this.#exchange.finish('whole', null)
-  }
-
-  #endWithin(ms: number): void {
-    if (this.#ending) clearTimeout(this.#ending)
-    this.#ending = setTimeout(this.#endEarly, ms)
-  }
-
-  /** The caller has the whole answer, and the backend does not end it. */
-  readonly #endEarly = (): void => {
-    this.end()
-    this.#exchange.abort()
   }
 
   isComplete(): boolean {
@@ -96,7 +73,7 @@ export class RewrittenStream implements Relay, SilentStream {
   }
 
   stop(): void {
-    if (this.#ending) clearTimeout(this.#ending)
+    this.#earlyEnd.stop()
     this.#keepAlive.remove(this.#keepAliveSlot, this)
     this.#writer.stop()
   }

@@ -5,6 +5,7 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
+import { EarlyEnd } from './early-end.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
 import type { ExchangeOptions } from './exchange-options.ts'
 import { breakConnection } from './relay.ts'
@@ -65,6 +66,7 @@ export class WholeRelay implements Relay {
   readonly #needs: Needs
   /** Makes one answer of a stream. Null for other answers, whose bytes are held. */
   readonly #collector: StreamCollector | null
+  readonly #earlyEnd: EarlyEnd
   /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []
   #heldBytes = 0
@@ -75,12 +77,13 @@ export class WholeRelay implements Relay {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
+    this.#earlyEnd = new EarlyEnd(exchange, this)
     this.#collector = collector
   }
 
   take(chunk: Buffer): void {
     if (this.#writer) return this.#writer.write(chunk)
-    if (this.#collector) this.#collector.push(chunk)
+    if (this.#collector) this.#collect(chunk, this.#collector)
     else this.#held.push(chunk)
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
@@ -90,6 +93,12 @@ export class WholeRelay implements Relay {
     if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
   }
 
+  #collect(chunk: Buffer, collector: StreamCollector): void {
+    const before = collector.state()
+    const hasEvents = collector.push(chunk)
+    this.#earlyEnd.note(before, collector.state(), hasEvents)
+  }
+
   end(): void {
     if (!this.#writer) return this.#answer()
     this.#exchange.res.end()
@@ -97,7 +106,7 @@ export class WholeRelay implements Relay {
   }
 
   isComplete(): boolean {
-    return false
+    return this.#collector?.state() === 'ended'
   }
 
   cut(kind: 'cut' | 'ended', _failure: StreamFailure, reason: string): void {
@@ -107,6 +116,7 @@ export class WholeRelay implements Relay {
 
   stop(): void {
     this.#held = []
+    this.#earlyEnd.stop()
     this.#writer?.stop()
   }
 

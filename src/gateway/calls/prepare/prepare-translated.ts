@@ -116,7 +116,12 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
       const decoder = makeSseDecoder()
       const collector = collect()
       return {
-        push: (chunk) => decoder.push(chunk).forEach((event) => collector.push(event)),
+        push(chunk) {
+          const events = decoder.push(chunk)
+          events.forEach((event) => collector.push(event))
+          return events.length > 0
+        },
+        state: collector.state,
         end: (status) => toAnswer(status, collector.end()),
       }
     },

@@ -1,0 +1,44 @@
+import type { StreamState } from '../dialects/dialect.ts'
+import type { Relay, RelayedExchange } from './relay.ts'
+
+/**
+ * How long a backend may take to end a stream after its last event. Most end it at once, and their connection can be
+ * used again.
+ */
+const MAX_TRAILER_MS = 250
+
+/**
+ * How long a backend may be silent between the end of its answer and its usage. Some send neither a last event nor the
+ * end of the stream, but comments for as long as the caller waits.
+ */
+const MAX_FINISHING_MS = 3000
+
+/** Ends a call whose answer is complete, and whose backend does not end it. */
+export class EarlyEnd {
+  readonly #exchange: RelayedExchange
+  readonly #relay: Pick<Relay, 'end'>
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(exchange: RelayedExchange, relay: Pick<Relay, 'end'>) {
+    this.#exchange = exchange
+    this.#relay = relay
+  }
+
+  /** Notes the states of the stream before and after a chunk, and whether the chunk has completed an event. */
+  note(before: StreamState, state: StreamState, hasEvents: boolean): void {
+    if (state === 'finishing' && hasEvents) this.#endWithin(MAX_FINISHING_MS)
+    if (state === 'ended' && before !== 'ended') this.#endWithin(MAX_TRAILER_MS)
+  }
+
+  stop(): void {
+    if (this.#timer) clearTimeout(this.#timer)
+  }
+
+  #endWithin(ms: number): void {
+    this.stop()
+    this.#timer = setTimeout(() => {
+      this.#relay.end()
+      this.#exchange.abort()
+    }, ms)
+  }
+}
