@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
+import { UNREADABLE } from '../../src/gateway/exchange/unreadable-answer.ts'
 import { CHAT_EVENTS, dataOf, readAnswer, startRelay, UNANSWERED } from '../support/relay.ts'
 import { neverAnswers, startUpstream, streams, writesRaw } from '../support/upstream.ts'
 import type { Ending, Script } from '../support/upstream.ts'
@@ -42,6 +43,16 @@ describe('an upstream that fails before its answer', () => {
     const { answer } = await relay.post().then(readAnswer)
     expect(await relay.outcome()).toMatchObject({ kind, answered: false })
     expect(answer.statusCode).toBe(UNANSWERED)
+  })
+})
+
+it('an upstream that says 100 Continue without being asked is named as the cause', async () => {
+  const relay = await startRelay(writesRaw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
+  await relay.post().then(readAnswer)
+  expect(await relay.outcome()).toMatchObject({
+    kind: 'failed',
+    reason: 'unasked_continue',
+    refusal: { code: 'upstream_failed', message: UNREADABLE.unasked_continue },
   })
 })
 

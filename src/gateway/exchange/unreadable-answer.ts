@@ -1,5 +1,6 @@
 /** Answers of a backend that the gateway cannot read, although it must. */
 import { ApiError } from '../../http/errors.ts'
+import { hasCode } from '../../kernel/error-code.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Outcome } from './outcome.ts'
@@ -11,6 +12,9 @@ import { reasonOf } from './send.ts'
 export const UNREADABLE = {
   compressed: 'The backend compressed its answer, although it was asked not to.',
   too_large: 'The answer of the backend is too large.',
+  unasked_continue:
+    'The backend answered with the interim status 100 Continue, although it was not asked to. Switch that off there, ' +
+    'or in the proxy in front of it.',
 } as const
 
 /**
@@ -39,9 +43,15 @@ export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead,
 
 /** The parts of an outcome that say why an answer failed. */
 export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
-  const isUnreadable = error instanceof UnreadableAnswer
+  const cause = isUnaskedContinue(error) ? new UnreadableAnswer('unasked_continue') : error
+  const isUnreadable = cause instanceof UnreadableAnswer
   return {
-    reason: reasonOf(error),
-    refusal: isUnreadable ? new ApiError('upstream_failed', { message: error.message }) : null,
+    reason: reasonOf(cause),
+    refusal: isUnreadable ? new ApiError('upstream_failed', { message: cause.message }) : null,
   }
+}
+
+/** undici refuses this status without saying so. It has no setting to accept it. */
+function isUnaskedContinue(error: Error): boolean {
+  return hasCode(error, 'UND_ERR_SOCKET') && error.message === 'bad response'
 }
