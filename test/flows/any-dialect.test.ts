@@ -144,6 +144,16 @@ it('a backend that always streams may keep its stream open and send no last even
   await expect.poll(() => servers.chat.openCalls()).toBe(0)
 })
 
+it('an error of a backend may be an event of a stream, whatever its status', async () => {
+  const error = { type: 'invalid_request_error', message: 'prompt is too long: 9 tokens > 1 maximum' }
+  const event = `event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`
+  servers.messages.script = ({ res }) => void res.writeHead(400, { 'content-type': 'text/event-stream' }).end(event)
+  const response = await call('chat', 'any/messages', true)
+  servers.messages.script = saysHello('messages')
+  const wanted = { error: { message: error.message, code: 'context_length_exceeded' } }
+  expect([response.status, await response.json()]).toMatchObject([400, wanted])
+})
+
 it('a backend that does not stream is streamed to a client that has asked for it', async () => {
   const message = { role: 'assistant', content: 'Hello!' }
   const choices = [{ index: 0, message, finish_reason: 'stop' }]

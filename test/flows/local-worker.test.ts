@@ -63,6 +63,13 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
     ['a model that loads', answersJson({ error: { message: 'Loading model' } }, { status: 503 }), 503, 'Loading model'],
     ['an error that says 200', answersJson({ error: 'Unexpected endpoint' }), 502, 'Unexpected endpoint'],
     [
+      'an error that is an event',
+      ({ res }) =>
+        void res.writeHead(400, { 'content-type': 'text/event-stream' }).end('data: {"error":{"message":"odd"}}\n\n'),
+      400,
+      'odd',
+    ],
+    [
       'a page',
       ({ res }) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
       502,

@@ -1,4 +1,4 @@
-import { parseJson } from '../../kernel/json.ts'
+import { parseErrorBody } from '../dialects/failures/error-body.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
@@ -63,6 +63,5 @@ export function maskCredential(body: Buffer, credential: Credential | null): voi
 
 /** The body of an error; its text where it is not JSON. */
 function parseError(body: Buffer): unknown {
-  const text = body.toString('utf8')
-  return parseJson(text) ?? text
+  return parseErrorBody(body) ?? body.toString('utf8')
 }

@@ -2,6 +2,7 @@
 import { ApiError } from '../../../http/errors.ts'
 import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
 import type { DialectTraits } from '../../dialects/dialect.ts'
+import { parseErrorBody } from '../../dialects/failures/error-body.ts'
 import { readFailure } from '../../dialects/failures/failure.ts'
 import type { Failure } from '../../dialects/failures/failure.ts'
 import { toFailureAnswer, toJsonAnswer } from '../../exchange/answer.ts'
@@ -64,7 +65,7 @@ const MAX_ERROR_BYTES = 2_000
 
 /** Reads the failure from the body of an error answer. `status` decides only where the body does not. */
 export function failureOf(body: Buffer, status: number | null = null): Failure {
-  const parsed = parseAnswer(body)
+  const parsed = parseErrorBody(body)
   return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed, status)
 }
 

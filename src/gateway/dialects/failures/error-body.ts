@@ -1,0 +1,15 @@
+import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+
+/**
+ * Parses the body of an error. Servers that were asked for a stream also write it as an event of one. Undefined when it
+ * is not JSON or is nested too deep.
+ */
+export function parseErrorBody(body: Buffer): unknown {
+  const text = body.toString('utf8')
+  const whole = parseJson(text)
+  const value = whole === undefined ? parseJson(EVENT_DATA.exec(text)?.[1] ?? '') : whole
+  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
+}
+
+/** The first data of an event stream that can be an error (WHATWG HTML, section 9.2.6). */
+const EVENT_DATA = /^data: ?(\{.*)$/m
