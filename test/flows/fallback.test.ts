@@ -3,9 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ServeEntry } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { UNREADABLE } from '../../src/gateway/exchange/unreadable-answer.ts'
-import { bodyOf, greeting, saysHello } from '../support/dialect-servers.ts'
+import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { readEvents } from '../support/local-worker.ts'
 import { freePort } from '../support/loopback.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
@@ -443,6 +444,24 @@ describe('when all backends fail', () => {
       await expect.poll(() => gateway.events.at(-1)).toMatchObject({ kind: 'failed', result: { status: 400 } })
     },
   )
+
+  it.each<[Dialect, object]>([
+    ['chat', { code: 'upstream_timeout', type: 'api_error' }],
+    ['responses', { code: 'server_error' }],
+    ['messages', { type: 'timeout_error' }],
+  ])('a translated %s stream whose backend falls silent ends with a timeout', async (client, wanted) => {
+    const backend = client === 'messages' ? 'chat' : 'messages'
+    serve([{ to: 'a' }], backend)
+    const begins = [
+      '{"type":"message_start","message":{}}',
+      '{"type":"content_block_start","index":0,"content_block":{}}',
+    ]
+    const pieces = backend === 'chat' ? [CHUNK] : begins.map((data) => `data: ${data}\n\n`)
+    a.restart(streams(pieces, { end: 'stalls' }))
+    const { events } = await readEvents(await gateway.post(GATEWAY_PATHS[client], greeting(client, 'any/model', true)))
+    const last = JSON.parse(events.at(-1)?.data ?? '{}') as { error?: object; response?: { error: object } }
+    expect(last.error ?? last.response?.error).toMatchObject(wanted)
+  })
 
   it('the call has one event with its attempts, and the log names them', async () => {
     const [first, second] = serve([{ to: 'a' }, { to: 'b' }])

@@ -136,7 +136,12 @@ describe('a caller that leaves', () => {
 })
 
 describe('a call that the gateway ends', () => {
-  const revoked = { code: 'unauthorized', type: 'authentication_error', message: 'The access was revoked.' }
+  const revoked = {
+    kind: 'failed',
+    code: 'unauthorized',
+    type: 'authentication_error',
+    message: 'The access was revoked.',
+  } as const
 
   it('tells the caller of a stream why, and closes the upstream call', async () => {
     const relay = await startRelay(streams([CHAT_EVENTS[0]], { end: 'stalls' }))

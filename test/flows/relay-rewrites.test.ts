@@ -50,7 +50,7 @@ describe('a rewritten answer', () => {
           state = 'ended'
           return saying('!')
         },
-        fail: (message) => (state === 'open' ? saying(message) : []),
+        fail: ({ message }) => (state === 'open' ? saying(message) : []),
         state: () => state,
       }
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
 import type { StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
+import { backendFailed } from '../../src/gateway/dialects/failures/failure.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
@@ -54,7 +55,10 @@ describe.each(SUBJECTS)('a stream in the $dialect dialect', ({ make, check }) =>
     const bytes = fixture(name)
     for (let cut = 0; cut <= bytes.length; cut += 23) {
       const broken = make()
-      const events = translate({ ...broken, end: () => broken.fail('The engine was cut off.') }, bytes.subarray(0, cut))
+      const events = translate(
+        { ...broken, end: () => broken.fail(backendFailed('The engine was cut off.')) },
+        bytes.subarray(0, cut),
+      )
       expect(check(events)).toEqual([])
       expect(broken.state()).not.toBe('open')
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { backendFailed } from '../../src/gateway/dialects/failures/failure.ts'
 import { readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
@@ -149,11 +150,14 @@ describe('a stream that breaks', () => {
 
   it('ends once: nothing follows a failure from outside or a whole answer', () => {
     const broken = toMessages()
-    expect(broken.fail('The engine was cut off.')).toHaveLength(1)
-    expect([...broken.fail('again'), ...run(broken, ...chunks(delta({ content: 'a' }, 'stop')))]).toEqual([])
+    expect(broken.fail(backendFailed('The engine was cut off.'))).toHaveLength(1)
+    expect([
+      ...broken.fail(backendFailed('again')),
+      ...run(broken, ...chunks(delta({ content: 'a' }, 'stop'))),
+    ]).toEqual([])
     const whole = toMessages()
     run(whole, ...chunks(delta({ content: 'a' }, 'stop'), '[DONE]'))
-    expect([...whole.fail('too late'), ...whole.end()]).toEqual([])
+    expect([...whole.fail(backendFailed('too late')), ...whole.end()]).toEqual([])
     expect(whole.state()).toBe('ended')
   })
 })

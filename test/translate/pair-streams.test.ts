@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { backendFailed } from '../../src/gateway/dialects/failures/failure.ts'
 import { parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
@@ -46,7 +47,10 @@ describe.each(PAIRS)('a $client client of a $backend backend', ({ client, backen
     const bytes = vendorStream(backend, name)
     for (let cut = 0; cut < bytes.length; cut += 37) {
       const broken = stream()
-      const events = translate({ ...broken, end: () => broken.fail('It broke.') }, bytes.subarray(0, cut))
+      const events = translate(
+        { ...broken, end: () => broken.fail(backendFailed('It broke.')) },
+        bytes.subarray(0, cut),
+      )
       expect(CHECKS[client](events)).toEqual([])
       if (broken.state() === 'ended') expect(bytes.toString().slice(0, cut)).toMatch(ENDINGS[backend])
     }

@@ -7,6 +7,7 @@ import {
   isTokenCount,
 } from '../../src/gateway/dialects/answer-shapes.ts'
 import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
+import { backendFailed } from '../../src/gateway/dialects/failures/failure.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
 import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
@@ -204,7 +205,7 @@ describe('a messages stream as bytes', () => {
     const { events, stream } = pass(byteByByte(sent.toString()))
     expect(events).toEqual(pass([sent]).events)
     expect(stream.state()).toBe('ended')
-    expect(stream.fail('x')).toEqual([])
+    expect(stream.fail(backendFailed('x'))).toEqual([])
   })
 
   it('is kept alive by a comment until the message has begun, then by a ping', () => {

@@ -85,7 +85,7 @@ describe('a failure of a backend', () => {
       400,
       'invalid_request_error',
     ],
-    [504, {}, 'timeout', 504, 'server_error', 504, 'timeout_error'],
+    [504, {}, 'timeout', 504, 'upstream_timeout', 504, 'timeout_error'],
     [null, { type: 'overloaded_error', message: 'x' }, 'overloaded', 503, null, 529, 'overloaded_error'],
     [500, { error: { message: 'x' } }, 'failed', 502, 'upstream_failed', 502, 'api_error'],
   ])('with status %s and body %j is %s', (status, body, kind, openAiStatus, code, messagesStatus, type) => {

@@ -10,7 +10,7 @@ function monitorAfter(dialect: Dialect, chunks: readonly string[]) {
   return monitor
 }
 
-const FAILURE = { code: 'upstream_failed', type: 'api_error', message: 'It broke.' }
+const FAILURE = { kind: 'failed', code: 'upstream_failed', type: 'api_error', message: 'It broke.' } as const
 
 describe('a failure event can be written', () => {
   it.each<[string, string, boolean]>([

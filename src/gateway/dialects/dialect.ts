@@ -102,8 +102,11 @@ export type StreamFilter = {
   end(): Buffer
 }
 
-/** Why this side ends a stream: code, type and message of the service's error table. */
-export type StreamFailure = { readonly code: string; readonly type: string; readonly message: string }
+/**
+ * Why this side ends a stream. `code` and `type` are those of the service's error table. A translated stream has those
+ * of the kind of failure.
+ */
+export type StreamFailure = Failure & { readonly code: string; readonly type: string }
 
 /** Watches a stream whose bytes pass unchanged. */
 export type StreamMonitor = {
@@ -137,7 +140,7 @@ export type StreamTranslator = {
   /** Called when the backend has ended its answer; returns the remaining events. */
   end(): SseEvent[]
   /** Ends the stream with a failure of its dialect: the backend broke off or was silent, or access was revoked. */
-  fail(message: string): SseEvent[]
+  fail(failure: Failure): SseEvent[]
   state(): StreamState
 }
 

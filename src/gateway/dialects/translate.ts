@@ -2,7 +2,6 @@ import { DEFAULT_CAPS } from './caps.ts'
 import { readChatRequest } from './chat/read-request.ts'
 import { writeChatRequest } from './chat/write-request.ts'
 import type { Dialect, StreamState, StreamTranslator } from './dialect.ts'
-import { backendFailed } from './failures/failure.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
@@ -153,7 +152,7 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   return {
     push: (event) => (state === 'open' ? write(reader.push(event)) : []),
     end: () => (state === 'open' ? write(reader.end()) : []),
-    fail: (message) => (state === 'open' ? write(reader.fail(backendFailed(message))) : []),
+    fail: (failure) => (state === 'open' ? write(reader.fail(failure)) : []),
     state: () => (state === 'open' && reader.isFinishing?.() ? 'finishing' : state),
   }
 }

@@ -56,6 +56,7 @@ export function startExchange(
 
 /** Why a call is ended whose caller has lost the access. */
 export const ACCESS_ENDED: StreamFailure = {
+  kind: 'failed',
   code: 'unauthorized',
   type: 'authentication_error',
   message: 'The access was ended while the answer was on its way.',

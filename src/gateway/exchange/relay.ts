@@ -69,16 +69,19 @@ export type RelayedExchange = {
 }
 
 export const BACKEND_BROKE_OFF: StreamFailure = {
+  kind: 'failed',
   code: 'upstream_failed',
   type: 'api_error',
   message: 'The upstream broke off in the middle of its answer.',
 }
 export const BACKEND_WAS_SILENT: StreamFailure = {
+  kind: 'timeout',
   code: 'upstream_timeout',
   type: 'api_error',
   message: 'The upstream fell silent in the middle of its answer.',
 }
 export const SERVICE_STOPPED: StreamFailure = {
+  kind: 'overloaded',
   code: 'service_unavailable',
   type: 'api_error',
   message: 'The service stopped before the answer was complete. Send the request again.',

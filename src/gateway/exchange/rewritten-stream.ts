@@ -65,8 +65,8 @@ export class RewrittenStream implements Relay, SilentStream {
     return this.#translator.state() === 'ended'
   }
 
-  cut(kind: 'cut' | 'ended', { message }: StreamFailure, reason: string): void {
-    const events = this.#translator.fail(message)
+  cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
+    const events = this.#translator.fail(failure)
     if (events.length > 0) this.#exchange.res.write(encodeEvents(events))
     this.#exchange.finish(kind, reason)
     endFailed(this.#exchange.res, this.#failureEndsStream && this.#translator.state() === 'failed')

@@ -1,5 +1,5 @@
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
+import { ENDED_EARLY, NOT_BEGUN } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { writeOpenAiError } from '../failures/openai-error.ts'
 import { parseObject } from '../json/read-json.ts'
@@ -42,7 +42,7 @@ export function passChatStream({ model, hidesUsage = false }: PassOptions): Stre
       return [renameEvent(event, read.model, model)]
     },
     end: () => (finish.reason() === null ? failWith(ENDED_EARLY) : complete()),
-    fail: (message) => failWith(backendFailed(message)),
+    fail: failWith,
     state: () => (state === 'open' && finish.isFinishing() ? 'finishing' : state),
   }
 }

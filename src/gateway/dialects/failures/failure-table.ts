@@ -66,7 +66,7 @@ export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
     messagesStatus: 529,
     messagesType: 'overloaded_error',
   },
-  timeout: { ...FAILED, status: 504, type: 'server_error', code: 'server_error', messagesType: 'timeout_error' },
+  timeout: { ...FAILED, status: 504, code: 'upstream_timeout', messagesType: 'timeout_error' },
   account: { ...FAILED, code: 'upstream_refused_credential' },
   failed: FAILED,
 }

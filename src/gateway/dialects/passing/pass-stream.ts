@@ -1,5 +1,5 @@
 import type { StreamState, StreamTranslator } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -36,7 +36,7 @@ export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): Stre
       return show({ event: event.event ?? type, data: event.data }, body)
     },
     end: () => failWith(ENDED_EARLY),
-    fail: (message) => failWith(backendFailed(message)),
+    fail: failWith,
     state: () => state,
   }
 }
