@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 
 /** The bytes of one body that a budget counts. */
 export type HeldBytes = {
@@ -42,12 +43,12 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
 }
 
 /**
- * A quarter of the memory that each of these processes may use, in bytes. A body takes about twice its size: as bytes,
- * and parsed.
+ * A quarter of the memory that each of these processes may use, in bytes, and of the heap of V8, which each has for
+ * itself. A body takes about twice its size: as bytes, and parsed, which is in the heap.
  */
 export function defaultBodyBudget(processes: number): number {
   // 0 where the operating system sets no limit, or a limit that is larger than the memory.
   const limit = process.constrainedMemory()
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
-  return Math.floor(memory / 4 / processes)
+  return Math.floor(Math.min(memory / processes, getHeapStatistics().heap_size_limit) / 4)
 }

@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { openBodyBudget } from '../../src/http/body-budget.ts'
+import { defaultBodyBudget, openBodyBudget } from '../../src/http/body-budget.ts'
 
 it('has room for as many bytes as are held, until they are given back', () => {
   const budget = openBodyBudget(100)
@@ -50,4 +53,15 @@ it('has room for a body of any size while there is no other', () => {
   expect(budget.take(1)).toBeNull()
   held?.release()
   expect(budget.take(1)).not.toBeNull()
+})
+
+it('has by default at most a quarter of the heap, whatever the memory of the machine', () => {
+  const source = pathToFileURL(path.join(import.meta.dirname, '../../src/http/body-budget.ts')).href
+  const program = `import { defaultBodyBudget } from '${source}'; console.log(defaultBodyBudget(1))`
+  const heapMiB = 200
+  const args = [`--max-old-space-size=${heapMiB}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program]
+  const bytes = Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  expect(bytes).toBeLessThan((heapMiB / 3) * 1024 * 1024)
+  expect(bytes).toBeGreaterThan(0)
+  expect(defaultBodyBudget(1)).toBeGreaterThan(bytes)
 })
