@@ -4,6 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import type { Request, RequestHandler } from 'express'
 import { toCount } from '../kernel/formats/number-format.ts'
 import { MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
+import { ByteChunks } from '../kernel/pieces.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { judgeDepth, NOT_UTF8, unsupportedEncoding } from './body.ts'
 import { ApiError } from './errors.ts'
@@ -106,8 +107,7 @@ function readBody(
   done: (read: Buffer | ApiError) => void,
 ): void {
   const source = decoder ? req.pipe(decoder) : req
-  const chunks: Buffer[] = []
-  let size = 0
+  const chunks = new ByteChunks()
 
   function stop(read: Buffer | ApiError): void {
     // Without listeners, the chunks can be collected as garbage while the call runs.
@@ -121,13 +121,12 @@ function readBody(
     done(read)
   }
   function take(chunk: Buffer): void {
-    size += chunk.length
-    const refusal = judgeSize(size)
+    chunks.add(chunk)
+    const refusal = judgeSize(chunks.length)
     if (refusal) stop(refusal)
-    else chunks.push(chunk)
   }
   function finish(): void {
-    stop(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size))
+    stop(chunks.take())
   }
   function refuse(): void {
     // The decoder may still be busy with a body that has arrived completely.

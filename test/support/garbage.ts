@@ -12,3 +12,9 @@ export async function collectGarbage(): Promise<void> {
     collect()
   }
 }
+
+/** The bytes of the heap that are in use when garbage has been collected. */
+export async function heapUsed(): Promise<number> {
+  await collectGarbage()
+  return process.memoryUsage().heapUsed
+}

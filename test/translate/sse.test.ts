@@ -5,6 +5,7 @@ import { makeSseDecoder, SseEventTooLarge } from '../../src/gateway/dialects/sse
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
 import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
+import { heapUsed } from '../support/garbage.ts'
 
 function decode(...chunks: Uint8Array[]): SseEvent[] {
   const decoder = makeSseDecoder()
@@ -126,4 +127,13 @@ it.each(ALL_FIXTURES)('reads %s the same cut at every byte', (name) => {
   const whole = decode(bytes)
   expect(whole.length).toBeGreaterThan(0)
   for (const chunks of cutEverywhere(bytes)) expect(decode(...chunks)).toEqual(whole)
+})
+
+it('holds a long line in little more memory than its size, although each byte of it comes alone', async () => {
+  const decoder = makeSseDecoder()
+  const bytes = Buffer.from(`data: ${'x'.repeat(1_000_000)}`)
+  const before = await heapUsed()
+  for (let at = 0; at < bytes.length; at++) decoder.push(bytes.subarray(at, at + 1))
+  expect((await heapUsed()) - before).toBeLessThan(10_000_000)
+  expect(decoder.push(Buffer.from('\n\n'))).toEqual([{ event: null, data: 'x'.repeat(1_000_000) }])
 })

@@ -1,3 +1,4 @@
+import { ByteChunks } from '../../kernel/pieces.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
@@ -36,8 +37,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #needs: Needs
   readonly #decoder = makeSseDecoder()
   readonly #keepAliveSlot: number
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new ByteChunks()
   #hasPreamble = false
   #ticks = 0
 
@@ -49,11 +49,10 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   take(chunk: Buffer): void {
-    this.#held.push(chunk)
-    this.#heldBytes += chunk.length
-    const isContent = this.#held.length === 1 && isNoEvent(chunk)
+    const isContent = this.#held.length === 0 && isNoEvent(chunk)
+    this.#held.add(chunk)
     const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
-    if (isContent || this.#heldBytes > limit) return void this.#start()
+    if (isContent || this.#held.length > limit) return void this.#start()
     const { readErrorEvent, isPreamble } = this.#needs.backendDialect
     for (const event of this.#decoder.push(chunk)) {
       if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
@@ -74,7 +73,7 @@ export class StreamOpening implements Relay, SilentStream {
 
   /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
   end(): void {
-    const isEmpty = this.#heldBytes === 0
+    const isEmpty = this.#held.length === 0
     if (isEmpty || this.#needs.rewrite) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
     else this.#start().end()
   }
@@ -88,7 +87,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   stop(): void {
-    this.#held = []
+    this.#held.clear()
     this.#needs.keepAlive.remove(this.#keepAliveSlot, this)
   }
 
@@ -97,19 +96,19 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   #start(): Relay {
-    const held = this.#held
+    const held = this.#held.take()
     this.stop()
     const relay = startStreamRelay(this.#exchange, this.#head, this.#needs)
     this.#exchange.relayWith(relay)
-    for (const chunk of held) if (!this.#exchange.isOver) relay.take(chunk)
+    if (held.length > 0 && !this.#exchange.isOver) relay.take(held)
     return relay
   }
 
   /** Overwrites the service's own credential in what is held, which ends with an error. */
   #maskHeld(): void {
-    const held = Buffer.concat(this.#held)
+    const held = this.#held.take()
     maskCredential(held, this.#needs.credential)
-    this.#held = [held]
+    this.#held.add(held)
   }
 
   /** Whether the caller does not get this failure as a stream. */

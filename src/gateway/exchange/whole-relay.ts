@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { ByteChunks } from '../../kernel/pieces.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
@@ -68,7 +69,7 @@ export class WholeRelay implements Relay {
   readonly #collector: StreamCollector | null
   readonly #earlyEnd: EarlyEnd
   /** Empty once the answer is relayed chunk by chunk. */
-  #held: Buffer[] = []
+  readonly #held = new ByteChunks()
   #heldBytes = 0
   /** Null while the answer is held. */
   #writer: ChunkWriter | null = null
@@ -84,13 +85,13 @@ export class WholeRelay implements Relay {
   take(chunk: Buffer): void {
     if (this.#writer) return this.#writer.write(chunk)
     if (this.#collector) this.#collect(chunk, this.#collector)
-    else this.#held.push(chunk)
+    else this.#held.add(chunk)
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
     if (rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
     const isError = this.#head.status !== OK && keepsErrors === 'all'
     if (isError && this.#heldBytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
-    if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
+    if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(this.#held.take())
   }
 
   #collect(chunk: Buffer, collector: StreamCollector): void {
@@ -115,13 +116,12 @@ export class WholeRelay implements Relay {
   }
 
   stop(): void {
-    this.#held = []
+    this.#held.clear()
     this.#earlyEnd.stop()
     this.#writer?.stop()
   }
 
   #passThrough(held: Buffer): void {
-    this.#held = []
     if (isCredentialRefused(this.#head, held)) {
       this.#refuseCredential()
       return this.#exchange.abort()
@@ -137,7 +137,7 @@ export class WholeRelay implements Relay {
   }
 
   #answer(): void {
-    const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
+    const body = this.#held.take()
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
     const none = this.#head.status < FIRST_ERROR ? findNoAnswer(this.#head, this.#heldBytes) : null
     if (none) return this.#keepFailure(none, null)

@@ -1,3 +1,5 @@
+import { TextPieces } from '../../../kernel/pieces.ts'
+
 /** A server-sent event. `event` is null when the stream gives no name; the standard then calls it `message`. */
 export type SseEvent = { readonly event: string | null; readonly data: string }
 
@@ -26,7 +28,7 @@ export class SseEventTooLarge extends Error {
 export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
   const decoder = new TextDecoder()
   const fields = eventFields()
-  let unfinished = ''
+  const unfinished = new TextPieces()
   let afterCarriageReturn = false
 
   function takeLines(text: string): SseEvent[] {
@@ -34,13 +36,13 @@ export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDe
     const nextLineEnd = lineEnds(text)
     let from = afterCarriageReturn && text.startsWith('\n') ? 1 : 0
     for (let end = nextLineEnd(from); end !== -1; end = nextLineEnd(from)) {
-      const event = fields.take(unfinished + text.slice(from, end))
+      const line = text.slice(from, end)
+      const event = fields.take(unfinished.length > 0 ? unfinished.take() + line : line)
       if (event) events.push(event)
-      unfinished = ''
       from = text.startsWith('\r\n', end) ? end + 2 : end + 1
     }
     // Only new text is searched for line ends, so that a long line in many chunks takes linear time.
-    unfinished += text.slice(from)
+    if (from < text.length) unfinished.add(text.slice(from))
     afterCarriageReturn = text.endsWith('\r')
     if (unfinished.length + fields.size() > maxEventCharacters) throw new SseEventTooLarge(maxEventCharacters)
     return events
