@@ -67,10 +67,14 @@ describe('consumeSignInLink', () => {
       expect(consumed.headers.getSetCookie().join()).toContain('svc_next=;')
     })
 
-    it('leads back to the page of a team that the same browser asked for', async () => {
-      const path = '/teams/acme/core/usage'
-      const signedOut = await (await service.fetch(path, { headers: { accept: 'text/html' } })).text()
-      expect(signedOut).toContain(`name="page" value="${path}"`)
+    it('leads back to the page of a team that the same browser asked for, with its query', async () => {
+      const path = '/teams/acme/core/usage?from=2026-11-01&to=2026-11-21&by=member'
+      const signedOut = async (asked: string) =>
+        (await service.fetch(asked, { headers: { accept: 'text/html' } })).text()
+      expect(await signedOut(path)).toContain(`name="page" value="${path.replaceAll('&', '&amp;')}"`)
+      // The form takes a path of at most 256 characters.
+      const tooLong = `/teams/acme/core/members?after=${'a'.repeat(240)}`
+      expect(await signedOut(tooLong)).toContain('name="page" value="/teams/acme/core/members"')
       const email = persons.next()
       const asked = await service.fetch('/sign-in', form({ email, page: path }))
       const token = await requestSignInLink(service, email)
@@ -78,7 +82,7 @@ describe('consumeSignInLink', () => {
       expect(consumed.headers.get('location')).toBe(path)
     })
 
-    it.each(['https://evil.example/teams', '/teams//evil.example', '/teams/../docs'])(
+    it.each(['https://evil.example/teams', '/teams//evil.example', '/teams/../docs', '/teams?a,b'])(
       'leads to the device page when the page is %j',
       async (page) => {
         const email = persons.next()

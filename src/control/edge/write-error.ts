@@ -43,14 +43,15 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
 /** A longer user code in the address is not repeated on the page. */
 const MAX_SHOWN_CODE = 32
 
-/** No page of a team has a longer path, and the sign-in form takes no longer one. */
+/** The sign-in form takes no longer path. */
 const MAX_TEAM_PATH = 256
 
 /** The page of a person who is not signed in: signing in leads back to the page that was asked for. */
 function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
   const isForm = req.method === 'POST'
   if (req.path.startsWith(PATHS.team)) {
-    const path = req.path.length <= MAX_TEAM_PATH ? req.path : PATHS.team
+    const query = /\?.*/.exec(req.url)?.[0] ?? ''
+    const path = [req.path + query, req.path].find(({ length }) => length <= MAX_TEAM_PATH) ?? PATHS.team
     return sendPage(res, 401, teamSignInPage({ path, hasEmail, isForm }), { scripts: true })
   }
   const { userCode } = req.query

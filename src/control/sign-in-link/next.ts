@@ -31,8 +31,10 @@ export function takeNext(req: Pick<Request, 'cookies'>, res: CookieReply, secure
   return readNext(cookieOf(req, 'svc_next'))
 }
 
+const TEAM_PAGE = `${PATHS.team}(/[a-z0-9][a-z0-9._-]*)*/?(\\?[\\w.~%=&@:+-]*)?`
+
 /** Another site must not choose where a sign-in leads, so only these paths are accepted. */
-const NEXT = new RegExp(`^(${PATHS.team}(/[a-z0-9][a-z0-9._-]*)*/?|${PATHS.device}\\?userCode=[A-Z]{4}-[A-Z]{4})$`)
+const NEXT = new RegExp(`^(${TEAM_PAGE}|${PATHS.device}\\?userCode=[A-Z]{4}-[A-Z]{4})$`)
 
 function readNext(path: string | undefined): string | null {
   return path !== undefined && NEXT.test(path) ? path : null
