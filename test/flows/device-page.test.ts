@@ -159,6 +159,19 @@ describe('the link in an email, in a browser where another person is signed in',
   const consume = (token: string, cookie: string) =>
     fetch(`${service.origin}/v1/auth/magic/consume`, form({ token }, { cookie }))
 
+  it('says that approving replaces their sign-in', async () => {
+    const [theirs, mine] = [await personInBrowser(), await personInBrowser()]
+    await mine.startLogin()
+    const path = `/v1/auth/magic/consume?token=${mailTokenOf(service, mine.email)}`
+    const shows = async (headers: Record<string, string>) =>
+      (await (await service.fetch(path, { headers })).text()).includes('This browser is signed in to another account.')
+    expect(await Promise.all([{ cookie: theirs.cookie }, { cookie: mine.cookie }, {}].map(shows))).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+
   it('ends their session in the transaction that opens the new one', async () => {
     const [theirs, mine] = [await personInBrowser(), await personInBrowser()]
     const { deviceCode } = await service.startLogin(mine.email)

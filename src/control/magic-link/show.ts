@@ -28,6 +28,6 @@ export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, view
     return approvedBeforePage({ deviceName: login.deviceName, signIn })
   }
   return login.link === 'mail'
-    ? confirmPage({ ...decide, team: login.team })
+    ? confirmPage({ ...decide, team: login.team, replacesOther: req.caller !== undefined && !isSignedIn })
     : waitingPage({ decide: mayDecide ? decide : null })
 }

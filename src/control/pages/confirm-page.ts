@@ -16,6 +16,8 @@ export type ConfirmPage = {
   readonly team: string
   readonly login: PendingLogin
   readonly mode: ApprovalMode
+  /** Whether another account is signed in to this browser. Approving ends that sign-in. */
+  readonly replacesOther?: boolean
   /** Mode `code`: the code that the person just typed is not the login's. The link still works. */
   readonly wrongCode?: boolean
 }
@@ -33,9 +35,13 @@ export function confirmPage(data: ConfirmPage): Html {
         A device wants to sign in as <strong class="name">${data.email}</strong> in
         <span class="name">${data.team}</span>.
       </p>
-      ${decisionForm(data)}`,
+      ${data.replacesOther && html`<p class="about">${OTHER_SIGN_IN}</p>`} ${decisionForm(data)}`,
   )
 }
+
+const OTHER_SIGN_IN =
+  'This browser is signed in to another account. If you approve, that account is signed out here, and this one is ' +
+  'signed in.'
 
 /** The login, the warning and the two buttons, for every page that has a token which can approve. */
 export function decisionForm({
