@@ -96,13 +96,17 @@ describe('a used link', () => {
     expect(await poll(deviceCode)).toBe('200')
   })
 
-  it('tells a person who denies a moment after the approval that the device must be signed out', async () => {
-    const { mailToken } = await started()
-    await expectOk('The approval', service.fetch(CONSUME, form({ token: mailToken })))
-    const denial = await service.fetch(CONSUME, form({ token: mailToken, action: 'deny' }))
-    const page = await denial.text()
-    expect(page).toContain('If that was not you, or a mistake, look at your devices and sign it out.')
-    expect(page).toContain('href="/device"')
+  it('tells a person who denies after the approval that nothing was denied, and how to sign the device out', async () => {
+    const { mailToken, handleToken } = await started()
+    const approval = await expectOk('The approval', service.fetch(CONSUME, form({ token: mailToken })))
+    // By the link that approved, and by the other one, which is still open.
+    for (const token of [mailToken, handleToken]) {
+      const denial = await service.fetch(CONSUME, form({ token, action: 'deny' }, { cookie: cookiesOf(approval) }))
+      expect(denial.status).toBe(401)
+      const page = await denial.text()
+      expect(page).toContain('Not denied')
+      expect(page).toContain('href="/device"')
+    }
   })
 })
 

@@ -11,8 +11,11 @@ import { judgeLink } from './rules.ts'
 import type { LinkVerdict } from './rules.ts'
 import type { LinkedLogin, MagicLinkStore } from './store.ts'
 
-/** Why a link decides nothing. `invalid`: there is no such link, or the caller is not signed in to its account. */
-export type LinkRefusal = Exclude<LinkVerdict, 'open'> | 'invalid'
+/**
+ * Why a link decides nothing. `invalid`: there is no such link, or the caller is not signed in to its account.
+ * `approved`: the login is denied too late.
+ */
+export type LinkRefusal = Exclude<LinkVerdict, 'open'> | 'invalid' | 'approved'
 
 /** What a link did. */
 export type ConsumedLink =
@@ -69,7 +72,7 @@ export function makeConsumeLink({ links, approvalMode, onUnknownCredential, cloc
       return { outcome: 'refused', refusal: 'invalid', login: null }
     }
     const verdict = judgeLink(login, clock.now())
-    if (verdict !== 'open') return { outcome: 'refused', refusal: verdict, login }
+    if (verdict !== 'open') return refuse(verdict, login, form)
     const decision = decisionOf(req, login)
     if (!decision) return { outcome: 'refused', refusal: 'invalid', login: null }
 
@@ -77,10 +80,16 @@ export function makeConsumeLink({ links, approvalMode, onUnknownCredential, cloc
     if (approves && isCodeWrong(req, form, login)) return { outcome: 'wrong_code', login }
     const decided = approves ? await approve(req, login, decision) : await deny(login, decision)
     // Another request was faster.
-    if (!decided) return { outcome: 'refused', refusal: 'used', login: await links.findByLink(hash) }
+    if (!decided) return refuse('used', await links.findByLink(hash), form)
     log.info({ loginId: login.id, via: decision.via }, `device_login.${decided.outcome}`)
     return decided
   }
+}
+
+/** A person who denies must not read that all went well when the login was approved before. */
+function refuse(refusal: LinkRefusal, login: LinkedLogin | null, { action }: LinkForm): ConsumedLink {
+  const isTooLate = action === 'deny' && login?.status === 'approved'
+  return { outcome: 'refused', refusal: isTooLate ? 'approved' : refusal, login }
 }
 
 /**

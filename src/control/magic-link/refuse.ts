@@ -3,7 +3,13 @@ import { ApiError } from '../../http/errors.ts'
 import { sendPage } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import { wantsPage } from '../../http/request.ts'
-import { endedLoginPage, expiredLinkPage, invalidLinkPage, usedLinkPage } from '../pages/answer-pages.ts'
+import {
+  deniedTooLatePage,
+  endedLoginPage,
+  expiredLinkPage,
+  invalidLinkPage,
+  usedLinkPage,
+} from '../pages/answer-pages.ts'
 import type { LinkRefusal } from './consume.ts'
 import { isDoubleClick } from './rules.ts'
 import type { LinkedLogin } from './store.ts'
@@ -28,6 +34,7 @@ const MESSAGES: Readonly<Record<LinkRefusal, string>> = {
   used: 'This link was used before. Start the login again on the device.',
   ended: 'This login has ended. Start it again on the device.',
   expired: 'This link has expired. Start the login again on the device.',
+  approved: 'This login was approved before. Sign the device out instead.',
   invalid: 'This link is not valid, or you are not signed in to its account.',
 }
 
@@ -35,5 +42,6 @@ const PAGES: Readonly<Record<LinkRefusal, (login: LinkedLogin | null, now: Date)
   used: (login, now) => usedLinkPage({ justApproved: login !== null && isDoubleClick(login, now) }),
   ended: endedLoginPage,
   expired: expiredLinkPage,
+  approved: deniedTooLatePage,
   invalid: invalidLinkPage,
 }

@@ -75,6 +75,18 @@ function alreadyDonePage(): Html {
   )
 }
 
+/** 401: the login is denied after its approval. */
+export function deniedTooLatePage(): Html {
+  return page(
+    { title: 'Not denied' },
+    html`${answer('bad', 'alert', 'Not denied: approved before', [
+      'This sign-in was approved before, here or in another way, so it can no longer be denied.',
+      'If that was not you, or a mistake, look at your devices and sign it out.',
+    ])}
+    ${TO_DEVICES}`,
+  )
+}
+
 function usedPage(): Html {
   return page(
     { title: 'Link already used' },

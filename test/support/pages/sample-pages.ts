@@ -6,6 +6,7 @@ import {
   approvedBeforePage,
   approvedPage,
   deniedPage,
+  deniedTooLatePage,
   endedLoginPage,
   expiredLinkPage,
   invalidLinkPage,
@@ -73,12 +74,13 @@ const TOKEN = new Secret('svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c')
 function plainPages(words: Words): Named[] {
   const pages: [string, Html][] = [
     ['confirm', confirmPage({ ...confirmData(words), mode: 'click' })],
-    ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click' })],
+    ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click', replacesOther: true })],
     ['confirm-code', confirmPage({ ...confirmData(words), mode: 'code' })],
     ['approved', approvedPage(words)],
     ['approved-before', approvedBeforePage({ ...words, signIn: TOKEN })],
     ['approved-before-code', approvedBeforePage({ ...words, signIn: null })],
     ['denied', deniedPage(words)],
+    ['denied-too-late', deniedTooLatePage()],
     ['used', usedLinkPage({ justApproved: false })],
     ['used-just-now', usedLinkPage({ justApproved: true })],
     ['expired', expiredLinkPage()],
