@@ -460,6 +460,16 @@ describe('showTeamAudit', () => {
   })
 })
 
+it.each(['/members?after=ada%40example.com', `/devices?before=1_${UNKNOWN}`, `/audit?before=1-1`])(
+  'the page %s of a list leads back to its first page, which does not lead to itself',
+  async (path) => {
+    const [first = ''] = path.split('?')
+    const link = `href="${HOME}${first}">First page</a>`
+    expect(await (await open(HOME + path)).text()).toContain(link)
+    expect(await (await open(HOME + first)).text()).not.toContain(link)
+  },
+)
+
 describe.each(['/members', '/devices', '/keys', '/audit'])('the page %s of a team', (page) => {
   it('401, 403 and 404: is for admins of the team only', async () => {
     const path = HOME + page

@@ -101,7 +101,8 @@ export function makeAdminPageHandlers({
       const before = readCursor('before', req.query.before, readAuditCursor)
       const query = { actor: null, action: null, from: null, to: null, before }
       const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))
-      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last && writeAuditCursor(last) }))
+      const [events, next] = [shown.map(toAuditEvent), last && writeAuditCursor(last)]
+      send(res, auditPage(admin, { events, isFirst: before === null, next }))
     },
   }
 }

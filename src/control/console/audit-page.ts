@@ -7,26 +7,28 @@ import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import { time } from '../pages/parts.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
-import { nextPage, table } from './table.ts'
+import { pageLinks, table } from './table.ts'
 import type { Column } from './table.ts'
 
 type AuditEvent = components['schemas']['AuditEvent']
 
 export type AuditPage = {
   readonly events: readonly AuditEvent[]
+  readonly isFirst: boolean
   /** Where the next page begins; null on the last page. */
   readonly next: string | null
 }
 
 /** The changes that were made in a team, for its admins. */
-export function auditPage(viewer: FramedViewer, { events, next }: AuditPage): Html {
+export function auditPage(viewer: FramedViewer, { events, isFirst, next }: AuditPage): Html {
+  const path = `${viewer.path}/audit`
   return teamPage(
     viewer,
     'audit',
     html`<section class="part" aria-labelledby="events">
       <h2 id="events">Changes, the newest first</h2>
       ${events.length === 0 ? NONE : table('Changes', COLUMNS, events)}
-      ${nextPage(next && `${viewer.path}/audit?before=${next}`, 'Older changes')}
+      ${pageLinks({ first: isFirst ? null : path, next: next && `${path}?before=${next}` }, 'Older changes')}
     </section>`,
   )
 }

@@ -58,7 +58,8 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
       const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
         sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),
       )
-      sendPage(res, 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionCursor(last) }))
+      const next = last && writeSessionCursor(last)
+      sendPage(res, 200, sessionsPage(viewer, { sessions: shown, isFirst: before === null, next }))
     },
   }
 }

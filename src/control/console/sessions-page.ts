@@ -6,17 +6,20 @@ import { PATHS } from '../pages/forms.ts'
 import { time } from '../pages/parts.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
-import { nextPage, table } from './table.ts'
+import { pageLinks, table } from './table.ts'
 import type { Column } from './table.ts'
 
 export type SessionsPage = {
   readonly sessions: readonly ListedSession[]
+  readonly isFirst: boolean
   /** Where the next page begins; null on the last page. */
   readonly next: string | null
 }
 
 /** The runs of agents, each with a link to its live view. */
-export function sessionsPage(viewer: FramedViewer, { sessions, next }: SessionsPage): Html {
+export function sessionsPage(viewer: FramedViewer, { sessions, isFirst, next }: SessionsPage): Html {
+  const path = `${viewer.path}/sessions`
+  const pages = { first: isFirst ? null : path, next: next && `${path}?before=${encodeURIComponent(next)}` }
   return teamPage(
     viewer,
     'sessions',
@@ -30,7 +33,7 @@ export function sessionsPage(viewer: FramedViewer, { sessions, next }: SessionsP
             </p>`
           : table('Sessions', columnsFor(viewer.team), sessions)
       }
-      ${nextPage(next && `${viewer.path}/sessions?before=${encodeURIComponent(next)}`, 'Older sessions')}
+      ${pageLinks(pages, 'Older sessions')}
     </section>`,
   )
 }

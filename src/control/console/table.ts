@@ -56,7 +56,14 @@ function classOf({ isNumber = false }: { readonly isNumber?: boolean | undefined
   return isNumber ? 'number' : ''
 }
 
-/** A link to the next page of a table; nothing on the last page. */
-export function nextPage(href: string | null, label: string): Interpolation {
-  return href !== null && html`<p class="next"><a class="button" href="${href}">${label}</a></p>`
+/** The pages of a list that a page leads to; null for one that it is itself, and for no next one. */
+type PageLinks = { readonly first: string | null; readonly next: string | null }
+
+/** The links below a page of a list. `more`: the label of the link to the next page. */
+export function pageLinks({ first, next }: PageLinks, more: string): Interpolation {
+  if (first === null && next === null) return null
+  return html`<p class="next">
+    ${next !== null && html`<a class="button" href="${next}">${more}</a>`}
+    ${first !== null && html`<a class="button" href="${first}">First page</a>`}
+  </p>`
 }

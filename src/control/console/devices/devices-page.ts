@@ -8,7 +8,7 @@ import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { noticeOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
-import { nextPage } from '../table.ts'
+import { pageLinks } from '../table.ts'
 
 export type TeamDevicesPage = {
   readonly devices: readonly TeamDevice[]
@@ -23,6 +23,7 @@ export type TeamDevicesPage = {
 export function teamDevicesPage(viewer: FramedViewer, { devices, before, next, notice }: TeamDevicesPage): Html {
   const path = `${viewer.path}/devices`
   const here = before ? toPage(path, before) : path
+  const pages = { first: before && path, next: next && toPage(path, { at: next.lastSeenAt, id: next.id }) }
   return teamPage(
     viewer,
     'devices',
@@ -36,7 +37,7 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, before, next, n
                 ${devices.map((device) => deviceRow(device, here))}
               </ul>`
         }
-        ${nextPage(next && toPage(path, { at: next.lastSeenAt, id: next.id }), 'More devices')}
+        ${pageLinks(pages, 'More devices')}
       </section>`,
   )
 }

@@ -12,7 +12,7 @@ import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { mistakeOf, noticeOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
-import { nextPage } from '../table.ts'
+import { pageLinks } from '../table.ts'
 
 export type MembersPage = {
   readonly members: readonly ListedMember[]
@@ -47,7 +47,7 @@ export function membersPage(viewer: FramedViewer, data: MembersPage): Html {
                 ${members.map((member) => memberRow(member, row))}
               </ul>`
         }
-        ${nextPage(next && toPage(path, next), 'More people')}
+        ${pageLinks({ first: after ? path : null, next: next && toPage(path, next) }, 'More people')}
       </section>`,
   )
 }

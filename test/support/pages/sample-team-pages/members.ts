@@ -9,8 +9,8 @@ import type { Sample, Viewers } from './viewers.ts'
 export function sampleMemberPages(words: Words, { admin, member }: Viewers): Sample[] {
   const page = { members: members(words), after: words.email }
   return [
-    ['team-sessions', sessionsPage(admin, { sessions: sessions(words), next: 'WzFd' })],
-    ['team-sessions-empty', sessionsPage(member, { sessions: [], next: null })],
+    ['team-sessions', sessionsPage(admin, { sessions: sessions(words), isFirst: false, next: 'WzFd' })],
+    ['team-sessions-empty', sessionsPage(member, { sessions: [], isFirst: true, next: null })],
     ['team-members', membersPage(admin, { ...page, next: words.email, fresh: true, notice: 'invited', draft: null })],
     [
       'team-members-stale',
@@ -23,7 +23,7 @@ export function sampleMemberPages(words: Words, { admin, member }: Viewers): Sam
       }),
     ],
     ['team-devices', teamDevicesPage(admin, { devices: devices(words), before: null, next: null, notice: null })],
-    ['team-audit', auditPage(admin, { events: events(words), next: '1-1' })],
+    ['team-audit', auditPage(admin, { events: events(words), isFirst: true, next: '1-1' })],
   ]
 }
 
