@@ -72,6 +72,16 @@ describe('the device page, without JavaScript', () => {
   })
 })
 
+describe('a double click on a button of a form', () => {
+  it.each([true, false])('creates one key and shows it; JavaScript: %s', async (javaScript) => {
+    const page = await fixture.signedInPage({ javaScript })
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByLabel('Name of a new key').fill('Editor')
+    await page.getByRole('button', { name: 'Create a key' }).dblclick()
+    await page.getByRole('heading', { name: 'Your new key' }).waitFor()
+  })
+})
+
 describe('a page of another origin', () => {
   it('cannot approve, deny, sign out, refresh or sign in by a form', async () => {
     const page = await fixture.signedInPage()
