@@ -2,12 +2,13 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Transaction } from '../database/client.ts'
 import { withRetry } from '../database/errors.ts'
+import { writeMistakes } from '../directory/mistakes.ts'
 import type { AdminMistake } from '../directory/mistakes.ts'
 import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
 import { ApiError } from '../http/errors.ts'
 
 /** Why a change was refused. `busy`: the directory file is being applied. */
-export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy' }
+export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy'; readonly mistakes?: undefined }
 
 type Work<Result> = (tx: Transaction) => Promise<Result>
 
@@ -48,18 +49,13 @@ export async function changeDirectory(
   return refusal === 'busy' ? { kind: 'busy' } : refusal
 }
 
-/** The sentence that says why a change was refused; null where its kind says all. */
-export function detailOf(refusal: DirectoryRefusal): string | null {
-  return 'message' in refusal ? refusal.message : null
-}
-
 /** The error of a refused change. */
 export function toChangeError(refusal: DirectoryRefusal, thing: 'model' | 'backend'): ApiError {
   switch (refusal.kind) {
     case 'invalid':
-      return new ApiError('invalid_request', { message: refusal.message })
+      return new ApiError('invalid_request', { message: writeMistakes(refusal.mistakes) })
     case 'taken':
-      return new ApiError('conflict', { message: refusal.message })
+      return new ApiError('conflict', { message: writeMistakes(refusal.mistakes) })
     case 'not_found':
       return new ApiError('not_found', { message: `The admins of the team have added no ${thing} of this name.` })
     case 'busy':

@@ -13,7 +13,7 @@ import { Secret } from '../kernel/secret.ts'
 import { isName } from '../kernel/team-name.ts'
 import { basePath, isBackendUrl } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
-import { readSettings } from './mistakes.ts'
+import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 
 /** A backend of admins, as the database has it. */
@@ -69,7 +69,7 @@ const settings = object({
 })
 
 /** Reads what an admin says of a backend. */
-export function readAdminBackend(given: unknown): { settings: AdminBackendSettings } | { mistakes: string[] } {
+export function readAdminBackend(given: unknown): { settings: AdminBackendSettings } | AdminMistake {
   return readSettings(settings, given)
 }
 
@@ -92,24 +92,24 @@ export function judgeAdminBackend(
 ): AdminMistake | null {
   if (!name.startsWith(prefix) || !isName(name.slice(prefix.length)))
     return invalid(
-      `The name of a backend that admins of this team add begins with ${prefix}, such as ${prefix}vendor. ` +
-        'After it come 1 to 64 of a-z, 0-9, ".", "_" and "-".',
+      ['name'],
+      'must have 1 to 64 of a-z, 0-9, ".", "_" and "-" after the name of the team, the first one a letter or a digit.',
+      `An example is ${prefix}vendor.`,
     )
   if (!hosts.allowsUrl(new URL(wanted.url)))
-    return invalid(`url: the operator allows these hosts only: ${hosts.names.join(', ')} (SVC_ADMIN_BACKEND_HOSTS).`)
+    return invalid(
+      ['url'],
+      `the operator allows these hosts only: ${hosts.names.join(', ')} (SVC_ADMIN_BACKEND_HOSTS).`,
+    )
   const current = existing.find((backend) => backend.name === name)
   if (!current && existing.length >= MAX_ADMIN_BACKENDS)
-    return {
-      kind: 'taken',
-      message: `The team has ${MAX_ADMIN_BACKENDS} backends of its own already. Delete one first.`,
-    }
+    return taken([], `The team has ${MAX_ADMIN_BACKENDS} backends of its own already. Delete one first.`)
   // Otherwise an admin who does not know the credential could have it sent to a server of their choice.
   if (current?.credential && wanted.credential === undefined && originOf(current.url) !== originOf(wanted.url))
-    return invalid('credential: must be given again, or null, when the host of the URL changes.')
+    return invalid(['credential'], 'must be given again when the host of the URL changes.', 'Null removes it.')
   return null
 }
 
-const invalid = (message: string): AdminMistake => ({ kind: 'invalid', message })
 const originOf = (url: string) => new URL(url).origin
 
 /** What an encrypted credential belongs to: it is useless in the row of another backend. */

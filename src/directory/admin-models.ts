@@ -12,7 +12,7 @@ import type { NameTable } from './aliases.ts'
 import { adminServe, caps } from './backends.ts'
 import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
-import { readSettings } from './mistakes.ts'
+import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 import type { DirectoryModel } from './rules.ts'
 
@@ -51,7 +51,7 @@ export const adminModelFields = {
 const settings = object(adminModelFields)
 
 /** Reads what an admin says of a model. */
-export function readAdminModel(given: unknown): { settings: AdminModelSettings } | { mistakes: string[] } {
+export function readAdminModel(given: unknown): { settings: AdminModelSettings } | AdminMistake {
   return readSettings(settings, given)
 }
 
@@ -88,11 +88,13 @@ export function judgeAdminModel(
   if (fileModels.some((model) => model.id === id)) return refuseListed(id)
   if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
     return invalid(
-      `The id of a model that admins of this team add begins with ${prefix}, such as ${prefix}writer. ` +
-        'After it come 1 to 64 letters, digits, ".", "_", ":", "@", "+" and "-", the first one a letter or a digit.',
+      ['id'],
+      'must have 1 to 64 letters, digits, ".", "_", ":", "@", "+" and "-" after the name of the team, the first one ' +
+        'a letter or a digit.',
+      `An example is ${prefix}writer.`,
     )
   if (others.length >= MAX_ADMIN_MODELS)
-    return taken(`The team has ${MAX_ADMIN_MODELS} models of its own already. Delete one first.`)
+    return taken([], `The team has ${MAX_ADMIN_MODELS} models of its own already. Delete one first.`)
   return judgeNames(id, wanted.aliases, names, others) ?? judgeServe(wanted.serve, fileModels, ownBackends)
 }
 
@@ -103,12 +105,14 @@ function judgeNames(
   others: AdminModelContext['others'],
 ): AdminMistake | null {
   const wanted = [id, ...aliases]
-  if (new Set(wanted).size < wanted.length) return invalid('aliases: a name is listed twice.')
+  const fieldOf = (name: string) => [name === id ? 'id' : 'aliases']
+  if (new Set(wanted).size < wanted.length) return invalid(['aliases'], 'a name is listed twice.')
   const own = new Map(others.flatMap((other) => [other.id, ...other.aliases].map((name) => [name, other.id])))
   const used = wanted.find((name) => own.has(name))
-  if (used !== undefined) return taken(`"${used}" is a name of the model ${own.get(used)}.`)
+  if (used !== undefined) return taken(fieldOf(used), `"${used}" is a name of the model ${own.get(used)}.`)
   const ofFile = wanted.find((name) => isTaken(names, name))
-  return ofFile === undefined ? null : taken(`The directory file uses the name "${ofFile}". Choose another one.`)
+  if (ofFile === undefined) return null
+  return taken(fieldOf(ofFile), `the directory file uses the name "${ofFile}". Choose another one.`)
 }
 
 function judgeServe(
@@ -116,30 +120,31 @@ function judgeServe(
   fileModels: readonly DatedModel[],
   ownBackends: readonly string[],
 ): AdminMistake | null {
-  if (entries[0]?.when === 'offline') return invalid('serve[0].when: must not be offline for the first backend.')
+  if (entries[0]?.when === 'offline')
+    return invalid(['serve', 0, 'when'], 'must be always for the backend that is asked first.')
   if (entries.some(({ price }) => price !== undefined))
-    return invalid('serve: must have no price. Prices come from the directory file and the price file.')
+    return invalid(['serve'], 'must have no price. Prices come from the directory file and the price file.')
   const foreign = entries.find((entry) => !ownBackends.includes(entry.backend) && !findSource(fileModels, entry))
   if (!foreign) return null
   const { backend, model, when } = foreign
   const how = when === 'always' ? '' : ' while offline'
   if (teamOfBackend(backend) !== null)
     return invalid(
-      `serve: the admins of the team have added no backend ${backend}. GET /v1/teams/{team}/backends lists them.`,
+      ['serve'],
+      `the admins of the team have added no backend ${backend}.`,
+      'GET /v1/teams/{team}/backends lists them.',
     )
   return invalid(
-    `serve: no model that the directory file gives the team is served by ${backend} as "${model}"${how}. ` +
-      'GET /v1/teams/{team}/models shows what serves them.',
+    ['serve'],
+    `no model that the directory file gives the team is served by ${backend} as "${model}"${how}.`,
+    'GET /v1/teams/{team}/models shows what serves them.',
   )
 }
 
 /** Why an admin cannot change a model of the directory file. */
 export function refuseListed(id: string): AdminMistake {
-  return taken(`The directory file lists the model ${id}. Change it there and reload the service.`)
+  return taken([], `The directory file lists the model ${id}. Change it there and reload the service.`)
 }
-
-const invalid = (message: string): AdminMistake => ({ kind: 'invalid', message })
-const taken = (message: string): AdminMistake => ({ kind: 'taken', message })
 
 // ---- Loading --------------------------------------------------------------------------------------------------------
 

@@ -5,8 +5,38 @@ export type Path = readonly (string | number)[]
 
 export type Mistake = { readonly path: Path; readonly message: string }
 
+/** A mistake in what an admin asks for. Its path is empty where it belongs to no field. */
+export type FieldMistake = Mistake & {
+  /** A sentence for callers of the API only. */
+  readonly hint?: string | undefined
+}
+
 /** Why an admin cannot have what they want. `taken`: others have the name, or the limit of a number is reached. */
-export type AdminMistake = { readonly kind: 'invalid' | 'taken'; readonly message: string }
+export type AdminMistake = { readonly kind: 'invalid' | 'taken'; readonly mistakes: readonly FieldMistake[] }
+
+/** A mistake of the form of what an admin asks for. */
+export function invalid(path: Path, message: string, hint?: string): AdminMistake {
+  return { kind: 'invalid', mistakes: [{ path, message, hint }] }
+}
+
+/** A mistake that others cause. */
+export function taken(path: Path, message: string): AdminMistake {
+  return { kind: 'taken', mistakes: [{ path, message }] }
+}
+
+/** Writes mistakes as one text, such as `displayName: is missing; serve[0].backend: is missing.`. */
+export function writeMistakes(mistakes: readonly FieldMistake[]): string {
+  const texts = mistakes.map(({ path, message, hint }) => {
+    const text = path.length > 0 ? `${formatPath(path)}: ${message}` : message
+    return hint === undefined ? text : `${withStop(text)} ${hint}`
+  })
+  return withStop(texts.join('; '))
+}
+
+/** A text with a full stop at its end. */
+export function withStop(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`
+}
 
 /** A mistake for each value that was listed before; empty values do not count. */
 export function findRepeated(values: readonly string[], pathOf: (index: number) => Path = () => []): Mistake[] {
@@ -25,16 +55,14 @@ export function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
   return issue.keys.map((key) => ({ path: [...path, key], message: issue.message }))
 }
 
-/** Reads settings by a schema. A mistake is one line of text, such as `serve[0].backend: is missing`. */
+/** Reads settings by a schema. */
 export function readSettings<Settings>(
   schema: z.ZodType<Settings>,
   given: unknown,
-): { settings: Settings } | { mistakes: string[] } {
+): { settings: Settings } | AdminMistake {
   const read = schema.safeParse(given)
   if (read.success) return { settings: read.data }
-  return {
-    mistakes: read.error.issues.flatMap(toMistakes).map(({ path, message }) => `${formatPath(path)}: ${message}`),
-  }
+  return { kind: 'invalid', mistakes: read.error.issues.flatMap(toMistakes) }
 }
 
 /** Writes a path as `organizations[0].teams[1].name`. */

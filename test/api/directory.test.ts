@@ -70,7 +70,9 @@ describe.each([
       'models: [{ id: acme/core/x, displayName: X, aliases: [quick], serve: [{ backend: vendora, model: fast-1 }] }]'
     const refused = await send('POST', path, { ...body, directory: textOf('', models) })
     expect(refused.status).toBe(409)
-    expect(await messageOf(refused)).toContain('@acme/core: acme/core/x: The directory file uses the name "quick"')
+    expect(await messageOf(refused)).toContain(
+      '@acme/core: acme/core/x: aliases: the directory file uses the name "quick"',
+    )
   })
 })
 

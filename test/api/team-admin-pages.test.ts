@@ -374,7 +374,9 @@ describe('changeTeamModels with what admins add', () => {
     )
     expect(text).toContain('value="https://evil.example"')
     expect(text).not.toContain('sk-typed')
-    expect(await change('add-backend', { ...backend, backend: 'vendor' })).toMatch(/^409 The team has a backend with/)
+    expect(await change('add-backend', { ...backend, backend: 'vendor' })).toMatch(
+      /^409 Nothing was changed. Name: the team has a backend with/,
+    )
     expect(await change('change-backend', { ...backend, backend: 'gone' })).toMatch(/^404 The admins of the team have/)
     expect(await change('delete-backend', { backend: 'gone' })).toMatch(
       /^404 The admins of the team have added no such/,
@@ -384,20 +386,27 @@ describe('changeTeamModels with what admins add', () => {
     expect(await noticeOf(Promise.resolve(stale))).toMatch(/^403 This needs a sign-in/)
     expect(await stale.text()).toMatch(/name="backend"\s+value="typed"/)
     expect(await (await open(path, keys.adaStale)).text()).not.toContain('value="add-backend"')
-    expect(await change('add-model', { ...model, model: 'writer' })).toMatch(/^409 The team has a model with this id/)
+    expect(await change('add-model', { ...model, model: 'writer' })).toMatch(
+      /^409 The model was not saved. Name: the team has a model with/,
+    )
     expect(await change('add-model', { ...model, model: 'x', aliases: 'quick' })).toMatch(
       /^409 The model was not saved/,
     )
     const unknown = { ...model, ...servedBy(['1', 'vendora', 'unknown']), model: 'x' }
     expect(await change('add-model', unknown)).toMatch(/^400 The model was not/)
     const offline = { ...model, ...servedBy(['1', 'vendora', 'fast-1', 'offline']), model: 'x' }
-    expect(await change('add-model', offline)).toMatch(/^400 The model was not saved. When \(row 1\): must be Always/)
+    expect(await change('add-model', offline)).toMatch(/^400 The model was not saved. When \(row 1\): must be always/)
     const much = await post(path, { action: 'add-model', ...model, model: 'x', contextWindow: 'much' })
     expect(await noticeOf(Promise.resolve(much))).toBe(
       '400 The model was not saved. Context in tokens: must be a whole number.',
     )
     expect(await much.text()).toMatch(
       /value="much"[^>]*aria-describedby="new-model-contextWindow-mistake" autofocus[^]*Must be a whole number\.<\/p>/,
+    )
+    const named = await post(path, { action: 'add-model', ...model, model: 'a b' })
+    expect(await named.text()).toMatch(/value="a b"[^>]*aria-invalid="true"[^]*Must have 1 to 64 letters[^]*<\/p>/)
+    expect(await (await post(path, { action: 'add-backend', ...backend, backend: 'a b' })).text()).toMatch(
+      /value="a b"[^>]*aria-invalid="true"[^]*Must have 1 to 64 of a-z/,
     )
     expect(await change('change-model', { ...model, model: 'gone' })).toMatch(/^404 The admins of the team have added/)
     expect((await post(path, { action: 'delete' })).status).toBe(400)

@@ -148,7 +148,7 @@ models: [${models}]`
     expect(refused.status).toBe(400)
     expect(await messageOf(refused)).toContain('served by vendora as "unknown-1". GET /v1/teams/{team}/models shows')
     expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
-    expect(await messageOf(await put('acme/core/a b'))).toContain('After it come 1 to 64 letters, digits')
+    expect(await messageOf(await put('acme/core/a b'))).toContain('id: must have 1 to 64 letters, digits')
     expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
   })
 

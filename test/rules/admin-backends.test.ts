@@ -7,6 +7,7 @@ import {
   readAdminBackend,
 } from '../../src/directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
+import { writeMistakes } from '../../src/directory/mistakes.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
 import { teamOfBackend } from '../../src/kernel/backend-name.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
@@ -34,7 +35,7 @@ const valid = { dialects: ['chat'], url: 'https://api.vendor.example' }
 
 function settingsOf(given: object = {}): AdminBackendSettings {
   const read = readAdminBackend({ ...valid, ...given })
-  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  if ('mistakes' in read) throw new Error(writeMistakes(read.mistakes))
   return read.settings
 }
 
@@ -64,7 +65,7 @@ describe('readAdminBackend', () => {
     ['an unknown field', { headers: {} }, 'headers: is not a known field'],
   ])('refuses %s', (_name, given, mistake) => {
     const read = readAdminBackend({ ...valid, ...given })
-    expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
+    expect('mistakes' in read && writeMistakes(read.mistakes)).toContain(mistake)
   })
 
   it('does not repeat a credential in a mistake', () => {
@@ -85,15 +86,15 @@ describe('judgeAdminBackend', () => {
   ])('allows %s', (_name, name, given) => expect(judge(name, given)).toBeNull())
 
   it.each([
-    ['a name of another team', 'acme/other/vendor', {}, 'begins with acme/core/'],
-    ['a name of the file', 'vendora', {}, 'begins with acme/core/'],
-    ['a name with a slash', 'acme/core/a/b', {}, 'begins with acme/core/'],
+    ['a name of another team', 'acme/other/vendor', {}, 'An example is acme/core/vendor.'],
+    ['a name of the file', 'vendora', {}, 'name: must have'],
+    ['a name with a slash', 'acme/core/a/b', {}, 'after the name of the team'],
     ['a host that is not listed', 'acme/core/new', { url: 'https://evil.example' }, 'api.vendor.example, eu.vendor'],
     ['a port that is not listed', 'acme/core/new', { url: 'https://api.vendor.example:444' }, 'these hosts only'],
     ['the stored credential for another host', id.name, { url: 'https://eu.vendor.example' }, 'credential: must be'],
   ])('refuses %s', (_name, name, given, message) => {
     expect(judge(name, given)).toMatchObject({ kind: 'invalid' })
-    expect(judge(name, given)?.message).toContain(message)
+    expect(writeMistakes(judge(name, given)?.mistakes ?? [])).toContain(message)
   })
 
   it('has a limit for each team, which does not keep a backend from being changed', () => {

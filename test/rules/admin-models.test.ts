@@ -7,6 +7,7 @@ import {
 } from '../../src/directory/admin-models.ts'
 import type { AdminModelContext, AdminModelSettings } from '../../src/directory/admin-models.ts'
 import { findModelId, makeNameTable } from '../../src/directory/aliases.ts'
+import { writeMistakes } from '../../src/directory/mistakes.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { withTeams } from '../../src/directory/snapshot.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
@@ -48,7 +49,7 @@ const fileModels = all.slice(0, -1)
 
 function settingsOf(given: object): AdminModelSettings {
   const read = readAdminModel({ displayName: 'Own', serve: [{ backend: 'vendorb', model: 'writer-2026' }], ...given })
-  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  if ('mistakes' in read) throw new Error(writeMistakes(read.mistakes))
   return read.settings
 }
 
@@ -155,7 +156,7 @@ describe('readAdminModel', () => {
     ['a backend without a model', { serve: [{ backend: 'vendorb' }] }, 'serve[0].model: is missing'],
   ])('names the mistake: %s', (_name, given, mistake) => {
     const read = readAdminModel({ displayName: 'Own', serve: [{ backend: 'vendorb', model: 'writer-2026' }], ...given })
-    expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
+    expect('mistakes' in read && writeMistakes(read.mistakes)).toContain(mistake)
   })
 })
 

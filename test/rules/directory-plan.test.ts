@@ -3,6 +3,7 @@ import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from '../../src/co
 import type { CurrentMember, CurrentTeam, TeamPlan } from '../../src/control/directory-plan/rules.ts'
 import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
 import type { WantedTeam } from '../../src/directory/admin-directory.ts'
+import { writeMistakes } from '../../src/directory/mistakes.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 
@@ -44,7 +45,7 @@ const current: CurrentTeam = {
 
 function plan(given: WantedTeam, changed: Partial<CurrentTeam> = {}): TeamPlan {
   const planned = planTeam(given, { ...current, ...changed })
-  if ('message' in planned) throw new Error(planned.message)
+  if ('mistakes' in planned) throw new Error(writeMistakes(planned.mistakes))
   return planned
 }
 const shown = ({ changes }: TeamPlan) =>
@@ -103,7 +104,7 @@ describe('planTeam', () => {
   ])('refuses %s, and names the team', (_name, given, changed, kind) => {
     expect(planTeam(given, { ...current, ...changed })).toMatchObject({
       kind,
-      message: expect.stringMatching(/^@acme\/core: /),
+      mistakes: [{ message: expect.stringMatching(/^@acme\/core: /) }],
     })
   })
 })
@@ -131,7 +132,7 @@ it('refuses a plan of more than 500 changes, in all teams together', () => {
   expect(judgeSize([planned(250), planned(250)])).toBeNull()
   expect(judgeSize([planned(250), planned(251)])).toMatchObject({
     kind: 'invalid',
-    message: expect.stringContaining('501 changes'),
+    mistakes: [{ message: expect.stringContaining('501 changes') }],
   })
 })
 

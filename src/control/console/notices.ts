@@ -33,12 +33,10 @@ const NOTICES = {
   model_saved: { status: 200, text: 'The model is saved. It can be called within 5 seconds.' },
   model_invalid: { status: 400, text: 'The model was not saved.' },
   model_taken: { status: 409, text: 'The model was not saved.' },
-  model_exists: { status: 409, text: 'The team has a model with this id. Change that one.' },
   backend_saved: { status: 200, text: 'The backend is saved. Models can name it now.' },
   backend_deleted: { status: 200, text: 'The backend is deleted, with its credential.' },
   backend_invalid: { status: 400, text: 'The backend was not saved.' },
   backend_taken: { status: 409, text: 'Nothing was changed.' },
-  backend_exists: { status: 409, text: 'The team has a backend with this name. Change that one.' },
   unknown_backend: { status: 404, text: 'The admins of the team have added no such backend.' },
   backends_off: {
     status: 403,

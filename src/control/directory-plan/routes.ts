@@ -39,7 +39,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   return {
     async planDirectory(req, res) {
       const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
-      if ('message' in plans) throw toChangeError(plans, 'model')
+      if ('mistakes' in plans) throw toChangeError(plans, 'model')
       res.status(200).json(toAnswer(plans))
     },
 
@@ -50,7 +50,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
       if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
-      if ('message' in applied) throw toChangeError(applied, 'model')
+      if ('mistakes' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onSessionEnd)
       log.info({ teams: teams.map(({ teamId }) => teamId), by: admin.accountId }, 'team_directory.applied')
       for (const { team, invitation } of applied.invited) await announce(invitation, team, admin.accountId)

@@ -9,6 +9,7 @@ import type { WantedTeam } from '../../directory/admin-directory.ts'
 import { judgeAdminModel } from '../../directory/admin-models.ts'
 import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import type { NameTable } from '../../directory/aliases.ts'
+import { invalid, taken, writeMistakes } from '../../directory/mistakes.ts'
 import type { AdminMistake } from '../../directory/mistakes.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import type { Role } from '../../kernel/caller.ts'
@@ -69,11 +70,11 @@ export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | A
   const { team } = wanted
   const members = planMembers(wanted, current)
   const models = planModels(wanted, current)
-  if ('message' in models) return withTeam(team, models)
+  if ('mistakes' in models) return within(team, models)
   const defaultModel = planDefaultModel(wanted, current, models)
-  if ('message' in defaultModel) return withTeam(team, defaultModel)
+  if ('mistakes' in defaultModel) return within(team, defaultModel)
   if (!keepsAdmin(current, members.changes))
-    return withTeam(team, { kind: 'taken', message: 'The team would have no admin. Keep one of them.' })
+    return within(team, taken([], 'The team would have no admin. Keep one of them.'))
   return {
     team,
     changes: [
@@ -85,8 +86,9 @@ export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | A
   }
 }
 
-function withTeam(team: string, { kind, message }: AdminMistake): AdminMistake {
-  return { kind, message: `${team}: ${message}` }
+/** A mistake of a team or of a model, for a text that is about several. */
+function within(name: string, { kind, mistakes }: AdminMistake): AdminMistake {
+  return { kind, mistakes: [{ path: [], message: `${name}: ${writeMistakes(mistakes)}` }] }
 }
 
 function planMembers({ members }: WantedTeam, current: CurrentTeam) {
@@ -128,7 +130,7 @@ function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonl
       .map((other) => ({ id: other.id, aliases: other.settings.aliases }))
     const context = { prefix: `${team.slice(1)}/`, names, fileModels, ownBackends, others }
     const mistake = judgeAdminModel(id, settings, context)
-    if (mistake) return { kind: mistake.kind, message: `${id}: ${mistake.message}` }
+    if (mistake) return within(id, mistake)
   }
   const rows = new Map(current.adminModels.map((row) => [row.id, row]))
   const saved = models.flatMap(({ id, settings }): PlannedModel[] => {
@@ -167,10 +169,8 @@ function planDefaultModel(
   }
   // A change of the directory file may have removed the default model. That is no mistake of this directory.
   const isChosenHere = wanted.defaultModel !== undefined || models.some(({ name }) => name === after)
-  if (before === null && after !== null && isChosenHere && !ids.has(after)) {
-    const message = `defaultModel: "${after}" is not a model of the team.`
-    return { kind: 'invalid', message }
-  }
+  if (before === null && after !== null && isChosenHere && !ids.has(after))
+    return invalid(['defaultModel'], `"${after}" is not a model of the team.`)
   if (after !== adminDefaultModel) changes.push({ kind: 'default_model', before: adminDefaultModel, after })
   return { changes, readOnly }
 }
@@ -187,7 +187,7 @@ export function judgeSize(plans: readonly TeamPlan[]): AdminMistake | null {
   const message =
     `This directory makes ${changes} changes, and at most ${MAX_CHANGES} can be made at once. Apply it in parts. ` +
     'A list that is given is complete: it removes what it leaves out.'
-  return { kind: 'invalid', message }
+  return invalid([], message)
 }
 
 /** Whether a plan makes somebody an admin. */

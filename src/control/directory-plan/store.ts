@@ -71,7 +71,7 @@ async function applyOnce(
   // In the order of their ids, so that two transactions do not wait for each other.
   for (const id of teams.map(({ teamId }) => teamId).toSorted()) await lockTeam(tx, id, actor)
   const plans = await planTeams(tx, teams)
-  if ('message' in plans) return plans
+  if ('mistakes' in plans) return plans
   if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'
   if (makesAdmin(plans) && !isFresh(actor, now)) return 'reauthenticate'
   const ended: string[] = []
@@ -139,7 +139,7 @@ async function planTeams(db: Transaction, teams: readonly WantedOfTeam[]): Promi
   const plans: TeamPlan[] = []
   for (const { teamId, wanted } of teams) {
     const plan = planTeam(wanted, await findCurrent(db, teamId))
-    if ('message' in plan) return plan
+    if ('mistakes' in plan) return plan
     plans.push(plan)
   }
   return judgeSize(plans) ?? plans

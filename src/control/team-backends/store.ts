@@ -4,6 +4,7 @@ import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-ba
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
+import { taken } from '../../directory/mistakes.ts'
 import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
@@ -129,17 +130,11 @@ async function refuseUnknown(tx: Transaction, name: string): Promise<DirectoryRe
   // The database cannot read every text.
   const isListed = isName(name) && (await tx.backend.findUnique({ where: { name } })) !== null
   if (!isListed) return { kind: 'not_found' }
-  return {
-    kind: 'taken',
-    message: `The directory file lists the backend ${name}. Change it there and reload the service.`,
-  }
+  return taken([], `The directory file lists the backend ${name}. Change it there and reload the service.`)
 }
 
 function refuseUsed(ids: readonly string[]): DirectoryRefusal {
-  return {
-    kind: 'taken',
-    message: `Models of the team use this backend: ${ids.join(', ')}. Change or delete them first.`,
-  }
+  return taken([], `Models of the team use this backend: ${ids.join(', ')}. Change or delete them first.`)
 }
 
 /** What an audit row says of a backend: never its credential, and of its address only the host. */

@@ -1,5 +1,4 @@
 import { readAdminModel } from '../../directory/admin-models.ts'
-import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -31,7 +30,7 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
       const { team: name, id } = req.params
       const teamId = await findAdminTeam(name, admin)
       const read = readAdminModel(req.body)
-      if ('mistakes' in read) throw new ApiError('invalid_request', { message: `${read.mistakes.join('; ')}.` })
+      if ('mistakes' in read) throw toChangeError(read, 'model')
       const team = { id: teamId, prefix: `${name.slice(1)}/` }
       const refusal = await models.put(team, id, read.settings, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')

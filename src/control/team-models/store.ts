@@ -3,6 +3,7 @@ import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../director
 import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import { makeNameTable } from '../../directory/aliases.ts'
 import type { NameTable } from '../../directory/aliases.ts'
+import { invalid, taken } from '../../directory/mistakes.ts'
 import { toAdminModel, toModel } from '../../directory/rows/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
@@ -69,10 +70,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
         if (team.adminDefaultModel === id)
-          return {
-            kind: 'taken',
-            message: 'This is the default model of the team. Choose another default model first.',
-          }
+          return taken([], 'This is the default model of the team. Choose another default model first.')
         await deleteModel(tx, teamId, id, actor, now)
         await raiseVersion(tx, now)
         return null
@@ -84,10 +82,9 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         await lockTeam(tx, teamId, actor)
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (team.defaultModel !== null)
-          return { kind: 'taken', message: 'The directory file sets the default model of the team. Change it there.' }
+          return taken([], 'The directory file sets the default model of the team. Change it there.')
         const isKnown = [...fileModels, ...team.adminModels].some((model) => model.id === id)
-        if (id !== null && !isKnown)
-          return { kind: 'invalid', message: 'defaultModel must be a model of the team, by its id.' }
+        if (id !== null && !isKnown) return invalid(['defaultModel'], 'must be a model of the team, by its id.')
         if (team.adminDefaultModel === id) return null
         await saveDefaultModel(tx, team, id, actor, now)
         await raiseVersion(tx, now)

@@ -1,5 +1,4 @@
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
-import { detailOf } from '../../directory-change.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
 import { required } from '../../request-fields.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
@@ -15,7 +14,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? `${team.slice(1)}/${given}` : given
     const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
-    if (form.action === 'add-backend' && exists) return refuse(form, 'backend_exists')
+    if (form.action === 'add-backend' && exists) return refuse(form, 'backend_taken', EXISTS)
     if (form.action === 'change-backend' && !exists) return refuse(form, 'unknown_backend')
     const settings = {
       dialects: DIALECT_NAMES.filter((dialect) => form[dialect] === '1'),
@@ -27,16 +26,17 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     if (!refusal) return toOutcome('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
-    return refuse(form, REFUSALS[refusal.kind], detailOf(refusal))
+    return refuse(form, REFUSALS[refusal.kind], refusal.mistakes)
   }
 
   return async (admin: Viewer, form: ModelsForm): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form)
     const refusal = await changes.remove(admin.actor, admin.teamId, required('backend', form.backend))
-    if (!refusal) return toOutcome('backend_deleted')
-    return toOutcome(REFUSALS[refusal.kind], detailOf(refusal))
+    return refusal ? refuse(form, REFUSALS[refusal.kind], refusal.mistakes) : toOutcome('backend_deleted')
   }
 }
+
+const EXISTS = [{ path: ['name'], message: 'the team has a backend with this name. Change that one.' }]
 
 /** Undefined: the credential stays as it is. */
 function toCredential({ credential, credentialAs, removeCredential }: ModelsForm) {

@@ -104,6 +104,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
         id: 'new-backend-backend',
         name: 'backend',
         label: `Name, after ${team.slice(1)}/`,
+        mistake: given ? mistakes['name'] : undefined,
         value: given?.backend ?? '',
         isName: true,
       })}

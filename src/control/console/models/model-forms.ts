@@ -1,7 +1,6 @@
 import { readAdminModel } from '../../../directory/admin-models.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
-import { detailOf } from '../../directory-change.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
 import { required } from '../../request-fields.ts'
 import { isFresh } from '../../fresh.ts'
@@ -36,7 +35,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const given = required('model', form.model)
     const id = form.action === 'add-model' ? prefix + given : given
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
-    if (form.action === 'add-model' && existing) return refuse(form, 'model_exists')
+    if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
     const read = readAdminModel({
       displayName: required('displayName', form.displayName),
@@ -46,10 +45,10 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       caps: existing?.caps ?? {},
       published: existing?.published ?? true,
     })
-    if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
+    if ('mistakes' in read) return refuse(form, 'model_invalid', read.mistakes)
     const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
     if (!refusal) return toOutcome('model_saved')
-    return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
+    return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }
 
   return {
@@ -85,6 +84,8 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     },
   }
 }
+
+const EXISTS = [{ path: ['id'], message: 'the team has a model with this id. Change that one.' }]
 
 type Notices = Readonly<Record<DirectoryRefusal['kind'], TeamNotice>>
 

@@ -53,6 +53,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
         id: 'new-model-model',
         name: 'model',
         label: `Name, after ${team.slice(1)}/`,
+        mistake: given ? mistakes['id'] : undefined,
         value: given?.model ?? '',
         isName: true,
       })}

@@ -19,6 +19,8 @@ export type FormMistakes = Readonly<Record<string, string>>
 
 /** What the forms call the fields of the API. */
 export const LABELS = {
+  id: 'Name',
+  name: 'Name',
   displayName: 'Display name',
   aliases: 'Other names',
   contextWindow: 'Context in tokens',
@@ -34,8 +36,8 @@ export const LABELS = {
 } as const
 
 /** An outcome without anything to fill in again. */
-export function toOutcome(notice: TeamNotice | null, detail: string | null = null): ModelsOutcome {
-  return { ...NO_OUTCOME, notice, detail }
+export function toOutcome(notice: TeamNotice): ModelsOutcome {
+  return { ...NO_OUTCOME, notice }
 }
 
 /** What a page has before a form was sent. */
