@@ -6,17 +6,19 @@ import { choosePeriod, splitByMonth } from '../../src/control/usage/rules.ts'
 const NOW = new Date('2026-11-21T10:00:00Z')
 
 describe('the period of a report', () => {
+  const mistake = (field: 'from' | 'to', message: string) => ({ mistake: { field, message } })
+
   it.each([
     ['of nothing: this month until today', {}, { from: '2026-11-01', to: '2026-11-21' }],
     ['of a first day: until today', { from: '2026-10-05' }, { from: '2026-10-05', to: '2026-11-21' }],
     ['of a last day: its month', { to: '2026-02-28' }, { from: '2026-02-01', to: '2026-02-28' }],
     ['of one day', { from: '2026-11-03', to: '2026-11-03' }, { from: '2026-11-03', to: '2026-11-03' }],
     ['of a leap year', { from: '2024-01-01', to: '2024-12-31' }, { from: '2024-01-01', to: '2024-12-31' }],
-    ['in reverse', { from: '2026-11-03', to: '2026-11-02' }, { mistake: 'from must not be after to.' }],
-    ['of too many days', { from: '2025-11-20' }, { mistake: 'A report covers at most 366 days.' }],
-    ['of the year 0', { from: '0000-01-01' }, { mistake: 'from must be a day, such as 2026-11-01.' }],
-    ['of a day that no month has', { from: '2026-02-31' }, { mistake: 'from must be a day, such as 2026-11-01.' }],
-    ['of a time', { to: '2026-11-03T00:00:00Z' }, { mistake: 'to must be a day, such as 2026-11-30.' }],
+    ['in reverse', { from: '2026-11-03', to: '2026-11-02' }, mistake('from', 'must not be after the last day.')],
+    ['of too many days', { from: '2025-11-20' }, mistake('from', 'must be later: a report covers at most 366 days.')],
+    ['of the year 0', { from: '0000-01-01' }, mistake('from', 'must be a day, such as 2026-11-01.')],
+    ['of a day that no month has', { from: '2026-02-31' }, mistake('from', 'must be a day, such as 2026-11-01.')],
+    ['of a time', { to: '2026-11-03T00:00:00Z' }, mistake('to', 'must be a day, such as 2026-11-30.')],
   ])('%s', (_, given, expected) => {
     expect(choosePeriod(given, NOW)).toEqual(expected)
   })

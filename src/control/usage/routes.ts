@@ -8,7 +8,7 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
 import { toFileName, writeCsv } from './csv.ts'
 import type { UsageGrouping, UsageReport } from './report.ts'
-import { choosePeriod } from './rules.ts'
+import { choosePeriod, writePeriodMistake } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
 import { makeUsageStore } from './store.ts'
 import type { ReportSubject } from './store.ts'
@@ -28,7 +28,7 @@ export function makeUsageHandlers({
   async function report(subject: ReportSubject, { by = 'day', ...given }: Query): Promise<UsageReport> {
     const now = clock.now()
     const period = choosePeriod(given, now)
-    if ('mistake' in period) throw new ApiError('invalid_request', { message: period.mistake })
+    if ('mistake' in period) throw new ApiError('invalid_request', { message: writePeriodMistake(period.mistake) })
     const { rows, isTruncated, total } = await usage.findSums({ subject, period, by, now })
     return { team: subject.team, ...period, by, rows, truncated: isTruncated, total }
   }

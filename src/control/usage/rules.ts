@@ -16,15 +16,27 @@ export function thisMonth(now: Date): ReportPeriod {
   return { from: monthOf(today), to: today }
 }
 
+/** What is wrong with a day of a period. */
+export type PeriodMistake = { readonly field: keyof ReportPeriod; readonly message: string }
+
 /** The period of a request, or what is wrong with it. It is this month where the request does not say otherwise. */
-export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {
+export function choosePeriod(
+  given: Partial<ReportPeriod>,
+  now: Date,
+): ReportPeriod | { readonly mistake: PeriodMistake } {
   const { to = toIsoDay(now) } = given
   const { from = monthOf(to) } = given
-  if (!isDay(from)) return { mistake: 'from must be a day, such as 2026-11-01.' }
-  if (!isDay(to)) return { mistake: 'to must be a day, such as 2026-11-30.' }
+  const refuse = (field: keyof ReportPeriod, message: string) => ({ mistake: { field, message } })
+  if (!isDay(from)) return refuse('from', 'must be a day, such as 2026-11-01.')
+  if (!isDay(to)) return refuse('to', 'must be a day, such as 2026-11-30.')
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
-  if (days < 1) return { mistake: 'from must not be after to.' }
-  return days > MAX_DAYS ? { mistake: `A report covers at most ${MAX_DAYS} days.` } : { from, to }
+  if (days < 1) return refuse('from', 'must not be after the last day.')
+  return days > MAX_DAYS ? refuse('from', `must be later: a report covers at most ${MAX_DAYS} days.`) : { from, to }
+}
+
+/** Writes a mistake with the name that the API has for the day. */
+export function writePeriodMistake({ field, message }: PeriodMistake): string {
+  return `${field} ${message}`
 }
 
 /**

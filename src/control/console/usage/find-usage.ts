@@ -2,7 +2,7 @@ import type { Clock } from '../../../kernel/clock.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import type { UsageGrouping, UsageReport } from '../../usage/report.ts'
 import { choosePeriod, thisMonth } from '../../usage/rules.ts'
-import type { ReportPeriod } from '../../usage/rules.ts'
+import type { PeriodMistake, ReportPeriod } from '../../usage/rules.ts'
 import type { makeUsageStore } from '../../usage/store.ts'
 import { subjectOf } from '../viewer.ts'
 import type { Viewer } from '../viewer.ts'
@@ -35,7 +35,7 @@ export function makeFindUsage({ usage, clock }: Needs) {
     },
 
     /** The table of the page, or what is wrong with the period. */
-    async forFile(viewer: Viewer, query: UsageQuery): Promise<UsageReport | { readonly mistake: string }> {
+    async forFile(viewer: Viewer, query: UsageQuery): Promise<UsageReport | { readonly mistake: PeriodMistake }> {
       const now = clock.now()
       const period = choosePeriod(withoutEmpty(query), now)
       if ('mistake' in period) return period

@@ -3,6 +3,7 @@ import type { Handlers } from '../../../http/operation.ts'
 import { sendPage } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { toFileName, writeCsv } from '../../usage/csv.ts'
+import { writePeriodMistake } from '../../usage/rules.ts'
 import type { makeUsageStore } from '../../usage/store.ts'
 import type { FindViewer } from '../viewer.ts'
 import { makeFindUsage } from './find-usage.ts'
@@ -29,7 +30,7 @@ export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Hand
     async downloadTeamUsage(req, res) {
       const viewer = await findViewer(req)
       const report = await findUsage.forFile(viewer, req.query)
-      if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
+      if ('mistake' in report) throw new ApiError('invalid_request', { message: writePeriodMistake(report.mistake) })
       res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
     },
   }

@@ -3,9 +3,10 @@ import type { Html } from '../../../http/page.ts'
 import { DAY_MS } from '../../../kernel/durations.ts'
 import { toDayText, toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import { choiceField } from '../../pages/choice-field.ts'
+import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { noticeBar } from '../../pages/parts.ts'
 import type { UsageGrouping } from '../../usage/report.ts'
-import type { ReportPeriod } from '../../usage/rules.ts'
+import type { PeriodMistake, ReportPeriod } from '../../usage/rules.ts'
 import type { FoundSums } from '../../usage/store.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
@@ -21,7 +22,7 @@ export type UsagePage = {
   /** The sums of each day, for the chart. */
   readonly days: FoundSums
   /** What was wrong with the period that was asked for. The page then shows this month. */
-  readonly mistake: string | null
+  readonly mistake: PeriodMistake | null
   /** The period that was asked for, which stays filled in. */
   readonly asked: Partial<ReportPeriod>
 }
@@ -44,7 +45,7 @@ export function usagePage(viewer: FramedViewer, data: UsagePage): Html {
   return teamPage(
     viewer,
     'usage',
-    html`${mistake && noticeBar(400, `${inOwnWords(mistake)} This month is shown instead.`)} ${periodPart(viewer, data)}
+    html`${mistake && noticeBar(400, `${textOf(mistake)} This month is shown instead.`)} ${periodPart(viewer, data)}
       <section class="part" aria-labelledby="period">
         <h2 id="period">${title}${viewer.role === 'admin' ? '' : ', your own calls'}</h2>
         ${
@@ -66,27 +67,18 @@ export function usagePage(viewer: FramedViewer, data: UsagePage): Html {
   )
 }
 
-/** A mistake of the API with the labels of the form in place of the API's names. */
-function inOwnWords(mistake: string): string {
-  return mistake
-    .replace(/^from /, 'The first day ')
-    .replace(/^to /, 'The last day ')
-    .replace(/ to\.$/, ' the last day.')
+const LABELS = { from: 'First day', to: 'Last day' } as const
+
+function textOf({ field, message }: PeriodMistake): string {
+  return `${LABELS[field]}: ${message}`
 }
 
-function periodPart({ path }: FramedViewer, { period, asked, today, by }: UsagePage): Html {
+function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake }: UsagePage): Html {
   const { from, to } = { ...period, ...asked }
   return html`<section class="part" aria-labelledby="choose">
     <h2 id="choose">Period</h2>
     <form method="get" action="${path}/usage" class="fields">
-      <div>
-        <label for="from">First day <small>UTC</small></label>
-        <input id="from" name="from" type="date" value="${from}" required />
-      </div>
-      <div>
-        <label for="to">Last day <small>UTC</small></label>
-        <input id="to" name="to" type="date" value="${to}" required />
-      </div>
+      ${dayField('from', from, mistake)} ${dayField('to', to, mistake)}
       ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
       <button class="button primary">Show</button>
     </form>
@@ -96,6 +88,15 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by }: UsageP
       )}
     </ul>
   </section>`
+}
+
+function dayField(name: keyof ReportPeriod, value: string, found: PeriodMistake | null): Html {
+  const mistake = found?.field === name ? textOf(found) : undefined
+  return html`<div>
+    <label for="${name}">${LABELS[name]} <small>UTC</small></label>
+    <input id="${name}" name="${name}" type="date" value="${value}" required ${mistakenField(name, mistake)} />
+    ${mistakeText(name, mistake)}
+  </div>`
 }
 
 /** Periods that people ask for often: each with its first and last day. */

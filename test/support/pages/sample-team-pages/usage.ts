@@ -51,7 +51,7 @@ export function sampleUsagePages(words: Words, { admin, member }: Viewers): Samp
         by: 'day',
         sums: nothing,
         days: nothing,
-        mistake: 'from must not be after to.',
+        mistake: { field: 'from', message: 'must not be after the last day.' },
         asked: { from: '2026-11-03', to: '2026-11-02' },
       }),
     ],
