@@ -52,7 +52,7 @@ export function actionOf(cli: Cli, act: (cli: Cli, ...given: never[]) => Promise
 /** What the command line is started with. */
 export type Invocation = Streams & { readonly args: readonly string[]; readonly environment: Environment }
 
-/** Runs the command that this process was started with, and sets the exit status of the process. */
+/** Runs the command that this process was started with, and ends the process with its exit status. */
 export async function runProcess(table: CommandTable): Promise<void> {
   const { argv, stdin, stdout, stderr } = process
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -64,7 +64,15 @@ export async function runProcess(table: CommandTable): Promise<void> {
   // Messages that cannot be written are lost, and the command goes on: its result and its exit status matter more.
   stderr.on('error', () => undefined)
   const invocation = { args: argv.slice(2), environment: readEnvironment(), stdin, stdout, stderr }
-  process.exitCode = await runCommandLine(table, invocation)
+  const status = await runCommandLine(table, invocation)
+  await Promise.all([stdout, stderr].map(flush))
+  // A request that was given up would keep the process alive for minutes where a proxy does not answer.
+  process.exit(status)
+}
+
+/** Resolves when everything before has been written. */
+function flush(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -36,6 +37,18 @@ it.runIf(hasScript)('Ctrl-C ends a command that waits for an answer with status 
   await machine.moveProfile(service, url)
   expect(await pressAt(CTRL_C, 'Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
   silent.close()
+})
+
+it('an interrupted command ends also while a proxy does not answer', async () => {
+  await using machine = await newMachine()
+  const proxy = createServer()
+  const variables = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: `http://127.0.0.1:${await listenOnLoopback(proxy)}` }
+  const args = ['login', 'http://svc.test', '--email', 'ada@example.com']
+  const child = spawn(process.execPath, [COMMAND, ...args], { env: { HOME: machine.home, ...variables } })
+  proxy.once('connection', () => child.kill('SIGINT'))
+  const [status] = (await once(child, 'close')) as [number | null]
+  expect(status).toBe(130)
+  proxy.close()
 })
 
 it.runIf(hasScript).each([
