@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openProfiles, toDeploymentUrl } from '../../src/cli/deployment/profiles.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
@@ -203,6 +204,19 @@ describe('svc login', () => {
       `127.0.0.1:${new URL(service.config.baseUrl).port}/`,
     ])
     expect([status, stdout.trim()]).toEqual([0, (await machine.svc(['token'])).stdout.trim()])
+  })
+
+  it.each([
+    ['[::1]:8787', 'http://[::1]:8787'],
+    ['127.0.0.2:8787', 'http://127.0.0.2:8787'],
+  ])('takes %s for another deployment than localhost, which need not lead there', (given, url) => {
+    expect(toDeploymentUrl(given)).toBe(url)
+  })
+
+  it('is one device where several logins begin on a new machine at the same time', async () => {
+    await using machine = await newMachine()
+    const ids = await Promise.all(Array.from({ length: 8 }, () => openProfiles(machine.home).deviceId()))
+    expect(new Set(ids).size).toBe(1)
   })
 
   it('stores nothing when it is interrupted', async () => {

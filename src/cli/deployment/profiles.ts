@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { readText, rewriteFile } from '../../sdk/node-files.ts'
@@ -69,15 +69,17 @@ export function openProfiles(folder: string) {
     /** The tokens of a deployment. Saving new ones adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
     outageFile: (url: string) => path.join(folderOf(url), 'outage'),
-    /** The id of this machine, created at the first use. */
-    async deviceId(): Promise<string> {
+    /** The id of this machine, created at the first use. Under a lock, because two logins may begin at the same time. */
+    deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
-      const stored = (await readText(file))?.trim()
-      // A damaged file counts as none, because the service refuses such an id.
-      if (stored && DEVICE_ID.test(stored)) return stored
-      await rewriteFile(file, `cli-${randomUUID()}\n`)
-      // Read again, because another process may have made one at the same time.
-      return (await readFile(file, 'utf8')).trim()
+      return fileTokenStore(file).exclusively(async () => {
+        const stored = (await readText(file))?.trim()
+        // A damaged file counts as none, because the service refuses such an id.
+        if (stored && DEVICE_ID.test(stored)) return stored
+        const made = `cli-${randomUUID()}`
+        await rewriteFile(file, `${made}\n`)
+        return made
+      })
     },
   }
 }
@@ -101,7 +103,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
  * The URL of a deployment in its normal form, which identifies the profile: with a scheme, without a slash at the end,
- * `localhost` for every loopback address. Throws a wrong usage error when the text is not a URL.
+ * `localhost` for 127.0.0.1. Throws a wrong usage error when the text is not a URL.
  */
 export function toDeploymentUrl(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
@@ -112,7 +114,8 @@ export function toDeploymentUrl(text: string): string {
   }
   if (url.username || url.password)
     throw wrongUsage('The URL of a deployment must not contain a user name or a password.')
-  const host = LOOPBACK.test(url.hostname) ? url.host.replace(url.hostname, 'localhost') : url.host
+  // Not for other loopback addresses: `localhost` need not lead there.
+  const host = url.hostname === '127.0.0.1' ? url.host.replace(url.hostname, 'localhost') : url.host
   return `${url.protocol}//${host}${url.pathname.replace(/\/+$/, '')}`
 }
 
