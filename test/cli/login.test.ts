@@ -171,9 +171,39 @@ describe('svc login', () => {
     const ran = await machine.svc(['login', url, '--email', 'grace@example.com'])
     expect([ran.status, ran.stderr]).toEqual([
       1,
-      'The login was approved, but then it failed: The service answered 500. (request r) Run svc login again.\n',
+      'The login was approved, but then it failed: The service answered 500. (request r) The new session was ended. ' +
+        `To sign in, run: svc login ${url}\n`,
     ])
     expect(await stored()).toEqual(before)
+  })
+
+  it('ends the new session when its credentials cannot be stored, and says so', async () => {
+    await using machine = await newMachine()
+    await using other = await newMachine()
+    await other.signIn(service)
+    const fail = `if (content.includes('accessToken')) throw Object.assign(new Error('x'), { code: 'ENOSPC' })`
+    const url = service.config.baseUrl
+    const ran = await machine.start(['login', url, '--email', 'ada@example.com'], {
+      env: { NODE_OPTIONS: `--import=${await machine.watchWrites(fail)}` },
+      onPrint: async (printed) => {
+        if (printed.includes('Waiting for the approval')) await service.approveByMail('ada@example.com')
+      },
+    })
+    expect([ran.status, ran.stderr]).toEqual([
+      1,
+      `The login was approved, but then it failed: ${machine.tokensOf(service)} cannot be used: its disk is full. ` +
+        `The new session was ended. To sign in, run: svc login ${url}\n`,
+    ])
+    const id = (await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')).trim()
+    expect((await other.svc(['devices', '--json'])).stdout).not.toContain(id)
+  })
+
+  it('says that the new session could not be ended after a failure', async () => {
+    await using machine = await newMachine()
+    await using failing = await startDeployment((path) => (/teams|logout/.test(path) ? [503, {}] : undefined))
+    expect((await machine.svc(['login', failing.url, '--email', 'grace@example.com'])).stderr).toContain(
+      'The new session could not be ended: The service answered 503. (request r) To sign in, run: svc login http',
+    )
   })
 
   it('leaves the machine signed out when it is killed between its two files', async () => {

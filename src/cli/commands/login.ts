@@ -42,7 +42,9 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
     deviceName: hostname(),
     onCode: (shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown),
   })
-  const { profile, earlier } = await remember(profiles, url, granted)
+  const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
+    giveUp(url, granted, error),
+  )
   output.print(
     `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, ` +
       `device ${hostname()}.\n` +
@@ -84,7 +86,7 @@ async function signIn(
     if (error.status === 404) {
       throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway cannot sign you in.`)
     }
-    if (error.code === 'expired') throw new CommandError('The login was not approved in time. Run svc login again.')
+    if (error.code === 'expired') throw new CommandError(`The login was not approved in time. Run: svc login ${url}`)
     throw error
   } finally {
     process.off('SIGINT', interrupt)
@@ -124,9 +126,7 @@ type Remembered = { readonly profile: Profile; readonly earlier: StoredTokens | 
 async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Remembered> {
   const { account, organization, team, accessToken } = granted
   const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest })
-  const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } })).catch((error: unknown) => {
-    throw toTeamError(error)
-  })
+  const found = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } }))
   const profile = { url, account, organization, team, ...toTeamFacts(found) }
   const tokens = profiles.tokens(url)
   const earlier = await tokens.exclusively(async () => {
@@ -141,28 +141,36 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
   return { profile, earlier }
 }
 
-/**
- * Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. A
- * session that has already ended is no failure.
- */
+/** Ends the new session, because nothing has its tokens, and throws a message that says so. A bug stays as it is. */
+async function giveUp(url: string, granted: TokenSet, error: unknown): Promise<never> {
+  const failure = await endSession(url, toStored(granted))
+  const known = toCommandError(error)
+  if (!known) throw error
+  const state = failure ? `The new session could not be ended: ${failure.message}` : 'The new session was ended.'
+  throw new CommandError(
+    `The login was approved, but then it failed: ${known.message} ${state} To sign in, run: svc login ${url}`,
+  )
+}
+
+/** Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. */
 async function endEarlier(output: Output, url: string, earlier: StoredTokens): Promise<void> {
-  const client = createClient({ baseUrl: url, tokens: memoryTokenStore(earlier), fetch: sendRequest, retries: 0 })
+  const failure = await endSession(url, earlier)
+  if (!failure) return
+  output.note(
+    `The earlier session of ${earlier.account} on this machine could not be ended: ${failure.message} ` +
+      `To end it, sign in as ${earlier.account} at ${url}/device and sign this machine out there.`,
+  )
+}
+
+/** Ends a session. Returns why it could not be ended; null when it has ended, by this request or before. */
+async function endSession(url: string, tokens: StoredTokens): Promise<CommandError | null> {
+  const client = createClient({ baseUrl: url, tokens: memoryTokenStore(tokens), fetch: sendRequest, retries: 0 })
   try {
     await unwrap(client.POST('/v1/auth/logout'))
   } catch (error) {
     const known = toCommandError(error)
     if (!known) throw error
-    if (known.exitStatus === EXIT.notSignedIn) return
-    output.note(
-      `The earlier session of ${earlier.account} on this machine could not be ended: ${known.message} ` +
-        `To end it, sign in as ${earlier.account} at ${url}/device and sign this machine out there.`,
-    )
+    if (known.exitStatus !== EXIT.notSignedIn) return known
   }
-}
-
-/** Says that the approval was of no use. A bug stays as it is. */
-function toTeamError(error: unknown): unknown {
-  const known = toCommandError(error)
-  if (!known) return error
-  return new CommandError(`The login was approved, but then it failed: ${known.message} Run svc login again.`)
+  return null
 }
