@@ -759,6 +759,24 @@ describe('svc logout', () => {
     expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
   })
 
+  it('ends the session also where the profile is damaged', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    const token = (await other.svc(['token'])).stdout.trim()
+    await writeFile(path.join(path.dirname(other.tokensOf(service)), 'profile.json'), '{')
+    expect((await other.svc(['logout'])).stdout).toBe(`Signed out of ${service.config.baseUrl}.\n`)
+    expect(existsSync(other.tokensOf(service))).toBe(false)
+    expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
+  })
+
+  it('removes credentials that are damaged, and says that the session may be open', async () => {
+    await using other = await newMachine(machine)
+    await writeFile(other.tokensOf(service), '{')
+    const ran = await other.svc(['logout'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringMatching(/are deleted, but .* may still be open/)])
+    expect(existsSync(other.tokensOf(service))).toBe(false)
+  })
+
   it('removes the credentials when the service cannot be reached, and says so', async () => {
     await using other = await newMachine(machine)
     const url = `http://localhost:${await closedPort()}`

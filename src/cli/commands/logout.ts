@@ -1,11 +1,12 @@
 import { Command } from 'commander'
-import { unwrap } from '../../sdk/index.ts'
-import type { TokenStore } from '../../sdk/index.ts'
+import { createClient, unwrap } from '../../sdk/index.ts'
+import type { SvcClient, TokenStore } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment/deployment.ts'
-import type { Deployment } from '../deployment/deployment.ts'
-import { CommandError, EXIT, toCommandError } from '../failures.ts'
+import { findUrl } from '../deployment/deployment.ts'
+import { sendRequest } from '../deployment/http.ts'
+import { openProfiles } from '../deployment/profiles.ts'
+import { CommandError, EXIT, notSignedIn, toCommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly everywhere?: boolean }
 
@@ -15,16 +16,23 @@ export const makeLogout: MakeCommand = (cli) =>
     .option('--everywhere', 'sign every device and browser of the account out')
     .action(actionOf(cli, logout))
 
-/** Removes the credentials of this machine, also when the deployment cannot be reached. */
-async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
-  const tokens = deployment.profiles.tokens(deployment.url)
-  const [ended] = await Promise.allSettled([endSession(deployment, everywhere)])
+/**
+ * Removes the credentials of this machine, also when the deployment cannot be reached. Does not read the profile, so
+ * that a damaged one is no obstacle.
+ */
+async function logout({ environment, output }: Cli, { url: given, everywhere = false }: Options): Promise<void> {
+  const profiles = openProfiles(environment.folder)
+  const url = await findUrl(profiles, given)
+  const tokens = profiles.tokens(url)
+  // Damaged tokens are removed too.
+  if ((await tokens.load().catch(() => undefined)) === null) throw notSignedIn(url)
+  const control = createClient({ baseUrl: url, tokens, fetch: sendRequest, longestWaitSeconds: 5 })
+  const [ended] = await Promise.allSettled([endSession(control, everywhere)])
   const [deleted] = await Promise.allSettled([forget(tokens)])
-  if (ended.status === 'rejected') throw toLogoutError(deployment.url, ended.reason, deleted)
-  if (deleted.status === 'rejected') throw toLeftError(deployment.url, deleted.reason)
+  if (ended.status === 'rejected') throw toLogoutError(url, ended.reason, deleted)
+  if (deleted.status === 'rejected') throw toLeftError(url, deleted.reason)
   const devices = ended.value === null ? '' : ` and from ${ended.value} devices in all`
-  output.print(`Signed out of ${deployment.url}${devices}.`)
+  output.print(`Signed out of ${url}${devices}.`)
 }
 
 /**
@@ -37,7 +45,7 @@ function forget(tokens: TokenStore): Promise<void> {
 }
 
 /** The number of devices that `everywhere` signed out, else null. A session that has already ended is no failure. */
-async function endSession({ control }: Deployment, everywhere: boolean): Promise<number | null> {
+async function endSession(control: SvcClient, everywhere: boolean): Promise<number | null> {
   try {
     if (everywhere)
       return (await unwrap(control.POST('/v1/auth/logout-everywhere', { body: { scope: 'all' } }))).devices

@@ -33,13 +33,12 @@ export type Deployment = {
 /** Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it. */
 export async function openDeployment(folder: string, given?: string): Promise<Deployment> {
   const profiles = openProfiles(folder)
-  const url = given === undefined ? await profiles.current() : toDeploymentUrl(given)
-  if (url === null) throw notSignedIn(null)
+  const url = await findUrl(profiles, given)
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
   if (profile === null || held === null) throw notSignedIn(url)
   // Typed without null, for the functions below.
-  const [deploymentUrl, deploymentProfile] = [url, profile]
+  const deploymentProfile = profile
   const session = openSession({ baseUrl: url, tokens, fetch: sendRequest })
   const outageAware = openSession({
     baseUrl: url,
@@ -73,7 +72,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
 
   async function findHeld(): Promise<DatedTokens> {
     const token = await tokens.load()
-    if (token === null) throw notSignedIn(deploymentUrl)
+    if (token === null) throw notSignedIn(url)
     return token
   }
 
@@ -95,9 +94,16 @@ export async function openDeployment(folder: string, given?: string): Promise<De
    */
   async function renew(refused: string, by = session): Promise<string> {
     const renewed = await by.renew(refused)
-    if (renewed === null) throw sessionEnded(deploymentUrl)
+    if (renewed === null) throw sessionEnded(url)
     return renewed
   }
+}
+
+/** The given URL, or else that of the last login. Throws when there is none. */
+export async function findUrl(profiles: Profiles, given: string | undefined): Promise<string> {
+  const url = given === undefined ? await profiles.current() : toDeploymentUrl(given)
+  if (url === null) throw notSignedIn(null)
+  return url
 }
 
 /**
