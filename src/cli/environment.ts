@@ -28,6 +28,16 @@ export function readEnvironment(
   return { home, configHome, folder: path.join(configHome, 'svc'), variables, script, platform: process.platform }
 }
 
+/**
+ * The variable with the proxy that Node.js uses for a URL, unless `NO_PROXY` names the host; null: it uses none. A proxy
+ * for http is used for https too where that has none.
+ */
+export function findProxyVariable({ protocol }: URL, variables: Environment['variables'] = process.env): string | null {
+  if (variables['NODE_USE_ENV_PROXY'] !== '1') return null
+  const ofHttps = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : []
+  return [...ofHttps, 'http_proxy', 'HTTP_PROXY'].find((name) => variables[name]) ?? null
+}
+
 /** The root for a user without an entry in the list of users and without `HOME`, as in a container. */
 function findHome(): string {
   try {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { explainConnection, sendRequest } from '../../src/cli/deployment/http.ts'
+import { findProxyVariable } from '../../src/cli/environment.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 
@@ -45,7 +46,7 @@ describe('a request without an answer is explained', () => {
     ['403', 'it does not connect to this host'],
   ])('when the proxy of the environment answered %s', (status, why) => {
     const refused = new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`)
-    expect(explainConnection(url, new TypeError('fetch failed', { cause: refused }))).toBe(
+    expect(explainConnection(url, new TypeError('fetch failed', { cause: refused }), 'HTTPS_PROXY')).toBe(
       `The proxy of your environment answered ${status} for svc.example.com: ${why}. Correct HTTPS_PROXY, or add the ` +
         'host to NO_PROXY.',
     )
@@ -56,16 +57,10 @@ describe('a request without an answer is explained', () => {
     ['its name is unknown', { code: 'ENOTFOUND', hostname: 'proxy.invalid' }, 'proxy.invalid'],
   ])('when the proxy of the environment cannot be reached: %s', (_name, facts, place) => {
     const cause = Object.assign(new Error('x'), facts)
-    expect(explainConnection(url, new TypeError('fetch failed', { cause }))).toBe(
+    expect(explainConnection(url, new TypeError('fetch failed', { cause }), 'HTTPS_PROXY')).toBe(
       `The proxy of your environment cannot be reached at ${place}, to connect to svc.example.com. Correct ` +
         'HTTPS_PROXY, or add the host to NO_PROXY.',
     )
-  })
-
-  it('when the proxy for a URL without TLS cannot be reached', () => {
-    const cause = Object.assign(new Error('x'), { code: 'ECONNREFUSED', address: '127.0.0.1', port: 3128 })
-    const error = new TypeError('fetch failed', { cause })
-    expect(explainConnection(new URL('http://svc.example.com'), error)).toContain('Correct HTTP_PROXY, or')
   })
 
   it.each([
@@ -82,8 +77,32 @@ describe('a request without an answer is explained', () => {
     )
   })
 
+  it('that did not come in time, through a proxy of the environment that may be the reason', () => {
+    const { reason } = AbortSignal.abort(new DOMException('x', 'TimeoutError'))
+    expect(explainConnection(url, reason, 'HTTPS_PROXY')).toBe(
+      'svc.example.com did not answer within 20 seconds. Try again; if it stays like this, check the proxy of ' +
+        'HTTPS_PROXY, or tell your operator.',
+    )
+  })
+
   it('for an unknown reason', () => {
     expect(explainConnection(url, new Error('x'))).toMatch(/^https:\/\/svc\.example\.com cannot be reached\. Check/)
+  })
+})
+
+describe('the proxy of the environment', () => {
+  const HTTP = new URL('http://svc.example.com')
+  const USED = { NODE_USE_ENV_PROXY: '1' }
+
+  it.each([
+    ['is the one for https', url, { ...USED, HTTPS_PROXY: 'a', HTTP_PROXY: 'b' }, 'HTTPS_PROXY'],
+    ['is named by small letters first', url, { ...USED, HTTPS_PROXY: 'a', https_proxy: 'b' }, 'https_proxy'],
+    ['is the one for http where https has none', url, { ...USED, HTTP_PROXY: 'b' }, 'HTTP_PROXY'],
+    ['is the one for http for a URL without TLS', HTTP, { ...USED, HTTPS_PROXY: 'a', HTTP_PROXY: 'b' }, 'HTTP_PROXY'],
+    ['is none for a URL without TLS where http has none', HTTP, { ...USED, HTTPS_PROXY: 'a' }, null],
+    ['is none where Node.js does not use it', url, { HTTPS_PROXY: 'a' }, null],
+  ])('%s', (_name, asked, variables, name) => {
+    expect(findProxyVariable(asked, variables)).toBe(name)
   })
 })
 

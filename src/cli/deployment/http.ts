@@ -1,5 +1,6 @@
 import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
 import type { Send } from '../../sdk/index.ts'
+import { findProxyVariable } from '../environment.ts'
 import { UnreachableError } from '../failures.ts'
 
 /** How long a deployment may take to answer anything but a model call. */
@@ -134,23 +135,26 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
   ),
 }
 
-/** Says why a request got no answer, and what to do. */
-export function explainConnection(url: URL, error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') {
-    const seconds = ANSWER_TIMEOUT_MS / 1000
-    return `${url.host} did not answer within ${seconds} seconds. Try again; if it stays like this, tell your operator.`
-  }
+/** Says why a request got no answer, and what to do. `proxy`: the variable with the proxy for this URL. */
+export function explainConnection(url: URL, error: unknown, proxy = findProxyVariable(url)): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return explainSilence(url, proxy)
   const causes = causesOf(error)
   const proxyStatus = causes.map(proxyStatusOf).find((status) => status !== null)
-  if (proxyStatus) return explainProxy(url, proxyStatus)
-  const proxy = causes.map((cause) => findProxy(url, cause)).find((place) => place !== null)
-  if (proxy) return explainLostProxy(url, proxy)
+  if (proxyStatus) return `${explainProxy(url, proxyStatus)} ${correctProxy(proxy)}`
+  const place = causes.map((cause) => findProxy(url, cause)).find((found) => found !== null)
+  if (place) return `${explainLostProxy(url, place)} ${correctProxy(proxy)}`
   const codes = causes.map(codeOf)
   const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
   if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
   return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
+}
+
+/** The proxy of the environment is named too, because it may be what does not answer. */
+function explainSilence({ host }: URL, proxy: string | null): string {
+  const silence = `${host} did not answer within ${ANSWER_TIMEOUT_MS / 1000} seconds. Try again; if it stays like this, `
+  return silence + (proxy ? `check the proxy of ${proxy}, or tell your operator.` : 'tell your operator.')
 }
 
 /** The status with which the proxy of the environment refused to connect. Node.js has it only in a message. */
@@ -160,11 +164,11 @@ function proxyStatusOf(error: unknown): string | null {
 
 function explainProxy(url: URL, status: string): string {
   const why = status === '407' ? 'it requires a user name and a password' : 'it does not connect to this host'
-  return `The proxy of your environment answered ${status} for ${url.host}: ${why}. ${correctProxy(url)}`
+  return `The proxy of your environment answered ${status} for ${url.host}: ${why}.`
 }
 
-function correctProxy({ protocol }: URL): string {
-  return `Correct ${protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'}, or add the host to NO_PROXY.`
+function correctProxy(proxy: string | null): string {
+  return `Correct ${proxy ?? 'the proxy'}, or add the host to NO_PROXY.`
 }
 
 /**
@@ -180,7 +184,7 @@ function findProxy(url: URL, error: unknown): string | null {
 }
 
 function explainLostProxy(url: URL, place: string): string {
-  return `The proxy of your environment cannot be reached at ${place}, to connect to ${url.host}. ${correctProxy(url)}`
+  return `The proxy of your environment cannot be reached at ${place}, to connect to ${url.host}.`
 }
 
 /** An error with all its causes, including those of several attempts (IPv4 and IPv6). */
