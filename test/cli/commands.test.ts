@@ -429,6 +429,17 @@ describe('svc keys', () => {
   })
 })
 
+describe('a table', () => {
+  it('has straight columns where characters take two columns of the terminal', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    await other.svc(['keys', 'create', '日本語'])
+    const [head = '', row = ''] = (await other.svc(['keys'])).stdout.split('\n')
+    expect(row.indexOf('svck_') + '日本語'.length).toBe(head.indexOf('KEY '))
+    await other.svc(['keys', 'revoke', row.slice(0, row.indexOf(' '))])
+  })
+})
+
 describe('svc service-accounts, and svc keys --service', () => {
   it('create, list and remove an account of the team, with its keys', async () => {
     await machine.signIn(service)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
@@ -17,11 +18,16 @@ const hasScript = process.platform === 'linux' && existsSync(SCRIPT)
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 
-/** Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. */
-function pressAt(key: string, shown: string, args: readonly string[], home: string): Promise<number | null> {
+/** Runs `svc` in a terminal with so many columns. */
+function startOnTerminal(args: readonly string[], home: string, columns: number) {
   const line = [process.execPath, COMMAND, ...args].join(' ')
   const env = { HOME: home, PATH: process.env['PATH'], TERM: 'xterm' }
-  const child = spawn(SCRIPT, ['-qec', `stty cols 80; exec ${line}`, '/dev/null'], { env })
+  return spawn(SCRIPT, ['-qec', `stty cols ${columns}; exec ${line}`, '/dev/null'], { env })
+}
+
+/** Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. */
+function pressAt(key: string, shown: string, args: readonly string[], home: string): Promise<number | null> {
+  const child = startOnTerminal(args, home, 80)
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (text.includes(shown)) child.stdin.write(key)
   })
@@ -37,6 +43,13 @@ it.runIf(hasScript)('Ctrl-C ends a command that waits for an answer with status 
   await machine.moveProfile(service, url)
   expect(await pressAt(CTRL_C, 'Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
   silent.close()
+})
+
+it.runIf(hasScript)('a terminal that says it has no columns gets no question, but the option to give', async () => {
+  await using machine = await newMachine()
+  const child = startOnTerminal(['login', 'http://localhost:1'], machine.home, 0)
+  const [printed, [status]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  expect([status, printed]).toEqual([2, expect.stringContaining('svc login http://localhost:1 --email ADDRESS')])
 })
 
 it('an interrupted command ends also while a proxy does not answer', async () => {

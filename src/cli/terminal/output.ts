@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import widthOf from 'fast-string-width'
 import type { Environment } from '../environment.ts'
 
 /** The streams of a process. `isTTY` and `columns` are set only for a terminal. */
@@ -30,7 +31,7 @@ export type Output = {
   noteStyle(style: Style, text: string): string
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
-  /** Whether a person can answer questions. */
+  /** Whether a person can answer questions. Not in a terminal that says it has no columns: each letter is a line there. */
   readonly isInteractive: boolean
   /** Runs a task, and shows a spinner with a message meanwhile if stderr is a terminal. */
   busy<T>(message: string, task: () => Promise<T>): Promise<T>
@@ -55,7 +56,7 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
     style,
     noteStyle: painter(stderr),
     isTerminal: stdout.isTTY === true,
-    isInteractive: stdin.isTTY === true && stderr.isTTY === true,
+    isInteractive: stdin.isTTY === true && stderr.isTTY === true && stderr.columns !== 0,
     busy: (message, task) => (canSpin(stderr, message, variables) ? withSpinner(stderr, message, task) : task()),
   }
 }
@@ -87,13 +88,16 @@ async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise
   }
 }
 
-/** Pads the cells of each column to the same width. Returns one line for each row. */
+/**
+ * Pads the cells of each column to the same width on a terminal, where a character of Chinese takes two columns. Returns
+ * one line for each row.
+ */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable))
-  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))))
   return cells.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
       .join('  ')
       .trimEnd(),
   )
