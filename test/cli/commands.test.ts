@@ -85,6 +85,8 @@ describe('the exit status', () => {
     [['audit', '--action', 'A B'], 2],
     [['members', '--team', 'acme'], 2],
     [['keys', 'create', 'x', '--days', '0'], 2],
+    [['keys', 'create', 'x', '--print', '--json'], 2],
+    [['keys', 'rotate', 'x', '--print', '--json'], 2],
     [['service-accounts', 'create', 'A B'], 2],
     [['models', 'add', 'writer'], 2],
     [['models', 'add', 'writer', '--serve', 'local-engine'], 2],
@@ -188,7 +190,7 @@ describe('a connection that breaks within an answer', () => {
       'models',
       'application/json',
       '{ "data": [',
-      'The connection broke, or stalled, before the whole answer had arrived.',
+      'before the whole answer had arrived. Try again. If it stays like this, run: svc doctor --url http://localhost:',
     ],
     ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
   ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {
@@ -888,9 +890,12 @@ describe('the commands that a message names', () => {
     [['devices', 'revoke', 'ffffffff'], 'svc devices --url URL'],
     [['limits', 'remove', 'ffffffff', ...team], 'svc limits --team @acme/core --url URL'],
     [['limits', 'remove', 'ffffffff'], 'svc limits --team --url URL'],
+    [['limits', 'set', '5', '--per', 'day', '--key', 'ffffffff', ...team], 'its owner finds with: svc keys --url URL'],
+    [['audit', '--action', 'typo', ...team], 'svc audit --team @acme/core --url URL'],
     [['directory', 'plan', '-'], 'svc directory apply - --yes --url URL'],
     [['setup', 'codex', '--model', 'svc/fast'], 'svc setup codex --write --model svc/fast --url URL'],
     [['setup', 'opencode', '--write'], 'svc keys --url URL'],
+    [['setup', 'codex', '--days', '3'], 'svc setup opencode --write --days DAYS --url URL'],
     [['setup', 'zed', '--write'], 'svc setup zed --url URL'],
     [['setup', 'openai'], 'eval "$(svc setup openai --url URL)"'],
     [['setup', 'zed'], `svc keys create "zed on ${hostname()}" --print --url URL`],
@@ -903,6 +908,13 @@ organizations:
 `
     const ran = await machine.svc([...args, '--url', url], { input })
     expect(ran.stdout + ran.stderr).toContain(command.replace('URL', url))
+  })
+
+  it('of svc doctor are for the deployment that it checks', async () => {
+    await using other = await newMachine(machine)
+    await other.install('codex', '')
+    const url = service.config.baseUrl
+    expect((await other.svc(['doctor', '--url', url])).stdout).toContain(`svc run codex --url ${url}`)
   })
 
   it('sign in where a newer sign-in is needed', async () => {

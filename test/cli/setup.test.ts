@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, lstat, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -559,6 +560,14 @@ describe('what svc setup writes', () => {
     const { stdout } = await signedIn.svc(['setup', 'claude'], { environment: { platform: 'win32', script } })
     const { apiKeyHelper } = JSON.parse(stdout) as { apiKeyHelper: string }
     expect(apiKeyHelper).toBe(`${process.execPath} "${script}" token --url ${service.config.baseUrl}`)
+  })
+
+  it('nothing where npx runs the command, because npx deletes it later', async () => {
+    const script = path.join(signedIn.home, '_npx', '1', 'svc.js')
+    await put(script, '')
+    const ran = await signedIn.svc(['setup', 'codex', '--write'], { environment: { script } })
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('npm install -g, with the package')])
+    expect(existsSync(fileOf(signedIn, 'codex'))).toBe(false)
   })
 
   it.each<[string, Record<string, string>, string]>([

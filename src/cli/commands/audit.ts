@@ -7,6 +7,7 @@ import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { readPages } from '../deployment/pages.ts'
+import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type AuditEvent = components['schemas']['AuditEvent']
@@ -64,7 +65,7 @@ async function showAudit(cli: Cli, options: Options): Promise<void> {
   const { output } = cli
   const events = await findEvents(cli, options)
   if (options.json) return output.json(events)
-  if (events.length === 0) return output.print('No changes were found.')
+  if (events.length === 0) return output.print(noEvents(options))
   output.table(
     ['TIME', 'ACTION', 'WHO', 'WHAT', 'FROM'],
     events.map(({ at, action, actor, subject, ip }) => [
@@ -75,6 +76,12 @@ async function showAudit(cli: Cli, options: Options): Promise<void> {
       ip ?? '',
     ]),
   )
+}
+
+function noEvents(options: Options): string {
+  const { action } = options
+  if (action === undefined) return 'No changes were found.'
+  return `No changes with the action "${action}" were found. To see all actions, run: ${withSameTarget('svc audit', options)}`
 }
 
 async function findEvents(cli: Cli, options: Options): Promise<AuditEvent[]> {

@@ -21,7 +21,7 @@ async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
     await checkFolder(environment),
     ...(await checkDeployment(environment, url)),
     ...checkVariables(environment),
-    ...(await Promise.all(AGENT_NAMES.map((name) => checkAgent(environment, name)))),
+    ...(await Promise.all(AGENT_NAMES.map((name) => checkAgent(environment, name, url)))),
   ])
   if (json) output.json(findings)
   else for (const finding of findings) output.print(lineOf(cli, finding))

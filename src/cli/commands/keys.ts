@@ -8,7 +8,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
 import type { KeyOwner } from '../deployment/key-owner.ts'
-import { CommandError } from '../failures.ts'
+import { CommandError, wrongUsage } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
@@ -84,6 +84,7 @@ function noKeys(options: Options): string {
 }
 
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
+  refuseTwoFormats(options)
   const { model, days } = options
   const owner = await openOwner(cli, options)
   const made = await owner.create({
@@ -95,6 +96,7 @@ async function createKey(cli: Cli, name: string, options: CreateOptions): Promis
 }
 
 async function rotateKey(cli: Cli, start: string, options: RotateOptions): Promise<void> {
+  refuseTwoFormats(options)
   const { overlap, days } = options
   const owner = await openOwner(cli, options)
   const { id } = await findKey(owner, start, options)
@@ -103,6 +105,10 @@ async function rotateKey(cli: Cli, start: string, options: RotateOptions): Promi
     ...(days !== undefined && { expiresInDays: days }),
   })
   showKey(cli.output, made, options)
+}
+
+function refuseTwoFormats({ json, print }: Shown): void {
+  if (json && print) throw wrongUsage('--json prints JSON, and --print only the key. Give one of them.')
 }
 
 /** The key on stdout, so that it can be piped, and what to know about it on stderr. */

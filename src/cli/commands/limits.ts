@@ -132,7 +132,10 @@ function isRefusedRequest(error: unknown): boolean {
 function explainSubject(team: string, options: SetOptions): string {
   const { member, key, service } = options
   if (member !== undefined) return `${team} has no member ${member}. Run: ${withSameTarget('svc members', options)}`
-  if (key !== undefined) return `${team} has no API key with the ID ${key}. Give the whole ID of svc keys.`
+  if (key !== undefined) {
+    const list = withSameTarget('svc keys', { url: options.url })
+    return `${team} has no API key with the ID ${key}. Give the whole ID, which its owner finds with: ${list}`
+  }
   const list = withSameTarget('svc service-accounts', options)
   return `${team} has no service account named ${service ?? ''}. Run: ${list}`
 }

@@ -48,7 +48,8 @@ export const makeSetup: MakeCommand = (cli) =>
 async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options): Promise<void> {
   const makesKey = isAgent(tool) && AGENTS[tool].needsKey && options.write
   if (options.days !== undefined && !makesKey) {
-    throw wrongUsage('--days is for the API key that this command makes: svc setup opencode --write --days DAYS')
+    const write = withSameTarget('svc setup opencode --write --days DAYS', options)
+    throw wrongUsage(`--days is for the API key that this command makes: ${write}`)
   }
   if (!isAgent(tool)) return printOnly(cli, tool, options)
   if (options.remove) return remove(cli, tool)
@@ -67,7 +68,7 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   if (isTemporary(environment)) {
     throw new CommandError(
       'The settings would name this command by its path, and npx deletes it later. Install it first: ' +
-        'npm install -g @svc/cli',
+        'npm install -g, with the package that you gave npx.',
     )
   }
   const write = () => writeSettings(environment.folder, tool, edit)

@@ -7,6 +7,7 @@ import type { AgentName } from '../agents/agents.ts'
 import { findProgram } from '../agents/program.ts'
 import type { Environment } from '../environment.ts'
 import { findFileProblem } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { findWritten } from '../setup/settings-file.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
@@ -63,18 +64,28 @@ export function checkVariables({ variables }: Environment): Finding[] {
   return findings
 }
 
-/** Checks that an agent is installed, and that the settings that svc wrote for it are still there. */
-export async function checkAgent(environment: Environment, name: AgentName): Promise<Finding> {
+/**
+ * Checks that an agent is installed, and that the settings that svc wrote for it are still there. `url`: the deployment
+ * that the command was given.
+ */
+export async function checkAgent(environment: Environment, name: AgentName, url?: string): Promise<Finding> {
   const { program, installCommand } = AGENTS[name]
   const found = findProgram(program, environment)?.found
   if (found === undefined) return ok(name, `Not installed. To install it: ${installCommand}`)
-  return checkSettings(environment, name, found).catch((error: unknown) => problemOf(name, error))
+  return checkSettings(environment, name, { found, url }).catch((error: unknown) => problemOf(name, error))
 }
 
-async function checkSettings({ folder }: Environment, name: AgentName, found: string): Promise<Finding> {
+type Installed = { readonly found: string; readonly url: string | undefined }
+
+async function checkSettings({ folder }: Environment, name: AgentName, { found, url }: Installed): Promise<Finding> {
   const written = await findWritten(folder, name)
-  if (written === null) return ok(name, `Installed: ${found}. Start it with: svc run ${name}`)
+  if (written === null)
+    return ok(name, `Installed: ${found}. Start it with: ${withSameTarget(`svc run ${name}`, { url })}`)
   return existsSync(written)
     ? ok(name, `Installed: ${found}. svc setup has written settings into ${written}.`)
-    : warning(name, `${written}, which svc setup wrote, does not exist any more. Run: svc setup ${name} --write`)
+    : warning(
+        name,
+        `${written}, which svc setup wrote, does not exist any more. ` +
+          `Run: ${withSameTarget(`svc setup ${name} --write`, { url })}`,
+      )
 }
