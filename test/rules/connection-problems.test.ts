@@ -85,6 +85,12 @@ describe('a request without an answer is explained', () => {
     )
   })
 
+  it('where no connection was made, to a proxy of the environment or to the host', () => {
+    expect(explainConnection(url, thrown('UND_ERR_CONNECT_TIMEOUT'), 'HTTPS_PROXY')).toBe(
+      `svc.example.com, or the proxy of HTTPS_PROXY, does not answer. ${CHECK}`,
+    )
+  })
+
   it('for an unknown reason', () => {
     expect(explainConnection(url, new Error('x'))).toMatch(/^https:\/\/svc\.example\.com cannot be reached\. Check/)
   })

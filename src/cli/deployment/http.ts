@@ -105,8 +105,14 @@ const TLS_HELP =
 /** `svc doctor` also finds a proxy setting that has no effect. */
 const CHECK_NETWORK = 'Check the URL and your network or VPN, or run: svc doctor'
 
+/** `proxy`: the variable with the proxy, which may be what does not answer. */
+function explainNoConnection({ host }: URL, proxy: string | null): string {
+  const who = proxy === null ? `${host} does not answer.` : `${host}, or the proxy of ${proxy}, does not answer.`
+  return `${who} ${CHECK_NETWORK}`
+}
+
 /** Why there was no answer, and what to do, by the error code of Node.js. */
-const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
+const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL, proxy: string | null) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
   ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
   EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
@@ -116,8 +122,8 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
     `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
   UND_ERR_SOCKET: ({ host }) =>
     `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
-  UND_ERR_CONNECT_TIMEOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
-  ETIMEDOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
+  UND_ERR_CONNECT_TIMEOUT: explainNoConnection,
+  ETIMEDOUT: explainNoConnection,
   CERT_HAS_EXPIRED: ({ host }) => `The TLS certificate of ${host} has expired, or the clock of this machine is wrong.`,
   CERT_NOT_YET_VALID: ({ host }) =>
     `The TLS certificate of ${host} is not valid yet: the clock of this machine is wrong.`,
@@ -145,7 +151,7 @@ export function explainConnection(url: URL, error: unknown, proxy = findProxyVar
   if (place) return `${explainLostProxy(url, place)} ${correctProxy(proxy)}`
   const codes = causes.map(codeOf)
   const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
-  if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
+  if (known) return CONNECTION_PROBLEMS[known]?.(url, proxy) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
   return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
