@@ -29,8 +29,8 @@ export function readEnvironment(
 }
 
 /**
- * The variable with the proxy that Node.js uses for a URL, unless `NO_PROXY` names the host; null: it uses none. A proxy
- * for http is used for https too where that has none.
+ * The variable with the proxy that Node.js uses for a URL, unless `NO_PROXY` names the host; null: it uses none. The
+ * proxy for http is used for https too where that has none.
  */
 export function findProxyVariable({ protocol }: URL, variables: Environment['variables'] = process.env): string | null {
   if (variables['NODE_USE_ENV_PROXY'] !== '1') return null

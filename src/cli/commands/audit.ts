@@ -81,7 +81,8 @@ async function showAudit(cli: Cli, options: Options): Promise<void> {
 function noEvents(options: Options): string {
   const { action } = options
   if (action === undefined) return 'No changes were found.'
-  return `No changes with the action "${action}" were found. To see all actions, run: ${withSameTarget('svc audit', options)}`
+  const list = withSameTarget('svc audit', options)
+  return `No changes with the action "${action}" were found. To see all actions, run: ${list}`
 }
 
 async function findEvents(cli: Cli, options: Options): Promise<AuditEvent[]> {

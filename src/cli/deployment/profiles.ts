@@ -69,7 +69,7 @@ export function openProfiles(folder: string) {
     /** The tokens of a deployment. Saving new ones adds the time. */
     tokens: (url: string): TokenStore => dated(fileTokenStore(path.join(folderOf(url), 'tokens.json'))),
     outageFile: (url: string) => path.join(folderOf(url), 'outage'),
-    /** The id of this machine, created at the first use. Under a lock, because two logins may begin at the same time. */
+    /** The id of this machine, created at the first use, under a lock: two logins may begin at the same time. */
     deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
       return fileTokenStore(file).exclusively(async () => {

@@ -31,7 +31,7 @@ export type Output = {
   noteStyle(style: Style, text: string): string
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
-  /** Whether a person can answer questions. Not in a terminal that says it has no columns: each letter is a line there. */
+  /** Whether a person can answer questions. In a terminal that says it has no columns, each letter would be a line. */
   readonly isInteractive: boolean
   /** Runs a task, and shows a spinner with a message meanwhile if stderr is a terminal. */
   busy<T>(message: string, task: () => Promise<T>): Promise<T>
@@ -89,8 +89,8 @@ async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise
 }
 
 /**
- * Pads the cells of each column to the same width on a terminal, where a character of Chinese takes two columns. Returns
- * one line for each row.
+ * Pads the cells of each column to the same width on a terminal, where a character of Chinese takes two columns.
+ * Returns one line for each row.
  */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable))
