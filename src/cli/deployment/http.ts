@@ -159,9 +159,9 @@ export function explainConnection(url: URL, error: unknown, proxy = findProxyVar
 
 /** The proxy of the environment is named too, because it may be what does not answer. */
 function explainSilence({ host }: URL, proxy: string | null): string {
+  const time = `${ANSWER_TIMEOUT_MS / 1000} seconds`
   const check = proxy === null ? '' : `check the proxy of ${proxy}, or `
-  const seconds = ANSWER_TIMEOUT_MS / 1000
-  return `${host} did not answer within ${seconds} seconds. Try again; if it stays like this, ${check}tell your operator.`
+  return `${host} did not answer within ${time}. Try again; if it stays like this, ${check}tell your operator.`
 }
 
 /** The status with which the proxy of the environment refused to connect. Node.js has it only in a message. */
