@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { createClient, unwrap } from '../../sdk/index.ts'
 import type { SvcClient, TokenStore } from '../../sdk/index.ts'
+import { TokenFileError } from '../../sdk/node.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { findUrl } from '../deployment/deployment.ts'
@@ -24,8 +25,7 @@ async function logout({ environment, output }: Cli, { url: given, everywhere = f
   const profiles = openProfiles(environment.folder)
   const url = await findUrl(profiles, given)
   const tokens = profiles.tokens(url)
-  // Damaged tokens are removed too.
-  if ((await tokens.load().catch(() => undefined)) === null) throw notSignedIn(url)
+  if (!(await hasTokens(tokens))) throw notSignedIn(url)
   const control = createClient({ baseUrl: url, tokens, fetch: sendRequest, longestWaitSeconds: 5 })
   const [ended] = await Promise.allSettled([endSession(control, everywhere)])
   const [deleted] = await Promise.allSettled([forget(tokens)])
@@ -33,6 +33,16 @@ async function logout({ environment, output }: Cli, { url: given, everywhere = f
   if (deleted.status === 'rejected') throw toLeftError(url, deleted.reason)
   const devices = ended.value === null ? '' : ` and from ${ended.value} devices in all`
   output.print(`Signed out of ${url}${devices}.`)
+}
+
+/** Whether there are tokens. Damaged ones count, because they are removed too. */
+async function hasTokens(tokens: TokenStore): Promise<boolean> {
+  try {
+    return (await tokens.load()) !== null
+  } catch (error) {
+    if (error instanceof TokenFileError) return true
+    throw error
+  }
 }
 
 /**
