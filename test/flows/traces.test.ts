@@ -154,6 +154,24 @@ describe('the spans of a model call', () => {
     await ended(1)
     expect(recorded.spans[0]).toMatchObject({ name: 'GET /v1/models', attributes: { 'http.route': '/v1/models' } })
   })
+
+  it.each([
+    ['GET', '/v1/models/an-id?key=a-key', 'GET /v1/models/{id}', '/v1/models/{id}'],
+    ['GET', '/an-unknown-path?key=a-key', 'GET', '/REDACTED'],
+    ['PROPFIND', '/v1/models', 'HTTP', '/REDACTED'],
+  ])('have the attributes that the conventions for HTTP require, for %s %s', async (method, path, name, urlPath) => {
+    await gateway.get(path, { method })
+    await ended(1)
+    const isKnown = method === 'GET'
+    expect(recorded.spans[0]).toMatchObject({ kind: 'server', name })
+    expect(recorded.spans[0]?.attributes).toMatchObject({
+      'http.request.method': isKnown ? 'GET' : '_OTHER',
+      'http.request.method_original': isKnown ? null : method,
+      'url.path': urlPath,
+      'url.scheme': 'http',
+    })
+    expect(JSON.stringify(recorded.spans)).not.toMatch(/an-id|an-unknown-path|a-key/)
+  })
 })
 
 describe('the ids of a trace', () => {
