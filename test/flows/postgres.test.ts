@@ -14,6 +14,7 @@ import { MAX_CONNECTION_SECONDS } from '../../src/database/postgres/connections.
 import { connectionForMigrating } from '../../src/database/postgres/postgres.ts'
 import { lookUpAs } from '../support/loopback.ts'
 import { holdTimeouts } from '../support/network/held-timeouts.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -404,6 +405,42 @@ describe('a Postgres server', () => {
       await database.close()
     },
   )
+
+  it('is reported as disconnected when a proxy in between closes each connection', async () => {
+    const direct = await server.newDatabase()
+    await using proxy = await startTcpProxy([Number(new URL(direct.reveal()).port)])
+    const url = new Secret(direct.reveal().replace(/:\d+\/test/, `:${proxy.port}/test`))
+    const lines: LogLine[] = []
+    const database = await openDatabase({ kind: 'postgres', url }, recordingLog(lines))
+    await expectPing(database, true)
+    await server.kill()
+    for (let times = 0; times < 3; times += 1) await expectPing(database, false)
+    const reason = 'Connection terminated unexpectedly'
+    expect(lines).toEqual([{ level: 'warn', event: 'database.disconnected', fields: { reason } }])
+    await server.restart()
+    await waitForValue('the database', () => database.ping(), true)
+    expect(lines.slice(1)).toEqual([{ level: 'info', event: 'database.reconnected', fields: {} }])
+    await database.close()
+  })
+
+  it('is reported as disconnected when the server refuses its connections, with the reason of the server', async () => {
+    const url = await server.newDatabase()
+    const lines: LogLine[] = []
+    const database = await openDatabase({ kind: 'postgres', url }, recordingLog(lines))
+    const name = new URL(url.reveal()).pathname.slice(1)
+    const admin = new pg.Client(url.reveal().replace(name, 'postgres'))
+    await admin.connect()
+    await admin.query(`ALTER DATABASE ${name} RENAME TO ${name}_moved`)
+    await expectPing(database, false)
+    expect(lines).toMatchObject([
+      { event: 'database.disconnected', fields: { reason: `database "${name}" does not exist` } },
+    ])
+    await admin.query(`ALTER DATABASE ${name}_moved RENAME TO ${name}`)
+    await admin.end()
+    await expectPing(database, true)
+    expect(lines.slice(1)).toMatchObject([{ event: 'database.reconnected' }])
+    await database.close()
+  })
 
   it('is unavailable after it is closed', async () => {
     const database = await open()

@@ -12,6 +12,9 @@ import type { SilenceWatch } from './silence.ts'
  */
 export const CONNECT_TIMEOUT_MS = 1200
 
+/** A proxy that reaches no server closes a connection within this time. */
+const MAX_REFUSAL_MS = 1000
+
 /** The server ends a statement after this time, and the connection stays usable. */
 const STATEMENT_TIMEOUT_MS = 1300
 
@@ -53,13 +56,11 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
     const socket = makeSocket()
     // node-postgres calls `connect` on it first.
     if (isAway || isClosed) setImmediate(() => socket.destroy(noAnswer()))
-    socket.once('error', reportLost).once('connect', () => socket.off('error', reportLost))
     return socket
   }
   /** Logs that no connection can be made; once until one is made, and not for each attempt. */
   function reportLost(error: Error): void {
-    // Only errors of the system have a code. A wait that was too long may be due to this process.
-    if (isLost || isClosed || codeOf(error) === null) return
+    if (isLost || isClosed) return
     isLost = true
     log?.warn({ reason: messageOrCode(error) }, 'database.disconnected')
   }
@@ -88,6 +89,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
 
   const pool = new pg.Pool({
     ...options,
+    Client: makeReportingClient(reportLost),
     stream: makePoolSocket,
     max: 10,
     idleTimeoutMillis: 30_000,
@@ -106,6 +108,34 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
       destroyAll()
     },
   }
+}
+
+/**
+ * Makes the class of a pool's connections. `onRefused` gets why one could not be made: the error of the system, what
+ * the server answered, such as that it is starting, or that a proxy in between has closed it.
+ */
+function makeReportingClient(onRefused: (error: Error) => void): typeof pg.Client {
+  return class ReportingClient extends pg.Client {
+    override connect(): Promise<pg.Client>
+    override connect(onEnd: (error: Error) => void): void
+    override connect(onEnd?: (error: Error) => void): Promise<pg.Client> | void {
+      if (!onEnd) return super.connect()
+      const startedAt = performance.now()
+      return super.connect((error: Error) => {
+        // The types leave out that there is no error when the connection was made.
+        if ((error as Error | null) && isRefusal(error, performance.now() - startedAt)) onRefused(error)
+        onEnd(error)
+      })
+    }
+  }
+}
+
+/**
+ * Whether a connection was refused. The pool ends one that takes too long, which has no code: this process may have
+ * been busy.
+ */
+function isRefusal(error: Error, ms: number): boolean {
+  return codeOf(error) !== null || ms < MAX_REFUSAL_MS
 }
 
 async function canQuery(options: pg.ClientConfig): Promise<boolean> {
