@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
+import { DatabaseOpenError } from '../database/client.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
 import { loadDatabase } from '../database/open.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../log.ts'
@@ -12,6 +15,11 @@ type Given = {
   readonly forceDirectory?: boolean
 }
 
+/** How often a start tries to use a database that was lost after it was opened. */
+const MAX_TRIES = 5
+
+const RETRY_PAUSE_MS = 1000
+
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
 export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
   const openDatabase = config.database && (await loadDatabase(config.database))
@@ -19,12 +27,31 @@ export async function serve(config: Config, { clock, log, forceDirectory = false
   const [database, { listen }] = await Promise.all([openDatabase?.(log) ?? null, loadService(config)])
   const mailer = config.mail && (await import('../mail.ts')).openMailer(config.mail, log)
   try {
-    return await listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
+    const start = () => listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
+    return await (database ? retryWhileUnavailable(start) : start())
   } catch (error) {
     mailer?.close()
     await database?.close()
     throw error
   }
+}
+
+/** A start reads and writes the database after it was opened, and a failover or a busy machine may come in between. */
+async function retryWhileUnavailable(start: () => Promise<Running>): Promise<Running> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start()
+    } catch (cause) {
+      if (!isDatabaseUnavailable(cause)) throw cause
+      if (tries === MAX_TRIES) throw lostDuringStart(cause)
+    }
+    await sleep(RETRY_PAUSE_MS)
+  }
+}
+
+function lostDuringStart(cause: unknown): DatabaseOpenError {
+  const message = `The database was lost during the start: ${String(cause)}. Check the database of SVC_DATABASE_URL.`
+  return new DatabaseOpenError(message, { cause })
 }
 
 /** Loads what the process needs when its database is open. */

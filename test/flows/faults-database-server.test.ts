@@ -4,7 +4,8 @@ import { openDatabase } from '../../src/database/open.ts'
 import { makeAuthRequests } from '../support/auth-requests.ts'
 import { directoryOf, mailTokenOf } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { startProcess } from '../support/process.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { refusedStart, startProcess } from '../support/process.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -147,3 +148,40 @@ describe('the control plane', () => {
 function untilReady(service: TestService): Promise<void> {
   return waitForValue('/readyz', async () => (await service.fetch('/readyz')).status, 200)
 }
+
+describe('a start', () => {
+  /** The first statement after the migrations. */
+  const FIRST_STATEMENT = '"public"."signing_keys"'
+
+  /** A proxy that cuts the first connections on which a service sends that statement. */
+  async function startProxy(cuts: number) {
+    const url = new URL((await postgres.newDatabase()).reveal())
+    let left = cuts
+    const proxy = await startTcpProxy([Number(url.port)], {
+      inspect(from, bytes, connection) {
+        if (from === 'target' || left === 0 || !bytes.includes(FIRST_STATEMENT)) return true
+        left -= 1
+        connection.cut()
+        return false
+      },
+    })
+    url.port = String(proxy.port)
+    return Object.assign(proxy, { env: { SVC_DATABASE_URL: url.href }, left: () => left })
+  }
+
+  it('goes on when Postgres is lost for a moment after the migrations', async () => {
+    await using proxy = await startProxy(2)
+    await using started = await startProcess(proxy.env)
+    expect(proxy.left()).toBe(0)
+    expect((await fetch(`${started.origin}/readyz`)).status).toBe(200)
+  })
+
+  it('ends with a message when Postgres is lost for longer', async () => {
+    await using proxy = await startProxy(Infinity)
+    const { code, stderr } = await refusedStart(proxy.env)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The database was lost during the start: .* Check .*\n$/),
+    ])
+  })
+})
