@@ -41,7 +41,10 @@ const WATCHED_EVENTS = [
   'call_events.waiting',
   'database.disconnected',
   'device_login.mail_failed',
+  'directory.rejected',
   'housekeeping.failed',
+  'prices.rejected',
+  'process.ended',
   'redis.disconnected',
   'refresh_token.reused',
 ]
