@@ -87,9 +87,8 @@ const ENCODED = 'special characters of a password are percent-encoded, such as %
 
 export const databaseUrl = withSecret(
   text.refine(
-    (url) =>
-      url === 'none' || url === 'memory:' || /^embedded:./.test(url) || hasScheme(url, ['postgres:', 'postgresql:']),
-    `must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none; ${ENCODED}`,
+    (url) => url === 'none' || url === 'memory:' || /^embedded:./.test(url) || isPostgresUrl(url),
+    `must be postgresql://HOST/NAME with one host, embedded:DIRECTORY, memory: or none; ${ENCODED}`,
   ),
 )
 
@@ -148,6 +147,11 @@ function hasScheme(url: string, schemes: readonly string[]): boolean {
   if (!URL.canParse(url) || !url.includes('://')) return false
   const { protocol, username, password } = new URL(url)
   return schemes.includes(protocol) && isPercentEncoded(username) && isPercentEncoded(password)
+}
+
+/** Postgres' own clients also take a list of hosts, which node-postgres takes for the name of one. */
+function isPostgresUrl(url: string): boolean {
+  return hasScheme(url, ['postgres:', 'postgresql:']) && !new URL(url).hostname.includes(',')
 }
 
 function isPercentEncoded(text: string): boolean {

@@ -105,6 +105,8 @@ describe('readConfig', () => {
     ['SVC_GATEWAY_URL', 'nowhere'],
     ['SVC_DATABASE_URL', 'mysql://db'],
     ['SVC_DATABASE_URL', 'embedded:'],
+    ['SVC_DATABASE_URL', 'postgresql://db1,db2/svc'],
+    ['SVC_DATABASE_URL', 'postgresql://db1:5432,db2:5432/svc'],
     ['SVC_MAIL_URL', 'https://mail.example'],
     ['SVC_MAIL_URL', 'smtp://'],
     ['SVC_MAIL_URL', 'outbox:'],
