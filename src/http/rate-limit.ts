@@ -42,9 +42,9 @@ export function openRateLimits(redis: Redis | null): OpenRateLimit {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }
     const memory = new RateLimiterMemory(options)
-    if (!redis) return toRateLimit(memory, what)
+    if (!redis) return toRateLimit(memory, seconds, what)
     const shared = { storeClient: redis, rejectIfRedisNotReady: true, insuranceLimiter: memory }
-    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }), what)
+    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }), seconds, what)
   }
 }
 
@@ -113,7 +113,7 @@ const NO_LIMIT: RateLimit = {
   refund: async () => undefined,
 }
 
-function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): RateLimit {
+function toRateLimit(limiter: RateLimiterAbstract, seconds: number, what: string | undefined): RateLimit {
   const counted: Omit<RateLimit, 'take'> = {
     async tryTake(key) {
       try {
@@ -125,7 +125,8 @@ function toRateLimit(limiter: RateLimiterAbstract, what: string | undefined): Ra
           throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
         // The library has also counted the refused event. Left there, it would use up what others refund.
         await limiter.reward(key)
-        return toWholeSeconds(refused.msBeforeNext / 1000)
+        // The library reads the clock of the machine. When that was set back, the end of the window seems far away.
+        return toWholeSeconds(Math.min(refused.msBeforeNext / 1000, seconds))
       }
     },
     async refund(key) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { combineLimits, openRateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
@@ -27,6 +27,8 @@ async function passed(limit: RateLimit, callers: number): Promise<number> {
 }
 
 describe('a rate limit', () => {
+  afterEach(() => void vi.useRealTimers())
+
   it('lets concurrent callers pass up to its points, whatever the delay of its store', async () => {
     expect(await passed(slow(limitOf(3)), 25)).toBe(3)
   })
@@ -36,6 +38,14 @@ describe('a rate limit', () => {
     await limit.take('key')
     expect(await limit.tryTake('key')).toBe(60)
     await expect(limit.take('key')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
+  })
+
+  it('asks nobody to wait for longer than its window after the clock of the machine was set back', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const limit = limitOf(1)
+    await limit.take('key')
+    vi.setSystemTime(Date.now() - 26 * 3_600_000)
+    expect(await limit.tryTake('key')).toBe(60)
   })
 
   it('refuses a caller who has to wait for a second, and counts nothing in other limits', async () => {
