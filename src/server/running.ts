@@ -3,6 +3,7 @@ import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { makeMessageClasses } from '../http/message-classes.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 import type { Logger } from '../log.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
@@ -50,12 +51,14 @@ export async function listen(
   const applyPrices = makeApplyPrices(config, service, resources.log)
   try {
     await applyPrices()
-    await applyDirectory(forceDirectory)
     const reloadDirectory = (force = false) =>
       applyDirectory(force).catch((err: unknown) => {
         resources.log.error({ err }, 'directory.rejected')
         throw err
       })
+    // The database has the directory that the processes before this one have applied.
+    if (isLaterProcess() && resources.database) await reloadDirectory(forceDirectory).catch(ignoreRefusal)
+    else await applyDirectory(forceDirectory)
     const reloadPrices = () =>
       applyPrices().catch((err: unknown) => {
         resources.log.error({ err }, 'prices.rejected')
@@ -67,6 +70,16 @@ export async function listen(
     await service.close()
     throw error
   }
+}
+
+/** Whether this is one of several processes, and not the first: that one ends when the file has a mistake. */
+function isLaterProcess(): boolean {
+  return (cluster.worker?.id ?? 1) > 1
+}
+
+/** Ignores that the directory file was refused, and throws any other error. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof OperatorError)) throw error
 }
 
 function makeApplyDirectory(config: Config, service: Service, log: Logger) {

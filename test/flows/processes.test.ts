@@ -7,6 +7,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askService } from '../../src/server/management.ts'
 import { freePort } from '../support/loopback.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
@@ -150,6 +151,20 @@ describe('SVC_PROCESSES=2', () => {
     await withDeadline('idle connections to close', Promise.all(idle.map(({ closed }) => closed)))
     expect(stdout.match(/"service\.stopped"/g)).toHaveLength(2)
     expect(pids.filter(isAlive)).toEqual([])
+  })
+
+  it('replaces a process although the directory file was broken after the start, with a database', async () => {
+    await using postgres = await startPostgres()
+    await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
+    const url = (await postgres.newDatabase()).reveal()
+    const env = { SVC_PROCESSES: '2', SVC_DATABASE_URL: url, SVC_DIRECTORY_FILE: file() }
+    await using service = await startProcess({ ...env, SVC_PORT: String(await freePort()) })
+    const listening = () => [...service.output().matchAll(/"teams":1,.*"service\.listening"/g)].length
+    await waitForValue('both starts', listening, 2)
+    await writeFile(file(), 'organizations: 7')
+    process.kill(childrenOf(service.pid)[0] ?? 0, 'SIGKILL')
+    await waitForValue('the next start', listening, 3)
+    expect(service.output().match(/"directory\.rejected"/g)).toHaveLength(1)
   })
 
   it('is refused with an embedded database', async () => {
