@@ -31,9 +31,9 @@ afterAll(async () => {
 
 describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, check }) => {
   const stream = (more: object = {}) => gateway.post(path, { model: 'svc/fast', ...body, stream: true, ...more })
-  /** A failure in a responses stream is its regular last event. In other dialects it must not look like success. */
-  const endOf = (events: readonly SseEvent[], ended: string) => (dialect === 'responses' ? events.at(-1)?.event : ended)
-  const failedEnd = dialect === 'responses' ? 'response.failed' : 'broken'
+  /** A failure is the regular last event, but in a chat stream, where that would look like success. */
+  const endOf = (events: readonly SseEvent[], ended: string) => (dialect === 'chat' ? ended : events.at(-1)?.event)
+  const failedEnd = { chat: 'broken', messages: 'error', responses: 'response.failed' }[dialect]
 
   it.each(ALL_FIXTURES)(
     'streams %s in the grammar of the dialect, with the name of the service model',

@@ -253,9 +253,9 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     upstream.restart(streams(['data: 1\n\n'], { end: 'stalls' }))
     const res = await gateway.post(path, { ...body, stream: true })
     gateway.endSession()
-    // The last event of a responses stream says it. In other dialects only a broken connection cannot look like success.
-    if (goesTo === '/v1/responses') expect(await res.text()).toMatch(/"type":"response\.failed".*"code":"unauthorized"/)
-    else await expect(res.text()).rejects.toThrow()
+    // The last event says it. In the chat dialect only a broken connection cannot look like success.
+    if (goesTo === '/v1/chat/completions') await expect(res.text()).rejects.toThrow()
+    else expect(await res.text()).toMatch(/"type":"(response\.failed|error)".*"code":"unauthorized"/)
     await expect.poll(() => upstream.openCalls()).toBe(0)
     expect(gateway.watched()).toBe(0)
   })

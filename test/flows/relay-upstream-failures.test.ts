@@ -85,7 +85,8 @@ describe('an upstream that fails in the middle of a stream', () => {
     const { text, ended } = await relay.post().then(readAnswer)
     expect(text.slice(event.length)).toMatch(/^event: error\n/)
     expect(dataOf(text.slice(event.length))).toMatchObject({ type: 'error', error: { type: 'api_error' } })
-    expect(ended).toBe('broken')
+    // Some clients report a broken connection in place of the failure.
+    expect(ended).toBe('well')
   })
 
   it('has its responses stream end with response.failed of the same response', async () => {
@@ -129,7 +130,7 @@ describe('an upstream that fails in the middle of a stream', () => {
     ['chat', first, 'broken'],
     ['chat', CHAT_EVENTS.join(''), 'well'],
     ['messages', 'event: message_stop\ndata: {"type":"message_stop"}\n\n', 'well'],
-    ['messages', 'event: ping\ndata: {"type":"ping"}\n\n', 'broken'],
+    ['messages', 'event: ping\ndata: {"type":"ping"}', 'broken'],
     ['responses', 'event: response.incomplete\ndata: {"type":"response.incomplete","sequence_number":1}\n\n', 'well'],
     ['responses', 'event: response.created\ndata: {"type":"response.created",', 'broken'],
   ])(

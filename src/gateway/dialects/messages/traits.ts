@@ -33,7 +33,7 @@ export const MESSAGES: DialectTraits = {
   tokenLimits: ['max_tokens'],
   answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(MONITORED, options),
-  failureEndsStream: false,
+  failureEndsStream: true,
   passStream: passMessagesStream,
   streamUsage: null,
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
