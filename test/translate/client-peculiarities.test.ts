@@ -156,6 +156,15 @@ describe('tokens that were written to a cache', () => {
   ] as const)('are told apart by how long they are kept, for a %s client', (client, answer) => {
     expect(pair(client, 'messages').answer.whole(message)).toMatchObject({ answer })
   })
+
+  it('have no details, on which an SDK fails, where all were written for a short time', () => {
+    const short = { ...usage, cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 0 } }
+    const whole = pair('responses', 'messages').answer.whole({ ...message, usage: short })
+    expect(whole).toMatchObject({
+      answer: { usage: { input_tokens_details: { cached_tokens: 0, cache_write_tokens: 100 } } },
+    })
+    expect(JSON.stringify(whole)).not.toContain('cache_write_tokens_details')
+  })
 })
 
 describe('the session of an agent', () => {
