@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest'
 import { makeSseDecoder, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
-import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
 import { heapUsed } from '../support/garbage.ts'
+import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
 
 function decode(...chunks: Uint8Array[]): SseEvent[] {
   const decoder = makeSseDecoder()
