@@ -66,3 +66,13 @@ describe('a backend that breaks off its streams', () => {
     expect(condition.show().breaker).toBe(breaker)
   })
 })
+
+it('a backend that fails now and then among calls that work has a breaker that stays closed', () => {
+  const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
+  const works: Outcome = { ...UNREACHABLE, kind: 'whole', answered: true, isSent: true, status: 200, reason: null }
+  for (let call = 0; call < 10; call++) {
+    condition.noteEnd({ ...works, status: 529 })
+    condition.noteEnd(works)
+  }
+  expect(condition.show().breaker).toBe('closed')
+})

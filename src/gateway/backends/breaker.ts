@@ -1,12 +1,12 @@
 /**
- * A circuit breaker, as pure data. It is closed while a backend works. Five failures within 30 seconds open it. After
- * about half a minute, one call is let through as a probe, and its result closes or opens the breaker. Times are in
- * milliseconds.
+ * A circuit breaker, as pure data. It is closed while a backend works. Five failures within 30 seconds open it, where
+ * each call that works makes up for one of them. After about half a minute, one call is let through as a probe, and its
+ * result closes or opens the breaker. Times are in milliseconds.
  */
 
 export type Breaker =
   | { readonly kind: 'closed'; readonly failedAt: readonly number[] }
-  | { readonly kind: 'open'; readonly probeAt: number }
+  | { readonly kind: 'open'; readonly since: number; readonly probeAt: number }
   /** `until`: when the next probe may be made, in case this one has no result. */
   | { readonly kind: 'half_open'; readonly until: number }
 
@@ -27,9 +27,20 @@ export function afterStart(breaker: Breaker, now: number): Breaker {
   return breaker.kind !== 'closed' && isProbeDue(breaker, now) ? { kind: 'half_open', until: now + PROBE_MS } : breaker
 }
 
-/** The breaker after a call that worked. One that began before the probe says nothing about the time after it. */
-export function afterSuccess(breaker: Breaker, startedAt: number): Breaker {
-  return breaker.kind === 'half_open' && startedAt >= breaker.until - PROBE_MS ? CLOSED : breaker
+/**
+ * The breaker after an answer has begun. A call that began before the breaker opened, or before the probe, says nothing
+ * about the time after it.
+ */
+export function afterAnswer(breaker: Breaker, startedAt: number): Breaker {
+  if (breaker.kind === 'closed') return breaker
+  const since = breaker.kind === 'open' ? breaker.since : breaker.until - PROBE_MS
+  return startedAt >= since ? CLOSED : breaker
+}
+
+/** The breaker after a call that worked until its end. It makes up for the oldest of the failures that count. */
+export function afterSuccess(breaker: Breaker): Breaker {
+  if (breaker.kind !== 'closed' || breaker.failedAt.length === 0) return breaker
+  return { kind: 'closed', failedAt: breaker.failedAt.slice(1) }
 }
 
 /** The breaker after a call that failed. `jitter`, from 0 to 1, keeps processes from probing at the same time. */
@@ -37,7 +48,7 @@ export function afterFailure(breaker: Breaker, now: number, jitter: number): Bre
   if (breaker.kind === 'open') return breaker
   const failedAt = breaker.kind === 'closed' ? [...breaker.failedAt.filter((at) => now - at < WINDOW_MS), now] : []
   if (breaker.kind === 'closed' && failedAt.length < MAX_FAILURES) return { kind: 'closed', failedAt }
-  return { kind: 'open', probeAt: now + OPEN_MS * (0.75 + jitter / 2) }
+  return { kind: 'open', since: now, probeAt: now + OPEN_MS * (0.75 + jitter / 2) }
 }
 
 function isProbeDue(breaker: Exclude<Breaker, { kind: 'closed' }>, now: number): boolean {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { isFailure, REPORTED, resultOf } from '../exchange/outcome.ts'
+import { isFailure, isSuccess, REPORTED, resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
-import { afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from './breaker.ts'
+import { afterAnswer, afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from './breaker.ts'
 import type { Breaker } from './breaker.ts'
 
 /** What calls have found out about a backend, in this process. */
@@ -81,12 +81,13 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
       return now
     },
     noteAnswer(startedAt) {
-      breaker = afterSuccess(breaker, startedAt)
+      breaker = afterAnswer(breaker, startedAt)
       if (!isReachable) noteReached()
     },
     noteEnd(outcome) {
       if (outcome.kind === 'unreachable') noteUnreachable()
       else if (outcome.status !== null && !isReachable) noteReached()
+      if (isSuccess(outcome)) breaker = afterSuccess(breaker)
       if (!isBad(outcome)) return
       breaker = afterFailure(breaker, performance.now(), random())
       lastError = { at: clock.now(), result: resultOf(outcome) }
