@@ -143,7 +143,7 @@ describe('an engine that speaks a dialect itself', () => {
     const { call, native } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
     native.routes = { '/v1/messages': streams(pieces, { end }) }
     const { events, ended } = await readEvents(await call({ stream: true }))
-    expect([parsed(events).at(-1)?.type, ended]).toEqual(['error', 'broken'])
+    expect([parsed(events).at(-1)?.type, ended]).toEqual(['error', 'well'])
   })
 
   it('has its responses stream end with response.failed where it sends an error event', async () => {
