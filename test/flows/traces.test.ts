@@ -50,6 +50,7 @@ describe('the spans of a model call', () => {
       team: {
         models: [
           servedModel('any/model', { serve, price: PRICE }),
+          servedModel('any/first', { serve: [serveEntry('first', 'large-2026')] }),
           servedModel('any/responses', { serve: [serveEntry('third', 'large-2026')] }),
           servedModel('svc/local', { backendModel: 'large-2026' }),
         ],
@@ -147,6 +148,20 @@ describe('the spans of a model call', () => {
     await ended(2)
     expect(recorded.spans.map(({ error }) => error)).toEqual(['failed', '502'])
   })
+
+  it.each([
+    [400, [null, '400']],
+    [500, ['500', '500']],
+  ] as const)(
+    'fail at an attempt with status %i, and at the call only where the fault is not of the caller',
+    async (status, errors) => {
+      first.restart(answersJson({ error: { message: 'x' } }, { status }))
+      await call({ ...BODY, model: 'any/first' })
+      await ended(2)
+      const errorOf = (kind: string) => recorded.spans.find((span) => span.kind === kind)?.error
+      expect([errorOf('server'), errorOf('client')]).toEqual(errors)
+    },
+  )
 
   it('do not exist for health checks', async () => {
     await gateway.get('/healthz')

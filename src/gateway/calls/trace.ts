@@ -68,7 +68,7 @@ function startAttemptSpan(call: ServerSpan, { operation: { name }, backend, step
 /** Ends the span of an attempt. */
 export function endAttemptSpan(span: ClientSpan, { outcome, usage, answerEnding }: Attempt): void {
   span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage), ...toEndingAttributes(answerEnding) })
-  failIfFailed(span, outcome)
+  if (!isSuccess(outcome)) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
   span.end()
 }
 
@@ -86,7 +86,8 @@ export function describeCallEnd(
     ...toUsageAttributes(usage),
     ...toEndingAttributes(answerEnding),
   })
-  failIfFailed(span, outcome)
+  // The status of the answer fails the span where the conventions for HTTP want it, which is from 500 on.
+  if (outcome.kind !== 'whole') span.fail(outcome.kind)
 }
 
 /**
@@ -108,10 +109,6 @@ function toTraceHeaders(
 }
 
 const TRACE_HEADERS = ['traceparent', 'tracestate'] as const
-
-function failIfFailed(span: ServerSpan | ClientSpan, outcome: Outcome): void {
-  if (!isSuccess(outcome)) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
-}
 
 function toOutcomeAttributes({ status, firstByteMs }: Outcome): SpanAttributes {
   return { 'http.response.status_code': status, 'svc.first_byte_ms': firstByteMs }
