@@ -80,9 +80,10 @@ describe('a server that stops', () => {
   })
 
   it('lets a running stream end', async () => {
-    const { port, stop } = await startServer()
+    const { http, port, stop } = await startServer()
+    const arrived = once(http.server, 'request')
     const streaming = get(new Agent(), port, '/stream')
-    await sleep(50)
+    await arrived
     await Promise.all([stop(), expect(streaming).resolves.toMatchObject({ body: '0123' })])
   })
 
