@@ -17,6 +17,7 @@ const MAX_FINISHING_MS = 3000
 export class EarlyEnd {
   readonly #exchange: RelayedExchange
   readonly #relay: Pick<Relay, 'end'>
+  #state: StreamState = 'open'
   #timer: NodeJS.Timeout | null = null
 
   constructor(exchange: RelayedExchange, relay: Pick<Relay, 'end'>) {
@@ -24,10 +25,11 @@ export class EarlyEnd {
     this.#relay = relay
   }
 
-  /** Notes the states of the stream before and after a chunk, and whether the chunk has completed an event. */
-  note(before: StreamState, state: StreamState, hasEvents: boolean): void {
+  /** Notes the state of the stream after a chunk, and whether the chunk has completed an event. */
+  note(state: StreamState, hasEvents: boolean): void {
     if (state === 'finishing' && hasEvents) this.#endWithin(MAX_FINISHING_MS)
-    if (state === 'ended' && before !== 'ended') this.#endWithin(MAX_TRAILER_MS)
+    if (state === 'ended' && this.#state !== 'ended') this.#endWithin(MAX_TRAILER_MS)
+    this.#state = state
   }
 
   stop(): void {

@@ -44,11 +44,10 @@ export class RewrittenStream implements Relay, SilentStream {
   }
 
   take(chunk: Buffer): void {
-    const before = this.#translator.state()
     const events = this.#decoder.push(chunk)
     this.#write(events.flatMap((event) => this.#translator.push(event)))
     const state = this.#translator.state()
-    this.#earlyEnd.note(before, state, events.length > 0)
+    this.#earlyEnd.note(state, events.length > 0)
     if (state !== 'failed') return
     this.cut('cut', BACKEND_BROKE_OFF, REPORTED)
     this.#exchange.abort()

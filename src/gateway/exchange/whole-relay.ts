@@ -67,7 +67,8 @@ export class WholeRelay implements Relay {
   readonly #needs: Needs
   /** Makes one answer of a stream. Null for other answers, whose bytes are held. */
   readonly #collector: StreamCollector | null
-  readonly #earlyEnd: EarlyEnd
+  /** Null where there is no collector. */
+  readonly #earlyEnd: EarlyEnd | null
   /** Empty once the answer is relayed chunk by chunk. */
   readonly #held = new ByteChunks()
   #heldBytes = 0
@@ -78,8 +79,8 @@ export class WholeRelay implements Relay {
     this.#exchange = exchange
     this.#head = head
     this.#needs = needs
-    this.#earlyEnd = new EarlyEnd(exchange, this)
     this.#collector = collector
+    this.#earlyEnd = collector && new EarlyEnd(exchange, this)
   }
 
   take(chunk: Buffer): void {
@@ -95,9 +96,8 @@ export class WholeRelay implements Relay {
   }
 
   #collect(chunk: Buffer, collector: StreamCollector): void {
-    const before = collector.state()
     const hasEvents = collector.push(chunk)
-    this.#earlyEnd.note(before, collector.state(), hasEvents)
+    this.#earlyEnd?.note(collector.state(), hasEvents)
   }
 
   end(): void {
@@ -117,7 +117,7 @@ export class WholeRelay implements Relay {
 
   stop(): void {
     this.#held.clear()
-    this.#earlyEnd.stop()
+    this.#earlyEnd?.stop()
     this.#writer?.stop()
   }
 
