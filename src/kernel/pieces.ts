@@ -1,4 +1,4 @@
-/** So many pieces are joined, because each takes about 200 bytes besides its own. */
+/** How many pieces are joined at a time. Until then, each takes about 200 bytes besides its content. */
 const MAX_PIECES = 1024
 
 /** Collects pieces, which may be a byte each, and joins them. */
@@ -25,9 +25,10 @@ class Pieces<Piece extends { readonly length: number }> {
 
   /** Returns all pieces as one, and forgets them. A single piece is not copied. */
   take(): Piece {
-    const [first, ...others] = [...this.#joined, ...this.#recent]
+    const pieces = [...this.#joined, ...this.#recent]
+    const [first] = pieces
     this.clear()
-    return first && others.length === 0 ? first : this.#join(first ? [first, ...others] : [])
+    return first !== undefined && pieces.length === 1 ? first : this.#join(pieces)
   }
 
   clear(): void {
@@ -40,13 +41,16 @@ class Pieces<Piece extends { readonly length: number }> {
 /** Collects the chunks of a body. */
 export class ByteChunks extends Pieces<Buffer> {
   constructor() {
-    super((chunks) => Buffer.concat(chunks))
+    super(joinBytes)
   }
 }
 
 /** Collects the pieces of a text. */
 export class TextPieces extends Pieces<string> {
   constructor() {
-    super((pieces) => pieces.join(''))
+    super(joinTexts)
   }
 }
+
+const joinBytes = (chunks: readonly Buffer[]) => Buffer.concat(chunks)
+const joinTexts = (pieces: readonly string[]) => pieces.join('')

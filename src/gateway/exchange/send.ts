@@ -1,5 +1,6 @@
 import type { Dispatcher, Pool } from 'undici'
 import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
+import { ByteChunks } from '../../kernel/pieces.ts'
 import type { HeaderList } from './headers.ts'
 
 /** A request to a backend with its whole body. */
@@ -44,9 +45,8 @@ export function sendAndWait(
   { timeoutMs, maxBytes, signal }: Limits,
 ): Promise<BackendReply> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = []
+    const chunks = new ByteChunks()
     let status = 0
-    let bytes = 0
     let isOver = false
     let controller: Dispatcher.DispatchController | null = null
 
@@ -73,11 +73,10 @@ export function sendAndWait(
         status = code
       },
       onResponseData(_controller, chunk) {
-        bytes += chunk.length
-        if (bytes > maxBytes) settle({ kind: 'failed', reason: `an answer of more than ${maxBytes} bytes` })
-        else chunks.push(chunk)
+        chunks.add(chunk)
+        if (chunks.length > maxBytes) settle({ kind: 'failed', reason: `an answer of more than ${maxBytes} bytes` })
       },
-      onResponseEnd: () => settle({ kind: 'answered', status, body: Buffer.concat(chunks) }),
+      onResponseEnd: () => settle({ kind: 'answered', status, body: chunks.take() }),
       onResponseError: (_controller, error) => settle({ kind: toNoAnswer(error), reason: reasonOf(error) }),
     })
   })

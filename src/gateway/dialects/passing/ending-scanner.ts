@@ -1,4 +1,5 @@
 /** Reads what traces say of an answer while its bytes pass: which model wrote it, and why it ended. */
+import { ByteChunks } from '../../../kernel/pieces.ts'
 import type { DialectTraits } from '../dialect.ts'
 import { parseObject, readName } from '../json/read-json.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
@@ -20,8 +21,7 @@ const REASON = /"(?:finish_reason|stop_reason|status)"\s*:\s*"/
 /** Makes a scanner for one answer of a dialect, whole or a stream. What it cannot read is unknown. */
 export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): EndingScanner {
   const decoder = makeSseDecoder(MAX_WHOLE_BYTES)
-  const held: Buffer[] = []
-  let heldBytes = 0
+  const held = new ByteChunks()
   let isWhole: boolean | null = null
   let isUnreadable = false
   let model: string | null = null
@@ -39,9 +39,8 @@ export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): E
       for (const { data } of decoder.push(chunk)) if (model === null || REASON.test(data)) note(data)
       return
     }
-    heldBytes += chunk.length
-    if (heldBytes > MAX_WHOLE_BYTES) throw new Error('The answer is too large.')
-    held.push(chunk)
+    held.add(chunk)
+    if (held.length > MAX_WHOLE_BYTES) throw new Error('The answer is too large.')
   }
 
   return {
@@ -51,11 +50,11 @@ export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): E
         take(chunk)
       } catch {
         isUnreadable = true
-        held.length = 0
+        held.clear()
       }
     },
     end() {
-      if (held.length > 0) note(Buffer.concat(held).toString())
+      if (held.length > 0) note(held.take().toString())
       return { model, reasons }
     },
   }
