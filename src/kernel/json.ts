@@ -62,3 +62,9 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   }
   return false
 }
+
+/** Parses JSON. Undefined when it is not JSON, or is nested more than `MAX_JSON_DEPTH` deep. */
+export function parseShallowJson(text: string): unknown {
+  const value = parseJson(text)
+  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
+}

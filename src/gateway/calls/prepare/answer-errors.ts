@@ -1,6 +1,6 @@
 /** Errors of a backend, as callers get them. */
 import { ApiError } from '../../../http/errors.ts'
-import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { parseShallowJson } from '../../../kernel/json.ts'
 import type { DialectTraits } from '../../dialects/dialect.ts'
 import { parseErrorBody } from '../../dialects/failures/error-body.ts'
 import { readFailure } from '../../dialects/failures/failure.ts'
@@ -42,7 +42,10 @@ export function readError(call: CallStep, dialect: DialectTraits, answer: WholeA
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }
   const shown = dialect.errorAnswer(status, failure)
-  const isReadable = dialect.isErrorBody(parseAnswer(body)) && shown.status === status && failure.kind !== 'context'
+  const isReadable =
+    dialect.isErrorBody(parseShallowJson(body.toString('utf8'))) &&
+    shown.status === status &&
+    failure.kind !== 'context'
   return isReadable ? answer : toJsonAnswer(shown)
 }
 
@@ -67,10 +70,4 @@ const MAX_ERROR_BYTES = 2_000
 export function failureOf(body: Buffer, status: number | null = null): Failure {
   const parsed = parseErrorBody(body)
   return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed, status)
-}
-
-/** Parses a body; undefined when it is not JSON or is nested too deep. */
-function parseAnswer(body: Buffer): unknown {
-  const value = parseJson(body.toString('utf8'))
-  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
 }

@@ -1,4 +1,4 @@
-import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { parseShallowJson } from '../../../kernel/json.ts'
 
 /**
  * Parses the body of an error. Servers that were asked for a stream also write it as an event of one. Undefined when it
@@ -6,9 +6,8 @@ import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts
  */
 export function parseErrorBody(body: Buffer): unknown {
   const text = body.toString('utf8')
-  const whole = parseJson(text)
-  const value = whole === undefined ? parseJson(EVENT_DATA.exec(text)?.[1] ?? '') : whole
-  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
+  const whole = parseShallowJson(text)
+  return whole === undefined ? parseShallowJson(EVENT_DATA.exec(text)?.[1] ?? '') : whole
 }
 
 /** The first data of an event stream that can be an error (WHATWG HTML, section 9.2.6). */
