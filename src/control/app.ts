@@ -57,7 +57,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
     explainToken: needs.explainToken,
     nameAllMistakes: true,
     firstOperations: [],
-    ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials, accounts: limits.accounts }),
+    ...makeControlEdge({ baseUrl, allowedOrigins, unknownCredentials, accounts: limits.accounts }),
   }
   return { routes, endStreams: agentSessions.endStreams, close: agentSessions.close }
 }

@@ -54,7 +54,7 @@ export function makeEdge({
     parseBody: callBody({ limitBytes: maxBodyBytes, budget, setBody }),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
-    before: cors(own, settings.allowedOrigins, GATEWAY_CORS),
+    before: cors(settings.allowedOrigins, GATEWAY_CORS),
   }
 }
 

@@ -1,6 +1,4 @@
 import type { RequestHandler } from 'express'
-import type { Contract } from './contract.ts'
-import { makeFindPath } from './find-path.ts'
 
 /** What pages of other origins may send to a role, and read of its answers (CORS). */
 export type CorsPolicy = {
@@ -32,13 +30,13 @@ export const GATEWAY_CORS: CorsPolicy = {
 const MAX_AGE_SECONDS = 600
 
 /**
- * Lets pages of exactly these origins call the operations of a contract from a browser (Fetch, section 3.2: the CORS
+ * Lets pages of exactly these origins call the operations of a role from a browser (Fetch, section 3.2: the CORS
  * protocol) and read the answers, errors included. Answers preflights. Without origins there are no steps, and no
  * answer has a CORS header. The answer's origin is copied from the setting, never from the request.
  */
-export function cors(contract: Contract, origins: readonly string[], policy: CorsPolicy): RequestHandler[] {
+export function cors(origins: readonly string[], policy: CorsPolicy): RequestHandler[] {
   if (origins.length === 0) return []
-  return [allow(origins, policy), preflights(contract, policy)]
+  return [allow(origins, policy), preflights(policy)]
 }
 
 function allow(origins: readonly string[], { credentials, answerHeaders }: CorsPolicy): RequestHandler {
@@ -55,14 +53,12 @@ function allow(origins: readonly string[], { credentials, answerHeaders }: CorsP
   }
 }
 
-function preflights(contract: Contract, { requestHeaders }: CorsPolicy): RequestHandler {
-  const findPath = makeFindPath(contract)
+function preflights({ requestHeaders }: CorsPolicy): RequestHandler {
   return (req, res, next) => {
     const isAllowed = res.hasHeader('Access-Control-Allow-Origin')
     const isPreflight = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
-    const found = isAllowed && isPreflight ? findPath(req.path) : null
-    if (!found) return next()
-    const methods = Object.keys(found.operations).map((method) => method.toUpperCase())
+    if (!req.foundPath || !isAllowed || !isPreflight) return next()
+    const methods = Object.keys(req.foundPath.operations).map((method) => method.toUpperCase())
     res.set({
       'Access-Control-Allow-Methods': methods.join(', '),
       'Access-Control-Allow-Headers': requestHeaders.join(', '),

@@ -1,6 +1,5 @@
 import type { RequestHandler } from 'express'
 import { smallBody } from '../../http/body.ts'
-import type { Contract } from '../../http/contract.ts'
 import { CONTROL_PLANE_CORS, cors } from '../../http/cors.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import { sameOrigin } from '../../http/same-origin.ts'
@@ -21,7 +20,6 @@ const LARGER_BODIES = {
 }
 
 type Needs = {
-  readonly contract: Contract
   /** The control plane's public address. */
   readonly baseUrl: string
   readonly allowedOrigins: readonly string[]
@@ -34,7 +32,7 @@ type Needs = {
  * What runs before the handlers of the control plane: the limits of unknown credentials and of accounts, CORS, the
  * same-origin check, and the parser of bodies.
  */
-export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials, accounts }: Needs) {
+export function makeControlEdge({ baseUrl, allowedOrigins, unknownCredentials, accounts }: Needs) {
   return {
     parseBody: smallBody(MAX_BODY_BYTES, LARGER_BODIES),
     limit: unknownCredentials.refuseCookie,
@@ -43,7 +41,7 @@ export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCred
       // First, because it must cost as little as possible.
       unknownCredentials.refuseOpen,
       // Before the same-origin check, so that browsers of allowed origins can read its refusals.
-      ...cors(contract, allowedOrigins, CONTROL_PLANE_CORS),
+      ...cors(allowedOrigins, CONTROL_PLANE_CORS),
       sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),
     ],
   }
