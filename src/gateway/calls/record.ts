@@ -6,7 +6,7 @@ import { isKnown } from '../dialects/tokens/usage.ts'
 import { isFailure, isSuccess } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { hasUnknownUsage, toTried, writeAttempts } from '../usage/events.ts'
-import type { Attempt, CallEvent, CallFacts, EndedCallEvent } from '../usage/events.ts'
+import type { Attempt, CallEvent, CallFacts, CallResult, EndedCallEvent } from '../usage/events.ts'
 import { completeUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
 import type { CallRequest } from './request/request.ts'
@@ -50,10 +50,9 @@ export function recordEnd(
   // A call that no backend could be asked has no events.
   if (!first || !answering) return
   const ending = isSuccess(answering.outcome) ? 'finished' : 'failed'
-  recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
-  if (!req.span) return
-  const costNanoUsd = costOfAttempt(needs, admission, answering)
-  describeCallEnd(req.span, answering, { attempts: attempts.length, costNanoUsd })
+  const end = { kind: ending, from: first.sentAt, at: endedAt, tried: attempts } as const
+  const { costNanoUsd } = recordAttempt(needs, admission, answering, end)
+  if (req.span) describeCallEnd(req.span, answering, { attempts: attempts.length, costNanoUsd })
 }
 
 function mayBeBilled(attempt: Attempt): boolean {
@@ -100,7 +99,7 @@ function recordAttempt(
   admission: Admission,
   attempt: Attempt,
   { kind, from, at, tried }: Ending,
-): void {
+): CallResult {
   const { backend, outcome, usage } = attempt
   const result = {
     attempts: tried.map(toTried),
@@ -115,6 +114,7 @@ function recordAttempt(
     spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
+  return result
 }
 
 const dayAt = makeDayAt()
