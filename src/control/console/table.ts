@@ -56,7 +56,7 @@ function classOf({ isNumber = false }: { readonly isNumber?: boolean | undefined
   return isNumber ? 'number' : ''
 }
 
-/** The pages of a list that a page leads to; null for one that it is itself, and for no next one. */
+/** Where the links of a page lead. `first`: null on the first page. `next`: null on the last page. */
 type PageLinks = { readonly first: string | null; readonly next: string | null }
 
 /** The links below a page of a list. `more`: the label of the link to the next page. */

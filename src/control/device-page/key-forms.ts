@@ -3,8 +3,8 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
-import { toNumber } from '../request-fields.ts'
 import { KEY_REFUSALS } from '../pages/key-notices.ts'
+import { toNumber } from '../request-fields.ts'
 import type { PageContent } from './render.ts'
 
 /** The content of the page that follows a form. */

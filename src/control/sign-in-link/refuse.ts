@@ -35,8 +35,8 @@ type RefusedForm = {
 }
 
 /**
- * Answers a form whose address is none. For browsers, shows the form again, which still leads to the page that the
- * person came for. For programs, throws the contract's error.
+ * Answers a form whose email address is not valid. For browsers, shows the form again, which still leads to the page
+ * that the person came for. For programs, throws the contract's error.
  */
 export function refuseEmail(req: Pick<Request, 'headers'>, res: Response, { form, hasEmail }: RefusedForm): void {
   if (!wantsPage(req)) throw invalidEmail()

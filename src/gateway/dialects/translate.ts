@@ -57,7 +57,7 @@ export type AnswerTranslation = {
 /** Translates a stream event by event into a whole body. */
 type AnswerCollector = {
   push(event: SseEvent): void
-  /** `ended`: also where the stream has failed. */
+  /** Also `ended` when the stream has failed. */
   state(): StreamState
   /** The stream has ended. `failed` when it has no whole answer. */
   end(): { readonly answer: Json } | { readonly failed: Failure }

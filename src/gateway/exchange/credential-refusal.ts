@@ -4,7 +4,7 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Credential } from './headers.ts'
 
-/** They refuse the credential of this service, because a request to a backend has no other. */
+/** Statuses of a refused credential. A request to a backend has only the credential of this service. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 407])
 
 /** These have other reasons too, so the body decides: some vendors answer 400 to a key that they do not know. */

@@ -38,7 +38,7 @@ export type Relay = {
   take(chunk: Buffer): void
   /** The backend has ended its answer. */
   end(): void
-  /** Whether the whole answer is there, although the backend has not ended it yet. The caller of a stream has it. */
+  /** Whether the answer is complete, although the backend has not ended it yet. A stream has been handed on by then. */
   isComplete(): boolean
   /** Writes the failure to a stream and ends it. Call it only after the head has been sent. */
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void

@@ -51,7 +51,7 @@ export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
   }
 }
 
-/** undici refuses this status without saying so. It has no setting to accept it. */
+/** undici fails on this status, with a message that does not name it, and has no setting to accept it. */
 function isUnaskedContinue(error: Error): boolean {
   return hasCode(error, 'UND_ERR_SOCKET') && error.message === 'bad response'
 }

@@ -46,7 +46,7 @@ function groupByPlace(rows: readonly ServeRow[]): ServeRow[][] {
   return [...Map.groupBy(ordered, ({ place }) => Number(place)).values()]
 }
 
-/** The position in the form of a row. `rank` and `neighbour`: where `toServe` puts it. */
+/** The position of a row in the form. `rank` and `neighbour`: its place in what `toServe` returns. */
 export function rowAt(rows: readonly ServeRow[], rank: number, neighbour: number): number {
   const row = groupByPlace(rows)[rank]?.[neighbour]
   return row ? rows.indexOf(row) : 0

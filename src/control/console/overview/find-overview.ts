@@ -11,7 +11,6 @@ import type { Viewer } from '../viewer.ts'
 /** What the overview shows: of the whole team for its admins, of the person for a member. */
 export type Overview = {
   readonly isOfTeam: boolean
-  /** This month. */
   readonly period: ReportPeriod
   readonly days: FoundSums
   readonly models: FoundSums
