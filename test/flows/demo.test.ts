@@ -5,11 +5,12 @@ import { ROOT } from '../support/source/documents.ts'
 import { freePort } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'
+import { waitForValue } from '../support/wait.ts'
 
-/** `svc demo --once` in an empty folder. */
-async function runDemo(folder: string, env: Record<string, string> = {}): Promise<Ended> {
+/** Starts `svc demo` in a folder. `written` is what it has written so far. */
+async function startDemo(folder: string, { args = [], env = {} }: { args?: string[]; env?: Record<string, string> }) {
   const port = String(await freePort())
-  const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo', '--once'], {
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo', ...args], {
     cwd: folder,
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], SVC_PORT: port, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -17,7 +18,8 @@ async function runDemo(folder: string, env: Record<string, string> = {}): Promis
   const written = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (written.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (written.stderr += text))
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...written })))
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...written })))
+  return { baseUrl: `http://localhost:${port}`, child, written, ended }
 }
 
 describe('the demo', () => {
@@ -29,7 +31,7 @@ describe('the demo', () => {
   afterAll(() => folder[Symbol.asyncDispose]())
 
   it('logs in, calls the model in each dialect, prints every step without a secret, and ends', async () => {
-    const { code, stdout, stderr } = await runDemo(folder.path)
+    const { code, stdout, stderr } = await (await startDemo(folder.path, { args: ['--once'] })).ended
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const echoed = 'Echo engine: you said "Hello from the demo, what do you say?".'
     expect(stdout.split(echoed)).toHaveLength(5)
@@ -38,8 +40,28 @@ describe('the demo', () => {
     expect(stdout).not.toMatch(/eyJ[\w-]{12}|svc[dr]_[\w-]{12}/)
   }, 90_000)
 
+  it('keeps serving, and prints the links of its emails', async () => {
+    const { baseUrl, child, written, ended } = await startDemo(folder.path, {})
+    const links = () => written.stdout.split('/sign-in/email?token=').length - 1
+    await waitForValue('the tour', () => written.stdout.includes('Press Ctrl-C to stop it.'), true, {
+      timeoutMs: 60_000,
+    })
+    expect(links()).toBe(0)
+    const asked = await fetch(`${baseUrl}/sign-in`, {
+      method: 'POST',
+      headers: { origin: baseUrl },
+      body: new URLSearchParams({ email: 'ada@example.com' }),
+    })
+    expect(asked.status).toBe(200)
+    await waitForValue('the printed link', links, 1)
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ code: 0, stderr: '' })
+  }, 90_000)
+
   it('says which step failed, and ends with status 1', async () => {
-    const { code, stderr } = await runDemo(folder.path, { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' })
+    const { code, stderr } = await (
+      await startDemo(folder.path, { args: ['--once'], env: { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' } })
+    ).ended
     expect(code).toBe(1)
     expect(stderr).toMatch(/^POST \/v1\/chat\/completions .*answered 503: .*model_unavailable/)
   }, 90_000)

@@ -33,11 +33,17 @@ export async function runDemo({ once, print, interrupted }: Options): Promise<vo
   const config = readConfig(undefined, settingsOfDemo(echo.url))
   const log = await openLog(config.logLevel)
   let lastEmail: OutboxEmail | null = null
-  const showLink = (email: OutboxEmail) => void (lastEmail = email)
+  // The tour shows the links of its own emails.
+  let onTour = true
+  const showLink = (email: OutboxEmail) => {
+    lastEmail = email
+    if (!onTour) print(`\nThe service wrote an email. Its link:\n  ${email.link}\n`)
+  }
   const running = await serve(config, { clock: systemClock, log: { ...log, showLink } })
   try {
     print(`svc is up at ${config.baseUrl}. ${describeEngine(config.engine?.url, echo.url)}\n`)
     const tokens = await takeTour({ baseUrl: config.baseUrl, email: EMAIL, lastEmail: () => lastEmail, print })
+    onTour = false
     print('\nEvery step worked.\n')
     if (!once) {
       print(nextSteps({ ...config, tokens }))

@@ -19,6 +19,11 @@ npx svc run codex
 npx svc run claude
 npx svc run opencode
 
+Look at the pages
+-----------------
+Sign in as ${tokens.account} at ${baseUrl}/sign-in
+The demo sends no email. It prints the link here.
+
 Any other tool
 --------------
 A token for it, until ${tokens.expiresAt}:
