@@ -32,7 +32,11 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
   const { tracing, mistakes: ofTracing } = readTracing(env)
-  const otherEnvironment = { readSecret: makeSecretReader(env), tracing }
+  const otherEnvironment = {
+    readSecret: makeSecretReader(env),
+    tracing,
+    hasNotifySocket: Boolean(env['NOTIFY_SOCKET']),
+  }
   const otherMistakes = [...ofFiles, ...ofTracing]
   if (!read.success)
     throw new ConfigError([...otherMistakes, ...mistakesIn(given, read.error, isProduction, otherEnvironment)])

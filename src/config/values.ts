@@ -111,6 +111,8 @@ export type Config = {
   }
   /** Reads the credentials of the backends that the directory file lists. */
   readonly readSecret: ReadSecret
+  /** Whether systemd waits to be told that the service is ready (`Type=notify`). */
+  readonly hasNotifySocket: boolean
   readonly upstreamConnectTimeoutMs: number
   readonly upstreamIdleTimeoutMs: number
   readonly engine: EngineConfig | null
@@ -123,10 +125,10 @@ export type Config = {
 }
 
 /** What the environment has besides the settings of this service. */
-export type OtherEnvironment = { readonly readSecret: ReadSecret; readonly tracing: TracingConfig | null }
+export type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'hasNotifySocket'>
 
 /** Turns validated settings into the values that the service uses, with their defaults. */
-export function toConfig(s: Settings, { readSecret, tracing }: OtherEnvironment): Config {
+export function toConfig(s: Settings, { readSecret, tracing, hasNotifySocket }: OtherEnvironment): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
   const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))
@@ -173,6 +175,7 @@ export function toConfig(s: Settings, { readSecret, tracing }: OtherEnvironment)
     spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),
     readSecret,
+    hasNotifySocket,
     upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
     upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
     engine: toEngine(s),

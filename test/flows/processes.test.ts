@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
@@ -21,6 +21,17 @@ const prices = () => path.join(folder.path, 'prices.json')
 const PRICES = JSON.stringify({ large: { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } })
 const socket = () => path.join(folder.path, 'management.sock')
 
+const notified = () => path.join(folder.path, 'notified.txt')
+
+/** Makes a `systemd-notify` that writes down how it is called. Returns the settings of a unit with `Type=notify`. */
+async function fakeSystemd() {
+  const bin = path.join(folder.path, 'bin')
+  await mkdir(bin)
+  const script = `#!/bin/sh\necho "$NOTIFY_SOCKET $@" >> '${notified()}'\n`
+  await writeFile(path.join(bin, 'systemd-notify'), script, { mode: 0o755 })
+  return { PATH: `${bin}:${process.env['PATH'] ?? ''}`, NOTIFY_SOCKET: '/run/systemd/notify' }
+}
+
 beforeAll(async () => {
   folder = await newFolder()
   metricsPort = await freePort()
@@ -36,6 +47,7 @@ beforeAll(async () => {
     SVC_DIRECTORY_FILE: file(),
     SVC_PRICES_FILE: prices(),
     SVC_MANAGEMENT_SOCKET: socket(),
+    ...(await fakeSystemd()),
   })
 })
 afterAll(async () => {
@@ -76,6 +88,13 @@ describe('SVC_PROCESSES=2', () => {
     await waitForValue('two processes', countListening, 2)
     for (let count = 0; count < 10; count++) expect(await getHealth()).toBe(200)
     expect(await countHealth()).toBe(10)
+  })
+
+  it('tells systemd once that it is ready', async () => {
+    const calls = () => readFile(notified(), 'utf8')
+    await waitForValue('the notification', calls, '/run/systemd/notify --ready\n')
+    await waitForValue('two processes', countListening, 2)
+    expect(await calls()).toBe('/run/systemd/notify --ready\n')
   })
 
   it('says in each line of the log which process has written it', () => {

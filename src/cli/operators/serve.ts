@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts'
 import { obeyParent } from '../../server/processes/child.ts'
 import type { Running } from '../../server/running.ts'
 import { interrupted } from './interrupt.ts'
+import { notifySystemd } from './notify-systemd.ts'
 
 /**
  * `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. When the
@@ -34,6 +35,7 @@ export async function runService({ force = false }: { readonly force?: boolean }
     starting.then((running) => running.reload()).catch(() => undefined)
   })
   const running = await starting
+  if (config.hasNotifySocket) notifySystemd(log)
   const reason = await Promise.race([interrupted(), ...('crashed' in running ? [running.crashed] : [])])
   if (reason instanceof Error) log.error({ err: reason }, 'database.crashed')
   else log.info({ signal: reason }, 'service.stopping')
