@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
+import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
+import { readEnvironment } from '../../src/cli/environment.ts'
+import { makeOutput } from '../../src/cli/terminal/output.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { newMachine } from './machine.ts'
@@ -71,4 +74,19 @@ it.runIf(hasScript).each([
   await using machine = await newMachine()
   const login = ['login', 'http://localhost:1']
   expect(await pressAt(key, 'Email address that is invited', login, machine.home)).toBe(130)
+})
+
+it.each([
+  ['a terminal', true, true, { TERM: 'xterm' }],
+  ['a terminal that can show none', false, true, { TERM: 'dumb' }],
+  ['a terminal with NO_COLOR', false, true, { TERM: 'xterm', NO_COLOR: '1' }],
+  ['a terminal with FORCE_COLOR=0', false, true, { TERM: 'xterm', FORCE_COLOR: '0' }],
+  ['a pipe', false, false, { TERM: 'xterm' }],
+  ['a pipe with FORCE_COLOR', true, false, { FORCE_COLOR: '1' }],
+  ['a pipe with FORCE_COLOR=0', false, false, { FORCE_COLOR: '0' }],
+])('output on %s has colours: %j', (_name, hasColours, isTTY, variables) => {
+  const stream = Object.assign(new PassThrough(), { isTTY })
+  const output = makeOutput(readEnvironment(variables), { stdin: stream, stdout: stream, stderr: stream })
+  const isStyled = [output.style('red', 'x'), output.noteStyle('red', 'x')].map((text) => text !== 'x')
+  expect(isStyled).toEqual([hasColours, hasColours])
 })

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { WriteStream } from 'node:tty'
 import { styleText } from 'node:util'
 import widthOf from 'fast-string-width'
 import type { Environment } from '../environment.ts'
@@ -25,7 +26,7 @@ export type Output = {
   json(value: unknown): void
   /** Prints rows in columns with headings on stdout. */
   table(headings: readonly string[], rows: readonly (readonly string[])[]): void
-  /** Adds a style to text for stdout, if that is a terminal with colours (`NO_COLOR` is obeyed). */
+  /** Adds a style to text for stdout, if that is a terminal with colours (`NO_COLOR` and `FORCE_COLOR` are obeyed). */
   style(style: Style, text: string): string
   /** The same for stderr. */
   noteStyle(style: Style, text: string): string
@@ -61,9 +62,10 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
   }
 }
 
-/** Every value of `NO_COLOR` but an empty one means no colour (https://no-color.org). */
+/** The rules of `styleText` in Node.js: a terminal with colours, or any stream where `FORCE_COLOR` says so. */
 function hasColour(stream: Sink, variables: Environment['variables']): boolean {
-  return stream.isTTY === true && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
+  const canHave = stream.isTTY === true || variables['FORCE_COLOR'] !== undefined
+  return canHave && WriteStream.prototype.hasColors(variables)
 }
 
 /** Whether a terminal can draw a line again and again: it must be able to go back to its start, and have the room. */
