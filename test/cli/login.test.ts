@@ -277,6 +277,7 @@ describe('svc login', () => {
     [['login', 'ftp://svc.example.com', '--email', 'a@b.c'], /is not the URL of a deployment/],
     [['login', 'not an address', '--email', 'a@b.c'], /is not the URL of a deployment/],
     [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /must not contain a user name or a password/],
+    [['login', 'svc.example.com/v1/', '--email', 'a@b.c'], /leave out \/v1\/, and give https:\/\/svc\.example\.com$/m],
     [['login', 'svc.example.com'], /svc login https:\/\/svc\.example\.com --email ADDRESS/],
   ])('refuses %j as wrong usage', async (args, message) => {
     await using machine = await newMachine()

@@ -103,7 +103,8 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
  * The URL of a deployment in its normal form, which identifies the profile: with a scheme, without a slash at the end,
- * `localhost` for 127.0.0.1. Throws a wrong usage error when the text is not a URL.
+ * `localhost` for 127.0.0.1. Throws a wrong usage error when the text is not a URL, or is one with a path, which no
+ * deployment has (`SVC_BASE_URL`).
  */
 export function toDeploymentUrl(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
@@ -116,7 +117,11 @@ export function toDeploymentUrl(text: string): string {
     throw wrongUsage('The URL of a deployment must not contain a user name or a password.')
   // Not for other loopback addresses: `localhost` need not lead there.
   const host = url.hostname === '127.0.0.1' ? url.host.replace(url.hostname, 'localhost') : url.host
-  return `${url.protocol}//${host}${url.pathname.replace(/\/+$/, '')}`
+  const deployment = `${url.protocol}//${host}`
+  // The URL of a page or of a gateway's route has one.
+  if (!/^\/*$/.test(url.pathname))
+    throw wrongUsage(`The URL of a deployment has no path: leave out ${url.pathname}, and give ${deployment}`)
+  return deployment
 }
 
 /** Node.js 20 does not have `URL.parse`. */
