@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { readText, rewriteFile } from '../../sdk/node-files.ts'
+import { withLock } from '../../sdk/node-lock.ts'
 import type { StoredTokens, TokenStore } from '../../sdk/index.ts'
 import { fileTokenStore } from '../../sdk/node.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
@@ -72,7 +73,7 @@ export function openProfiles(folder: string) {
     /** The id of this machine, created at the first use, under a lock: two logins may begin at the same time. */
     deviceId(): Promise<string> {
       const file = path.join(folder, 'device-id')
-      return fileTokenStore(file).exclusively(async () => {
+      return withLock(file, async () => {
         const stored = (await readText(file))?.trim()
         // A damaged file counts as none, because the service refuses such an id.
         if (stored && DEVICE_ID.test(stored)) return stored
