@@ -10,7 +10,10 @@ export type DeviceLoginOptions = StartDeviceLogin & {
      * returned.
      */
     readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>;
-    /** Where to store the tokens. Without a store they are only returned. */
+    /**
+     * Where to store the tokens. Without a store they are only returned. When it cannot store them, the new session is
+     * ended, and its error is thrown.
+     */
     readonly tokens?: TokenStore | undefined;
     /** Cancels the login, which then rejects with the signal's reason. */
     readonly signal?: AbortSignal | undefined;
@@ -23,5 +26,7 @@ export type DeviceLoginOptions = StartDeviceLogin & {
  * `SvcError` with a code of the contract, such as `not_invited`, `access_denied` or `expired`.
  */
 export declare function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet>;
+/** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
+export declare function endSession(tokens: StoredTokens, { baseUrl, fetch: send }: Pick<DeviceLoginOptions, 'baseUrl' | 'fetch'>): Promise<void>;
 /** What a store keeps of the tokens of a login. */
 export declare function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet): StoredTokens;

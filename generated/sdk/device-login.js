@@ -1,5 +1,6 @@
 import { createClient, unwrap } from "./client.js";
-import { SvcError, unexpectedAnswer } from "./errors.js";
+import { NotSignedInError, SvcError, unexpectedAnswer } from "./errors.js";
+import { memoryTokenStore } from "./session.js";
 import { wait as realWait } from "./wait.js";
 /** The wait between polls is this much longer than required, so that a clock that runs fast does not poll too early. */
 const POLL_INTERVAL_FACTOR = 1.2;
@@ -19,9 +20,28 @@ export async function deviceLogin(options) {
     const { deviceCode, ...shown } = started;
     await onCode(shown);
     const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal });
-    if (tokens)
-        await tokens.exclusively(() => tokens.save(toStored(granted)));
+    if (!tokens)
+        return granted;
+    const stored = toStored(granted);
+    try {
+        await tokens.exclusively(() => tokens.save(stored));
+    }
+    catch (error) {
+        // The error of the store says what to repair, also where the session could not be ended.
+        await endSession(stored, { baseUrl, fetch: send }).catch(() => { });
+        throw error;
+    }
     return granted;
+}
+/** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
+export async function endSession(tokens, { baseUrl, fetch: send }) {
+    const held = memoryTokenStore(tokens);
+    const client = createClient({ baseUrl, tokens: held, retries: 0, ...(send && { fetch: send }) });
+    const ended = unwrap(client.POST('/v1/auth/logout'));
+    await ended.catch((error) => {
+        if (!(error instanceof NotSignedInError))
+            throw error;
+    });
 }
 /** Whether an answer has what the login needs. Another service may answer with any JSON. */
 function isStarted({ deviceCode, userCode, verificationUri, intervalSeconds }) {

@@ -1,8 +1,9 @@
 import type { StartDeviceLogin, StartedDeviceLogin, TokenSet } from '#openapi'
 import { createClient, unwrap } from './client.ts'
 import type { SvcClient } from './client.ts'
-import { SvcError, unexpectedAnswer } from './errors.ts'
+import { NotSignedInError, SvcError, unexpectedAnswer } from './errors.ts'
 import type { Send } from './send.ts'
+import { memoryTokenStore } from './session.ts'
 import type { StoredTokens, TokenStore } from './session.ts'
 import { wait as realWait } from './wait.ts'
 import type { Wait } from './wait.ts'
@@ -15,7 +16,10 @@ export type DeviceLoginOptions = StartDeviceLogin & {
    * returned.
    */
   readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>
-  /** Where to store the tokens. Without a store they are only returned. */
+  /**
+   * Where to store the tokens. Without a store they are only returned. When it cannot store them, the new session is
+   * ended, and its error is thrown.
+   */
   readonly tokens?: TokenStore | undefined
   /** Cancels the login, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -44,8 +48,29 @@ export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet
   const { deviceCode, ...shown } = started
   await onCode(shown)
   const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal })
-  if (tokens) await tokens.exclusively(() => tokens.save(toStored(granted)))
+  if (!tokens) return granted
+  const stored = toStored(granted)
+  try {
+    await tokens.exclusively(() => tokens.save(stored))
+  } catch (error) {
+    // The error of the store says what to repair, also where the session could not be ended.
+    await endSession(stored, { baseUrl, fetch: send }).catch(() => {})
+    throw error
+  }
   return granted
+}
+
+/** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
+export async function endSession(
+  tokens: StoredTokens,
+  { baseUrl, fetch: send }: Pick<DeviceLoginOptions, 'baseUrl' | 'fetch'>,
+): Promise<void> {
+  const held = memoryTokenStore(tokens)
+  const client = createClient({ baseUrl, tokens: held, retries: 0, ...(send && { fetch: send }) })
+  const ended = unwrap(client.POST('/v1/auth/logout'))
+  await ended.catch((error: unknown) => {
+    if (!(error instanceof NotSignedInError)) throw error
+  })
 }
 
 /** Whether an answer has what the login needs. Another service may answer with any JSON. */

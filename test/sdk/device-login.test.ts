@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { deviceLogin, memoryTokenStore } from '../../generated/sdk/index.js'
+import { deviceLogin, memoryTokenStore, unwrap } from '../../generated/sdk/index.js'
 import type { DeviceLoginOptions } from '../../generated/sdk/index.js'
 import { form } from '../support/requests.ts'
 import { mailTokenOf, people } from '../support/people.ts'
@@ -50,6 +50,33 @@ describe('deviceLogin', () => {
     expect(waits).toEqual([6, 6, 6])
     const { organization: _, ...stored } = granted
     expect(await tokens.load()).toEqual(stored)
+  })
+
+  it.each(['save', 'exclusively'] as const)('ends the new session when %s of the token store fails', async (name) => {
+    const email = team.next()
+    const fail = () => Promise.reject(new Error('The disk is full.'))
+    const tokens = { ...memoryTokenStore(), [name]: fail }
+    const { done } = login({ email, tokens, during: { 1: () => service.approveByMail(email) } })
+    await expect(done).rejects.toThrow('The disk is full.')
+    const { accessToken } = await service.signIn(email, { deviceId: 'other' })
+    const { devices } = await unwrap(service.clientOf(accessToken).GET('/v1/devices'))
+    expect(devices.map(({ deviceId }) => deviceId)).not.toContain('sdk-test')
+  })
+
+  it('throws the error of the token store also when the new session cannot be ended', async () => {
+    const email = team.next()
+    const tokens = { ...memoryTokenStore(), save: () => Promise.reject(new Error('The disk is full.')) }
+    const { done } = login({
+      email,
+      tokens,
+      during: { 1: () => service.approveByMail(email) },
+      fetch: async (request) => {
+        const { pathname } = new URL(request.url)
+        if (pathname.endsWith('/logout')) throw new TypeError('fetch failed')
+        return service.fetch(pathname, request)
+      },
+    })
+    await expect(done).rejects.toThrow('The disk is full.')
   })
 
   it('rejects with access_denied when the person denies the login', async () => {

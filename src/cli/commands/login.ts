@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
-import { toStored } from '../../sdk/device-login.ts'
-import { createClient, deviceLogin, memoryTokenStore, SvcError, unwrap } from '../../sdk/index.ts'
+import { endSession, toStored } from '../../sdk/device-login.ts'
+import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, StoredTokens, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
@@ -143,7 +143,7 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
 
 /** Ends the new session, because nothing has its tokens, and throws a message that says so. A bug stays as it is. */
 async function giveUp(url: string, granted: TokenSet, error: unknown): Promise<never> {
-  const failure = await endSession(url, toStored(granted))
+  const failure = await tryToEnd(url, toStored(granted))
   const known = toCommandError(error)
   if (!known) throw error
   const state = failure ? `The new session could not be ended: ${failure.message}` : 'The new session was ended.'
@@ -154,7 +154,7 @@ async function giveUp(url: string, granted: TokenSet, error: unknown): Promise<n
 
 /** Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. */
 async function endEarlier(output: Output, url: string, earlier: StoredTokens): Promise<void> {
-  const failure = await endSession(url, earlier)
+  const failure = await tryToEnd(url, earlier)
   if (!failure) return
   output.note(
     `The earlier session of ${earlier.account} on this machine could not be ended: ${failure.message} ` +
@@ -163,14 +163,13 @@ async function endEarlier(output: Output, url: string, earlier: StoredTokens): P
 }
 
 /** Ends a session. Returns why it could not be ended; null when it has ended, by this request or before. */
-async function endSession(url: string, tokens: StoredTokens): Promise<CommandError | null> {
-  const client = createClient({ baseUrl: url, tokens: memoryTokenStore(tokens), fetch: sendRequest, retries: 0 })
+async function tryToEnd(url: string, tokens: StoredTokens): Promise<CommandError | null> {
   try {
-    await unwrap(client.POST('/v1/auth/logout'))
+    await endSession(tokens, { baseUrl: url, fetch: sendRequest })
+    return null
   } catch (error) {
     const known = toCommandError(error)
     if (!known) throw error
-    if (known.exitStatus !== EXIT.notSignedIn) return known
+    return known
   }
-  return null
 }
