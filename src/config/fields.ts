@@ -74,6 +74,12 @@ export const httpUrl = z
   .transform((value) => new URL(value))
   .refine((url) => !(url.username || url.password || url.hash), 'must not have credentials or a fragment')
 
+/** What precedes `/v1` at an upstream. Vendors name their address with it, and calls would then go to `/v1/v1`. */
+export const upstreamUrl = httpUrl.refine(
+  (url) => !/\/v1\/*$/.test(url.pathname),
+  'must not end in /v1, because the path of a call begins with it',
+)
+
 /** A public address, as text without slashes at the end. */
 export const publicUrl = httpUrl.transform((url) => url.href.replace(/\/+$/, ''))
 

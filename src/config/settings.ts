@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import * as field from './fields.ts'
 
-const { flag, httpUrl, publicUrl, secret, text, wholeNumber } = field
+const { flag, httpUrl, publicUrl, secret, text, upstreamUrl, wholeNumber } = field
 
 const SERVER = {
   SVC_ROLE: z.enum(['all', 'control-plane', 'gateway']).default('all'),
@@ -49,9 +49,9 @@ const LOGIN = {
 }
 
 const CALLS = {
-  SVC_VENDORA_UPSTREAM_URL: httpUrl.optional(),
-  SVC_VENDORB_UPSTREAM_URL: httpUrl.optional(),
-  SVC_VENDORC_UPSTREAM_URL: httpUrl.optional(),
+  SVC_VENDORA_UPSTREAM_URL: upstreamUrl.optional(),
+  SVC_VENDORB_UPSTREAM_URL: upstreamUrl.optional(),
+  SVC_VENDORC_UPSTREAM_URL: upstreamUrl.optional(),
   SVC_UPSTREAM_BEARER_TOKEN: secret.optional(),
   SVC_VENDORA_UPSTREAM_BEARER_TOKEN: secret.optional(),
   SVC_VENDORB_UPSTREAM_BEARER_TOKEN: secret.optional(),

@@ -139,6 +139,8 @@ describe('readConfig', () => {
     ['SVC_ADMIN_BACKEND_HOSTS', '.vendor.example'],
     ['SVC_ADMIN_BACKEND_HOSTS', 'api..vendor.example'],
     ['SVC_VENDORA_UPSTREAM_URL', 'https://user:pw@a.example'],
+    ['SVC_VENDORA_UPSTREAM_URL', 'https://a.example/v1'],
+    ['SVC_VENDORB_UPSTREAM_URL', 'https://a.example/proxy/v1/'],
     ['SVC_DATABASE_URL', 'postgresql://svc:100%@db/svc'],
     ['SVC_REDIS_URL', 'redis://:100%zz@redis'],
     ['SVC_REDIS_URL', 'redis://redis/cache'],
