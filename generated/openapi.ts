@@ -1871,7 +1871,7 @@ export interface paths {
          * Create a message
          * @description Calls a model in the messages dialect. Which backend serves it is decided as for `createChatCompletion`, with the
          *     upstream of vendor B. With `stream: true` the answer is a stream of server-sent events. The data of each event is a
-         *     `MessageStreamEvent`, and the stream ends with `message_stop`.
+         *     `MessageStreamEvent`, and the stream ends with `message_stop`, or with `error` when the call failed.
          */
         post: operations["createMessage"];
         delete?: never;
@@ -3729,7 +3729,7 @@ export interface components {
             max_tokens?: number;
             /** @description The conversation, the oldest message first. */
             messages: components["schemas"]["MessageTurn"][];
-            /** @description `true`: answer with server-sent events that end with `message_stop`. */
+            /** @description `true`: answer with server-sent events. */
             stream?: boolean | null;
             /** @description The system prompt: a text, or a list of text blocks. */
             system?: string | components["schemas"]["Open"][];
@@ -3741,7 +3741,7 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Server-sent events. The data of each is a `MessageStreamEvent`; the last one is `message_stop`.
+         * @description Server-sent events. The data of each is a `MessageStreamEvent`; the last one is `message_stop`, or `error`.
          * @example event: content_block_delta
          *     data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello!"}}
          *
