@@ -35,7 +35,7 @@ function billOfMaterials(folder: string): string {
   return execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 }
 
-/** What the service reads from its package besides its code. */
+/** What the service and its operators read from its package besides its code. */
 const FILES = [
   'generated/openapi.json',
   'prisma/migrations',
@@ -43,6 +43,7 @@ const FILES = [
   'prisma/example-directory.yaml',
   'README.md',
   'docs',
+  'spec/released/CHANGELOG.md',
 ]
 
 /**

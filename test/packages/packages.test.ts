@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -128,6 +128,14 @@ describe('what is packed', () => {
     for (const name of ['commander', '@clack/prompts', '@clack/core', 'openapi-fetch', 'sisteransi']) {
       expect(text).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, 'm'))
     }
+  })
+
+  it('of svc has each file that the guide for operators names', async () => {
+    const packed = path.join(folder, 'packed/svc')
+    const guide = await readFile(path.join(packed, 'docs/operating.md'), 'utf8')
+    const named = [...guide.matchAll(/`((?:docs|prisma|spec)\/[\w./-]+)`/g)].map(([, file = '']) => file)
+    expect(named).toContain('spec/released/CHANGELOG.md')
+    for (const file of named) await expect(access(path.join(packed, file))).resolves.toBeUndefined()
   })
 
   it('is no TypeScript but declarations', async () => {
