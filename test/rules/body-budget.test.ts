@@ -57,7 +57,7 @@ it('has room for a body of any size while there is no other', () => {
 
 it('has by default at most a quarter of the heap, whatever the memory of the machine', () => {
   const source = pathToFileURL(path.join(import.meta.dirname, '../../src/http/body-budget.ts')).href
-  const program = `import { defaultBodyBudget } from '${source}'; console.log(defaultBodyBudget(1))`
+  const program = `import { defaultBodyBudget } from '${source}'; process.stdout.write(String(defaultBodyBudget(1)))`
   const heapMiB = 200
   const args = [`--max-old-space-size=${heapMiB}`, '--max-semi-space-size=1', '--input-type=module', '--eval', program]
   const bytes = Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
