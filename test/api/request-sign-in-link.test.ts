@@ -4,6 +4,7 @@ import { people } from '../support/people.ts'
 import { bytes, form, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { waitForValue } from '../support/wait.ts'
 
 const PATH = '/sign-in'
 const persons = people()
@@ -75,6 +76,19 @@ describe('requestSignInLink', () => {
       service.mailbox.fault = 'refuse-recipient'
       expect((await request(email)).status).toBe(200)
       service.mailbox.fault = 'none'
+    })
+
+    it('keeps no link whose email the mail server refuses, and writes why to the log', async () => {
+      const email = persons.next()
+      service.mailbox.fault = 'refuse-recipient'
+      await request(email)
+      const { prisma } = service.database
+      const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email } })
+      const failures = () => service.log.filter(({ event }) => event === 'sign_in_link.mail_failed')
+      const isLogged = () => failures().some(({ fields }) => 'accountId' in fields && fields.accountId === accountId)
+      await waitForValue('the refusal in the log', isLogged, true)
+      service.mailbox.fault = 'none'
+      expect(await prisma.signInLink.count({ where: { invitation: { accountId } } })).toBe(0)
     })
   })
 

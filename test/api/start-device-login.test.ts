@@ -81,6 +81,17 @@ describe('startDeviceLogin', () => {
       expect(response.status).toBe(202)
       expect(service.mailbox.newest(email).text).toContain('@acme/core')
     })
+
+    it('cancels the oldest login of an account that has ten already', async () => {
+      const email = persons.next()
+      for (let at = 0; at < 11; at++) {
+        await service.startLogin(email, { deviceId: `device-${at}` })
+        service.clock.advance({ ms: 1 })
+      }
+      const where = { invitation: { account: { email } }, status: 'cancelled' }
+      const select = { deviceId: true }
+      expect(await service.database.prisma.deviceLogin.findMany({ where, select })).toEqual([{ deviceId: 'device-0' }])
+    })
   })
 
   describe('400', () => {

@@ -72,6 +72,14 @@ describe('showTeamOverview', () => {
     expect(text).toContain('Spend $0.0042')
     expect(text).not.toMatch(/12,345|ada@example.com|large/)
   })
+
+  it('200: leads to the other teams of the person, and not to those of other people', async () => {
+    const markup = async () => (await team.asMember(HOME)).text()
+    expect(await markup()).not.toContain('acme/other')
+    const invitations = '/v1/teams/%40acme%2Fother/invitations'
+    await expectOk('The invitation', team.asStranger(invitations, json({ email: 'member@example.com' })))
+    expect(await markup()).toContain('<a href="/teams/acme/other" class="name">@acme/other</a>')
+  })
 })
 
 describe('showTeamUsage', () => {

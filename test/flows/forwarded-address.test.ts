@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mailTokenOf, people } from '../support/people.ts'
-import { json } from '../support/requests.ts'
+import { form, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -37,5 +37,34 @@ describe('the place of a login behind a trusted proxy', () => {
   it('is the proxy’s own address when the header names none', async () => {
     for (const junk of ['your IT department, call 555-0100', 'https://evil.test/', 'unknown'])
       expect(await addressesOf(junk)).toEqual({ email: '127.0.0.1', page: '127.0.0.1' })
+  })
+})
+
+describe('the limit of a network behind a trusted proxy', () => {
+  let limited: TestService
+  let networks = 0
+  beforeAll(async () => {
+    const limits = { SVC_LIMIT_STARTS_PER_IP: '1', SVC_LIMIT_REQUESTS_PER_MINUTE: '1' }
+    limited = await startService({ directory: persons.directory, env: { SVC_TRUST_PROXY: 'loopback', ...limits } })
+  })
+  afterAll(() => limited[Symbol.asyncDispose]())
+
+  it.each<[path: string, request: (headers: Record<string, string>) => RequestInit]>([
+    ['/v1/auth/device/start', (headers) => json({ email: persons.next(), deviceId: 'laptop-1' }, headers)],
+    ['/v1/auth/passkeys/login/start', (headers) => json({}, headers)],
+    ['/sign-in', (headers) => form({ email: persons.next() }, headers)],
+    ['/v1/models', (headers) => ({ headers })],
+    ['/v1/metrics', (headers) => ({ method: 'POST', headers })],
+    ['/.well-known/opencode', (headers) => ({ headers })],
+    ['/docs', (headers) => ({ headers })],
+    ['/docs/docs.css', (headers) => ({ headers })],
+    ['/openapi.json', (headers) => ({ headers })],
+  ])('counts the addresses of one IPv6 network together: %s', async (path, request) => {
+    const network = `2001:db8:0:${++networks}`
+    const statuses: number[] = []
+    for (const address of [`${network}::1`, `${network}::2`])
+      statuses.push((await limited.fetch(path, request({ 'x-forwarded-for': address }))).status)
+    expect(statuses[0]).not.toBe(429)
+    expect(statuses[1]).toBe(429)
   })
 })

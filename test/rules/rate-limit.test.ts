@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { combineLimits, openRateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
+import { combineLimits, networkKey, openRateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
 const open = openRateLimits(null)
@@ -66,6 +66,14 @@ describe('a rate limit', () => {
     ])
   })
 
+  it('counts each key of each name separately', async () => {
+    const [one, other] = [limitOf(1), limitOf(1)]
+    await one.take('a')
+    await one.take('b')
+    await other.take('a')
+    expect(await one.tryTake('a')).toBe(60)
+  })
+
   it('counts no refused event, so that a refund makes room for one', async () => {
     const limit = limitOf(2)
     expect(await passed(limit, 10)).toBe(2)
@@ -77,6 +85,15 @@ describe('a rate limit', () => {
     expect(await passed(limitOf(0), 100)).toBe(100)
   })
 })
+
+it.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:db8:1:2::9', '2001:db8:1:2'],
+  ['2001:db8::9', '2001:db8:0:0'],
+  ['::1', '0:0:0:0'],
+])('the network of %s is counted as %s', (ip, key) => expect(networkKey(ip)).toBe(key))
 
 describe('limits that are combined', () => {
   it('let concurrent callers pass up to the smallest of them, whatever the delay of their stores', async () => {

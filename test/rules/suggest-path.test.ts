@@ -65,6 +65,7 @@ describe('the hint at an unknown path', () => {
     ['/v1/models/svc/fast', 'Write a slash within a name as %2F.'],
     ['/v1/teams/acme/core/usage', 'Write a slash within a name as %2F.'],
     ['/v1/messages/batches', ''],
+    ['/v1/messages/batches/batch-1', ''],
     ['/', ''],
   ])('of %s is: %s', (given, hint) => {
     expect(hintAt(given)).toBe(hint)
