@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
+import { errorPage } from '../../src/control/pages/error-page.ts'
 import { html, sendPage } from '../../src/http/page.ts'
 import type { Interpolation } from '../../src/http/page.ts'
 
@@ -84,3 +85,13 @@ async function answerOf(handle: (res: express.Response) => void, headers: Record
   const answer = await fetch(`http://127.0.0.1:${port}/`, { method, headers: { ...headers, connection: 'close' } })
   return new Response(method === 'HEAD' ? null : await answer.text(), answer)
 }
+
+it.each([
+  [1, '1 second'],
+  [89, '89 seconds'],
+  [90, '2 minutes'],
+  [600, '10 minutes'],
+])('the page of an error says to wait for %i seconds as %s', (retryAfterSeconds, wait) => {
+  const page = errorPage({ status: 429, requestId: 'req_1', retryAfterSeconds })
+  expect(String(page)).toContain(`Try again in ${wait}.`)
+})

@@ -345,6 +345,22 @@ it('the number of likeliest tokens reaches only models that take it', () => {
   expect(pair('messages', 'chat', { top_k: 40 }, { caps }).request.top_k).toBe(40)
 })
 
+it.each<[Dialect, Dialect, Json, Json]>([
+  ['chat', 'responses', { temperature: 1.5, top_p: 0.5 }, { temperature: 1.5, top_p: 0.5 }],
+  ['messages', 'responses', { temperature: 0, top_p: 0.9, top_k: 40 }, { temperature: 0, top_p: 0.9 }],
+  ['chat', 'messages', { temperature: 1.5, top_p: 0.5 }, { temperature: 1 }],
+  ['responses', 'messages', { temperature: -1 }, { temperature: 0 }],
+  ['responses', 'messages', { top_p: 0.5 }, { top_p: 0.5 }],
+])('the sampling of %s reaches a %s backend only where its model can sample: %j', (client, backend, asked, sent) => {
+  const caps = DEFAULT_CAPS[backend]
+  const samplingOf = (sampling: boolean) => {
+    const { temperature, top_p, top_k } = pair(client, backend, asked, { caps: { ...caps, sampling } }).request
+    return { temperature, top_p, top_k }
+  }
+  expect(samplingOf(true)).toEqual(sent)
+  expect(samplingOf(false)).toEqual({})
+})
+
 it('the safety identifier comes before the old name of the user in both dialects', () => {
   const both = { user: 'old', safety_identifier: 'new' }
   expect(pair('chat', 'messages', both).request.metadata).toEqual({ user_id: 'new' })
