@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf } from '../support/agent-sessions.ts'
+import { signInBrowser } from '../support/people.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
@@ -131,6 +132,23 @@ describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevic
       next = page.next
     }
     expect(paged).toEqual(whole.map(({ id }) => id))
+  })
+
+  it('200: lists no device and no browser whose session has expired', async () => {
+    const { prisma } = keys.service.database
+    const now = keys.service.clock.now()
+    const ids = async () => (await list()).devices.map(({ id }) => id)
+    const { id } = await signIn('expired')
+    expect(await ids()).toContain(id)
+    await prisma.deviceSession.update({ where: { id }, data: { idleExpiresAt: now } })
+    expect(await ids()).not.toContain(id)
+    for (const end of ['idleExpiresAt', 'absoluteExpiresAt']) {
+      const cookie = await signInBrowser(keys.service, 'member@example.com')
+      const browser = await prisma.browserSession.findFirstOrThrow({ orderBy: { id: 'desc' } })
+      expect(cookie && (await ids())).toContain(browser.id)
+      await prisma.browserSession.update({ where: { id: browser.id }, data: { [end]: now } })
+      expect(await ids(), end).not.toContain(browser.id)
+    }
   })
 
   it('200: signs a device of another member out, with an audit row that names the admin', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { USD } from '../support/spending-limits.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -18,9 +19,9 @@ organizations:
     teams:
       - name: core
         models: [vendora/large]
-        members: [{ email: ada@example.com }, { email: bob@example.com }]
+        members: [{ email: ada@example.com, role: admin }, { email: bob@example.com }, { email: carol@example.com }]
 models:
-  - { id: vendora/large, displayName: Large, owner: vendora }
+  - { id: vendora/large, displayName: Large, owner: vendora, price: { input: 20, output: 0 } }
 `
 
 const exampleOf = (content: Record<string, unknown> | undefined) =>
@@ -249,6 +250,24 @@ describe('the stream limits of one account and of one address', () => {
     await expect.poll(() => upstream.calls.length).toBe(2)
     leaving.abort()
     await opened
+    await expectTwoFree()
+  })
+
+  it('keep nothing reserved of a spending limit for a stream that they refuse', async () => {
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
+    const carol = bearerOf((await service.signIn('carol@example.com')).accessToken)
+    // A call of 4,000 bytes may cost 0.02 USD, so the limit has room for three at the same time.
+    const limit = { subject: 'member', of: 'carol@example.com', period: 'day', amountNanoUsd: 0.07 * USD }
+    await expectOk('The limit', service.fetch('/v1/teams/%40acme%2Fcore/limits', json(limit, headers)))
+    const messages = [{ role: 'user', content: 'x'.repeat(3900) }]
+    const leaving = new AbortController()
+    const asCarol = () => {
+      const init = { ...json({ ...body, messages }, carol), signal: leaving.signal }
+      return service.fetch('/v1/chat/completions', init)
+    }
+    expect((await atOnce(2, asCarol)).map(({ status }) => status)).toEqual([200, 200])
+    for (const _ of [1, 2, 3]) expect(await messageOf(await asCarol())).toContain('2 streams of your account')
+    leaving.abort()
     await expectTwoFree()
   })
 })

@@ -58,6 +58,13 @@ describe('GET /device in a browser', () => {
     expect(page).toContain('Email me a sign-in link')
   })
 
+  it('repeats no long code to a person without a session', async () => {
+    const code = 'x'.repeat(33)
+    const response = await service.fetch(`/device?userCode=${code}`, { headers: { accept: 'text/html' } })
+    expect(response.status).toBe(401)
+    expect(await response.text()).not.toContain(code)
+  })
+
   it('shows an error page for an invalid query', async () => {
     const { get } = await personInBrowser()
     const response = await get(`?userCode=${'x'.repeat(33)}`)

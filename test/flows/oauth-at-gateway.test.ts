@@ -20,10 +20,10 @@ let gateway: TestService
 let fake: TestUpstream
 let beforeFake: TestService
 
-const gatewayOf = (controlPlaneUrl: string) =>
+const gatewayOf = (controlPlaneUrl: string, env: Readonly<Record<string, string>> = {}) =>
   startService({
     database: control.database,
-    env: { SVC_ROLE: 'gateway', SVC_GATEWAY_URL: GATEWAY_URL, SVC_CONTROL_PLANE_URL: controlPlaneUrl },
+    env: { SVC_ROLE: 'gateway', SVC_GATEWAY_URL: GATEWAY_URL, SVC_CONTROL_PLANE_URL: controlPlaneUrl, ...env },
   })
 
 beforeAll(async () => {
@@ -82,10 +82,10 @@ describe('OAuth at the address of a gateway without a control plane', () => {
     }
     await expectOk(
       'The revocation',
-      beforeFake.fetch('/oauth/revoke?secret=1', form({ token: 't', extra: 'ü' }, headers)),
+      beforeFake.fetch('/oauth/revoke?secret=1', form({ token: 't', extra: ['ü', 'x'] }, headers)),
     )
     const sent = fake.last()
-    expect(sent.body.toString()).toBe('token=t&extra=%C3%BC')
+    expect(sent.body.toString()).toBe('token=t&extra=%C3%BC&extra=x')
     expect([sent.method, sent.url]).toEqual(['POST', '/oauth/revoke'])
     expect(sent.headers).toMatchObject({ 'user-agent': 'tool/1.2', 'x-forwarded-for': '127.0.0.1' })
     expect(JSON.stringify(sent.headers)).not.toMatch(/secret|x-other|203\.0/)
@@ -103,6 +103,7 @@ describe('OAuth at the address of a gateway without a control plane', () => {
 
   it.each([
     ['is no JSON', answersJson('page', { headers: { 'content-type': 'text/html' } })],
+    ['is too large', answersJson('x'.repeat(70_000))],
     ['does not come', ({ socket }: { socket: { destroySoon(): void } }) => socket.destroySoon()],
   ])('is unavailable where the answer %s', async (_name, answer) => {
     fake.restart(answer)
@@ -122,6 +123,17 @@ describe('OAuth at the address of a gateway without a control plane', () => {
     const response = await beforeFake.fetch('/oauth/revoke', form({ token: 't' }, { 'x-svc-forwarded': '1' }))
     expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')
     expect(fake.calls).toEqual([])
+  })
+
+  it('forwards no more requests of one IPv6 network than a gateway takes in a minute', async () => {
+    fake.restart(answersJson({ ok: true }))
+    const limits = { SVC_LIMIT_REQUESTS_PER_MINUTE: '1', SVC_TRUST_PROXY: 'loopback' }
+    await using limited = await gatewayOf(fake.url.origin, limits)
+    const revoke = (address: string) =>
+      limited.fetch('/oauth/revoke', form({ token: 't' }, { 'x-forwarded-for': address }))
+    expect((await revoke('2001:db8::1')).status).toBe(200)
+    expect((await revoke('2001:db8::2')).status).toBe(429)
+    expect(fake.calls).toHaveLength(1)
   })
 
   it.each([

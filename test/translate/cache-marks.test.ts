@@ -1,6 +1,7 @@
 /** Cache marks in the results of tools. Agents mark the end of each request, which is a result while they work. */
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import type { ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { pair } from './pairs.ts'
@@ -85,7 +86,37 @@ describe('several marks within one result', () => {
   })
 })
 
+describe('the mark of a tool', () => {
+  it.each<[string, Json]>([
+    ['of the client', { name: 'read', input_schema: { type: 'object' } }],
+    ['of the vendor', { name: 'web_search', type: 'web_search_20250305' }],
+  ])('%s moves to the last system text for a responses backend, whose tools have none', (_name, tool) => {
+    const body = { system: 'Be brief.', tools: [{ ...tool, ...MARK }], messages: [{ role: 'user', content: 'Hi' }] }
+    const { request } = pair('messages', 'responses', body, { caps: VENDOR_CAPS.responses })
+    const [system] = readList(request.input)
+    expect(readObject(system).content).toEqual([{ type: 'input_text', text: 'Be brief.', ...BREAKPOINT }])
+    expect(JSON.stringify(request.tools)).not.toContain('cache')
+  })
+})
+
 describe('marks for a messages backend', () => {
+  it('are left to a vendor that places them by itself, unless the client has set some', () => {
+    const marksOf = (content: unknown, cacheMarks: ModelCaps['cacheMarks']) => {
+      const caps = { ...DEFAULT_CAPS.messages, cacheMarks }
+      const { request } = pair('chat', 'messages', { messages: [{ role: 'user', content }] }, { caps })
+      return [
+        request.cache_control,
+        readObject(readList(readObject(readList(request.messages)[0]).content)[0]).cache_control,
+      ]
+    }
+    const marked = [{ type: 'text', text: 'Hi', ...BREAKPOINT }]
+    const { cache_control: mark } = MARK
+    expect(marksOf('Hi', 'automatic')).toEqual([mark, undefined])
+    expect(marksOf(marked, 'automatic')).toEqual([undefined, mark])
+    expect(marksOf('Hi', 'explicit')).toEqual([undefined, mark])
+    expect(marksOf(marked, 'none')).toEqual([undefined, undefined])
+  })
+
   it('are short behind a short one, because the vendor refuses a long one there', () => {
     const marked = (text: string, ttl: string) => {
       return { role: 'user', content: [{ type: 'text', text, prompt_cache_breakpoint: { mode: 'explicit', ttl } }] }

@@ -350,11 +350,13 @@ it.each<[Dialect, Dialect, Json, Json]>([
   ['messages', 'responses', { temperature: 0, top_p: 0.9, top_k: 40 }, { temperature: 0, top_p: 0.9 }],
   ['chat', 'messages', { temperature: 1.5, top_p: 0.5 }, { temperature: 1 }],
   ['responses', 'messages', { temperature: -1 }, { temperature: 0 }],
-  ['responses', 'messages', { top_p: 0.5 }, { top_p: 0.5 }],
+  ['chat', 'messages', { top_p: 0.5, top_k: 40 }, { top_p: 0.5, top_k: 40 }],
 ])('the sampling of %s reaches a %s backend only where its model can sample: %j', (client, backend, asked, sent) => {
   const caps = DEFAULT_CAPS[backend]
   const samplingOf = (sampling: boolean) => {
-    const { temperature, top_p, top_k } = pair(client, backend, asked, { caps: { ...caps, sampling } }).request
+    const { temperature, top_p, top_k } = pair(client, backend, asked, {
+      caps: { ...caps, sampling, topK: sampling },
+    }).request
     return { temperature, top_p, top_k }
   }
   expect(samplingOf(true)).toEqual(sent)

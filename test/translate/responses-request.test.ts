@@ -153,11 +153,15 @@ describe('the other members', () => {
     [{ text: { format: { type: 'text' }, verbosity: 'low' } }, {}],
     [{ text: { format: { type: 'json_object' } } }, { response_format: { type: 'json_object' } }],
     [
-      { text: { format: { type: 'json_schema', name: 'out', schema: { type: 'object' }, strict: true } } },
+      {
+        text: {
+          format: { type: 'json_schema', name: 'out', description: 'd', schema: { type: 'object' }, strict: true },
+        },
+      },
       {
         response_format: {
           type: 'json_schema',
-          json_schema: { name: 'out', schema: { type: 'object' }, strict: true },
+          json_schema: { name: 'out', description: 'd', schema: { type: 'object' }, strict: true },
         },
       },
     ],
