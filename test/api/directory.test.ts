@@ -107,6 +107,7 @@ describe('applyDirectory', () => {
     expect((await leaving.GET('/v1/models')).response.status).toBe(200)
     const second = textOf(`members: [{ ${GRACE}, role: admin }]`, 'models: []')
     await expectOk('The second directory', apply(second, await plan(second)))
+    expect((await plan(second)).changes).toEqual([])
     expect((await leaving.GET('/v1/models')).response.status).toBe(401)
     expect(await emails()).toContain('grace@example.com admin')
     const { prisma } = keys.service.database

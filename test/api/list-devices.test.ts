@@ -122,13 +122,16 @@ describe('listDevices', () => {
       await waitForValue('the time of the last use', lastSeen, seen)
     })
 
-    it('leaves out devices of other accounts, signed-out devices and expired devices', async () => {
+    it('leaves out devices of other accounts, signed-out devices, expired devices and expired browsers', async () => {
       await using service = await startService({ directory: directoryOf(['ada@example.com', 'grace@example.com']) })
       await service.signIn('grace@example.com', { deviceId: 'not-hers' })
       await service.signIn('ada@example.com', { deviceId: 'away' })
       const gone = await service.signIn('ada@example.com', { deviceId: 'gone' })
       expectData('The sign-out', await service.clientOf(gone.accessToken).POST('/v1/auth/logout'))
       service.clock.advance({ days: 31 })
+      await signInBrowser(service, 'ada@example.com')
+      // A browser that was used until its last second.
+      await service.database.prisma.browserSession.updateMany({ data: { absoluteExpiresAt: service.clock.now() } })
       const cookie = await signInBrowser(service, 'ada@example.com')
 
       const response = await service.fetch('/v1/devices', { headers: { cookie } })

@@ -126,6 +126,14 @@ describe('showTeamLimits and changeTeamLimits', () => {
   const idOf = async (subject: 'team' | 'member') =>
     (await team.service.database.prisma.spendingLimit.findFirstOrThrow({ where: { subject } })).id
 
+  /** Creates a service account with a key. */
+  async function createAccountKey(by: TestTeam['asAdmin'], name: string, keyName: string): Promise<{ id: string }> {
+    const path = `/v1/teams/%40acme%2F${name}/service-accounts`
+    const account = await expectJson<{ id: string }>('The service account', by(path, json({ name: 'nightly' })))
+    await expectOk('The key', by(`${path}/${account.id}/keys`, json({ name: keyName })))
+    return account
+  }
+
   it('200: says that there is none, also on the overview', async () => {
     expect(await textOf(team.asAdmin(PAGE))).toContain('Spending limits of the team None yet.')
     expect(await textOf(team.asMember(PAGE))).toContain('No spending limit applies to your calls.')
@@ -133,12 +141,8 @@ describe('showTeamLimits and changeTeamLimits', () => {
   })
 
   it('200: sets limits of the team, of each member, of one member, of a service account and of a key', async () => {
-    const account = await expectJson<{ id: string }>(
-      'The service account',
-      team.asAdmin('/v1/teams/%40acme%2Fcore/service-accounts', json({ name: 'nightly' })),
-    )
-    const path = `/v1/teams/%40acme%2Fcore/service-accounts/${account.id}/keys`
-    await expectOk('The key', team.asAdmin(path, json({ name: '<job>' })))
+    const account = await createAccountKey(team.asAdmin, 'core', '<job>')
+    await createAccountKey(team.asStranger, 'other', 'theirs')
     const choices = [...(await (await team.asAdmin(PAGE)).text()).matchAll(/<option value="(\w+:[^"]+)"/g)]
     const [, member, ...others] = choices.map(([, whose = '']) => whose)
     expect(member).toBe('member:member@example.com')

@@ -164,10 +164,15 @@ describe('the stream limits of one account and of one address', () => {
         SVC_LIMIT_STREAMS: '3',
         SVC_VENDORA_UPSTREAM_URL: upstream.url.href,
         SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS: '1',
+        SVC_TRUST_PROXY: 'loopback',
       },
     })
-    headers = { authorization: `Bearer ${(await service.signIn('ada@example.com')).accessToken}` }
-    others = { authorization: `Bearer ${(await service.signIn('bob@example.com')).accessToken}` }
+    // Two addresses of one IPv6 network, which count as one.
+    const from = async (email: string, address: string) => {
+      return { ...bearerOf((await service.signIn(email)).accessToken), 'x-forwarded-for': address }
+    }
+    headers = await from('ada@example.com', '2001:db8::1')
+    others = await from('bob@example.com', '2001:db8::2')
   })
   afterAll(async () => {
     await service[Symbol.asyncDispose]()

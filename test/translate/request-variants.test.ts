@@ -302,6 +302,16 @@ describe('tools', () => {
     expect(toolsOf(pair('chat', 'messages', { tools }, { caps }).request)[0]?.strict).toBe(true)
   })
 
+  it('are called one after the other by a messages model where the client says so', () => {
+    const tools = [{ type: 'function', function: { name: 'read' } }]
+    const choiceOf = (tool_choice: unknown) =>
+      pair('chat', 'messages', { tools, tool_choice, parallel_tool_calls: false }).request.tool_choice
+    const [disabled, named] = [{ disable_parallel_tool_use: true }, { type: 'function', function: { name: 'read' } }]
+    expect(choiceOf(named)).toEqual({ type: 'tool', name: 'read', ...disabled })
+    expect(choiceOf('required')).toEqual({ type: 'any', ...disabled })
+    expect(choiceOf(undefined)).toEqual({ type: 'auto', ...disabled })
+  })
+
   it('without a type are functions', () => {
     const tools = [{ function: { name: 'read' } }]
     expect(toolsOf(pair('chat', 'responses', { tools }).request)[0]).toMatchObject({ type: 'function', name: 'read' })
@@ -346,6 +356,7 @@ it('the number of likeliest tokens reaches only models that take it', () => {
 })
 
 it.each<[Dialect, Dialect, Json, Json]>([
+  ['messages', 'chat', { temperature: 0, top_p: 0.9 }, { temperature: 0, top_p: 0.9 }],
   ['chat', 'responses', { temperature: 1.5, top_p: 0.5 }, { temperature: 1.5, top_p: 0.5 }],
   ['messages', 'responses', { temperature: 0, top_p: 0.9, top_k: 40 }, { temperature: 0, top_p: 0.9 }],
   ['chat', 'messages', { temperature: 1.5, top_p: 0.5 }, { temperature: 1 }],
@@ -361,6 +372,16 @@ it.each<[Dialect, Dialect, Json, Json]>([
   }
   expect(samplingOf(true)).toEqual(sent)
   expect(samplingOf(false)).toEqual({})
+})
+
+it('the reasoning of a messages model with a budget is summarized, and is dropped where its prompt has changed', () => {
+  const caps = { ...MESSAGES, thinking: 'budget', blockBinding: true } as const
+  expect(pair('chat', 'messages', { reasoning_effort: 'low' }, { caps }).request.thinking).toEqual({
+    type: 'enabled',
+    budget_tokens: 2048,
+    display: 'summarized',
+    block_binding: { prefix_mismatch_behavior: 'drop_block' },
+  })
 })
 
 it('the safety identifier comes before the old name of the user in both dialects', () => {
