@@ -110,6 +110,30 @@ describe('two control planes and two gateways on one Postgres', () => {
     for (const gateway of gateways) expect(await outcomeOf(await call(gateway, accessToken))).toBe('401 unauthorized')
   })
 
+  it.each<[string, (email: string) => Promise<unknown>]>([
+    [
+      'is signed out',
+      (email) =>
+        control[0].database.prisma.deviceSession.updateMany({
+          where: { invitation: { account: { email } } },
+          data: { revokedAt: control[0].clock.now() },
+        }),
+    ],
+    [
+      'loses its invitation',
+      (email) =>
+        control[0].database.prisma.invitation.updateMany({
+          where: { account: { email } },
+          data: { revokedAt: control[0].clock.now() },
+        }),
+    ],
+  ])('refuse the first call of a session that %s before', async (_, end) => {
+    const email = members.next()
+    const { accessToken } = await control[0].signIn(email)
+    await end(email)
+    for (const gateway of gateways) expect(await outcomeOf(await call(gateway, accessToken))).toBe('401 unauthorized')
+  })
+
   it('refresh a session once for concurrent requests to both', async () => {
     const { account, refreshToken } = await control[0].signIn(members.next())
     const refreshed = await atOnce(6, (index) =>
