@@ -1,6 +1,7 @@
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
 import type { Contract, OperationObject, Route } from '../contract.ts'
+import { ApiError } from '../errors.ts'
 import { operationOf } from '../request.ts'
 import { withApiErrors } from './errors.ts'
 import { assertVersion, libraryChanged, patchValidator } from './patches.ts'
@@ -89,8 +90,19 @@ async function openCheck(contract: Contract, route: Route, { nameAllMistakes }: 
   return (req, res, next) => {
     // The library's check reads the operation and the parameters of the path here.
     Object.assign(req, { openapi: { ...found, pathParams: req.params } })
-    return check(req, res, next)
+    return check(req, res, (error?: unknown) => next(error ?? judgeNumbers(req.query)))
   }
+}
+
+/**
+ * The refusal of a number in the query that is not finite; undefined when there is none. The library converts
+ * `Infinity` and `1e309` to such a number, and then checks neither its minimum nor its maximum.
+ */
+function judgeNumbers(query: object): ApiError | undefined {
+  const [name] = Object.entries(query).find(([, value]) => typeof value === 'number' && !Number.isFinite(value)) ?? []
+  return name === undefined
+    ? undefined
+    : new ApiError('invalid_request', { message: `query ${name} must be a whole number.` })
 }
 
 /** Finds a step of the library by its function's name. */
