@@ -346,6 +346,11 @@ describe('listAuditEvents', () => {
       expect((await kinds(`?from=${now}`)).size).toBeGreaterThan(0)
     })
 
+    it('takes the characters unencoded that a query may have', async () => {
+      const found = await list('?actor=ada@example.com&action=service_account.created&from=2020-01-01T00:00:00Z')
+      expect(found.events.length).toBeGreaterThan(0)
+    })
+
     it('gives pages that follow each other without a gap', async () => {
       const whole = (await list('?limit=500')).events
       const paged: Event[] = []
