@@ -24,15 +24,17 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     connection.answer = res
     res.once('close', () => {
       connection.answer = null
+      connection.isOver = res.getHeader('connection') === 'close'
       const next = connection.waiting.shift()
-      if (next && !socket.destroyed) next()
+      if (next && !connection.isOver && !socket.destroyed) next()
     })
     serve(req, res)
   }
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req
-    const connection = connections.get(socket) ?? { answer: null, waiting: [] }
+    const connection = connections.get(socket) ?? { answer: null, isOver: false, waiting: [] }
+    if (connection.isOver) return
     if (connection.answer) {
       if (connection.waiting.length < MAX_WAITING_REQUESTS) connection.waiting.push(() => start(req, res, connection))
       else socket.destroy()
@@ -60,6 +62,8 @@ type OneAtATime = {
 type Connection = {
   /** The answer that is being written; null between two requests. */
   answer: ServerResponse | null
+  /** The last answer said that it closes the connection, so no further request is served (RFC 9112, section 9.6). */
+  isOver: boolean
   readonly waiting: (() => void)[]
 }
 

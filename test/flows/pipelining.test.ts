@@ -13,6 +13,7 @@ async function pipeline(paths: readonly string[]) {
   const served: string[] = []
   const { server } = openHttpServer((req, res) => {
     served.push(String(req.url))
+    if (req.url === '/close') res.setHeader('Connection', 'close')
     setImmediate(() => res.end(req.url === '/last' ? 'end' : 'ok'))
   }, SERVER_TIMEOUTS)
   let parsed = 0
@@ -41,6 +42,10 @@ it('serves some requests that are sent before the first is answered, in their or
 it('closes a connection that sends too many such requests, and does not parse them', async () => {
   // The one that is served, those that wait, and the one whose arrival closes the connection.
   expect(await pipeline(Array.from({ length: 1400 }, () => '/'))).toEqual({ parsed: 18, served: ['/'], answers: 0 })
+})
+
+it('serves no further request after an answer that closes the connection', async () => {
+  expect(await pipeline(['/', '/close', '/never'])).toEqual({ parsed: 3, served: ['/', '/close'], answers: 2 })
 })
 
 it('closes the connection of a client that closes its side and does not read the answer', async () => {
