@@ -49,6 +49,7 @@ export function createApp(needs: Needs): HttpApp {
     assignRequestId,
     logRequests(log, onRequest),
     requireOneHost,
+    requireKnownLength,
     normalizeContentType,
     headAsGet,
     parseCookies(secure),
@@ -80,6 +81,20 @@ const requireOneHost: RequestHandler = (req, _res, next) => {
   const message = hosts === 0 ? 'The request has no Host header.' : 'The request has more than one Host header.'
   next(new ApiError('invalid_request', { message }))
 }
+
+/**
+ * Refuses a body whose end a proxy in front may have seen elsewhere: one with another transfer coding than `chunked`,
+ * and a chunked one in HTTP/1.0, which has no such codings. What follows on the connection may belong to the body, so
+ * the connection is closed (RFC 9112, section 6.1).
+ */
+const requireKnownLength: RequestHandler = (req, res, next) => {
+  const coding = req.headers['transfer-encoding']?.toLowerCase()
+  if (coding === undefined || (coding === 'chunked' && req.httpVersion === '1.1')) return next()
+  res.set('Connection', 'close')
+  next(new ApiError('invalid_request', { message: UNKNOWN_LENGTH }))
+}
+
+const UNKNOWN_LENGTH = 'Send the body with a Content-Length, or in HTTP/1.1 as chunked and without another coding.'
 
 /** `rawHeaders`: names and values alternate. */
 function countHosts(rawHeaders: readonly string[]): number {

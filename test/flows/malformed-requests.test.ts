@@ -80,6 +80,24 @@ it.each([
 })
 
 it.each([
+  ['chunked in HTTP/1.0', 'HTTP/1.0', 'chunked'],
+  ['with a second transfer coding', 'HTTP/1.1', 'gzip, chunked'],
+])('with a body that is %s are refused, and what follows them is not served', async (_name, version, coding) => {
+  await using service = await startService()
+  const head = [
+    `POST /v1/auth/device/start ${version}`,
+    'Host: x',
+    'Connection: keep-alive',
+    `Transfer-Encoding: ${coding}`,
+  ]
+  const follows = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+  const answer = await sendText(service.origin, `${head.join('\r\n')}\r\n\r\n2\r\n{}\r\n0\r\n\r\n${follows}`)
+  expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+  expect(answer).toContain('Send the body with a Content-Length')
+  expect(service.log.filter(({ event }) => event === 'http.request')).toMatchObject([{ fields: { method: 'POST' } }])
+})
+
+it.each([
   ['in HTTP/1.0', 'GET /healthz HTTP/1.0\r\n\r\n'],
   ['with an unknown expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n'],
 ])('%s are served, because they are valid', async (_name, sent) => {
