@@ -44,6 +44,9 @@ const PREFIXES_TO_BACKEND = [
   'x-responsesapi-',
 ] as const
 
+/** Of the names with these prefixes, those of credentials, such as `x-openai-actor-authorization` of Codex. */
+const NAMES_CREDENTIAL = /authorization|token|key|secret/
+
 /**
  * A backend's headers that are sent to callers of every dialect: limits and ids of one vendor mean nothing to the
  * clients of another.
@@ -131,7 +134,8 @@ export function toCallerHeaders(
 }
 
 function crossesToBackend(name: string): boolean {
-  return CROSSES_TO_BACKEND.has(name) || PREFIXES_TO_BACKEND.some((prefix) => name.startsWith(prefix))
+  if (CROSSES_TO_BACKEND.has(name)) return true
+  return PREFIXES_TO_BACKEND.some((prefix) => name.startsWith(prefix)) && !NAMES_CREDENTIAL.test(name)
 }
 
 function crossesToCaller(name: string): boolean {
