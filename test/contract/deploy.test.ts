@@ -70,7 +70,13 @@ describe('the files of docs/deploy', () => {
     expect(control.filter((route) => isMatched(route))).toEqual([])
   })
 
-  it('set up a gateway on Kubernetes with settings that are accepted, as a user who is not root', () => {
+  it('write no core dumps', () => {
+    expect(read('svc.service')).toMatch(/^LimitCORE=0$/m)
+    for (const service of ['control-plane', 'gateway'])
+      expect(compose.services[service], service).toMatchObject({ ulimits: { core: 0 } })
+  })
+
+  it('set up a gateway on Kubernetes with settings that are accepted, as the standard "restricted" requires', () => {
     type Container = { readonly env: { name: string; value: string }[]; readonly securityContext: object }
     type Deployment = {
       readonly spec: { readonly template: { readonly spec: { containers: Container[]; securityContext: object } } }
@@ -79,8 +85,12 @@ describe('the files of docs/deploy', () => {
     const { containers, securityContext } = deployment?.spec.template.spec ?? { containers: [], securityContext: {} }
     const env = Object.fromEntries((containers[0]?.env ?? []).map(({ name, value }) => [name, value]))
     expect(readConfig(withSecrets(env)).role).toBe('gateway')
-    expect(securityContext).toMatchObject({ runAsNonRoot: true })
-    expect(containers[0]?.securityContext).toMatchObject({ readOnlyRootFilesystem: true })
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    expect(containers[0]?.securityContext).toMatchObject({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
   })
 
   it('copy into the image what exists, and ask a route of the contract whether it is healthy', () => {
