@@ -95,6 +95,9 @@ it('writes each step of a login to the audit, without secrets', async () => {
     'device_session.opened',
     'device_session.revoked',
   ])
+  const browser = await service.database.prisma.browserSession.findFirstOrThrow()
+  const opened = rows.filter(({ kind }) => kind === 'browser_session.opened')
+  expect(opened).toMatchObject([{ subjectId: browser.id, details: { via: 'device_login' } }])
   const text = JSON.stringify(rows.map(({ details, subjectId }) => ({ details, subjectId })))
   for (const secret of [deviceCode, token, tokenOf(verificationUri), tokens.refreshToken, tokens.accessToken])
     expect(text).not.toContain(secret)

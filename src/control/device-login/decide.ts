@@ -1,5 +1,5 @@
 import { withRetry } from '../../database/errors.ts'
-import { sql } from '../../database/sql.ts'
+import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
 import type { Caller } from '../../kernel/caller.ts'
@@ -52,10 +52,20 @@ export async function decideOnce(
         UPDATE device_logins login SET invitation_id = invited.id, ${set} FROM invited
         WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
         RETURNING login.id, invited.account_id, invited.team_id
-      )${beginSession(browser, { of: sql`decided`, now, ip })}
+      )${beginSession(browser, { of: sql`decided`, now, ip })}${openedEvent(browser, login, now, ip)}
       ${insertEvents({ kind, at: now, ip, details, subjects })}`),
   )
   return count === 1
+}
+
+/** A further step of the statement: the audit row of the browser session, which lives on without the device. */
+function openedEvent(browser: SignedInBrowser | null, { id: loginId }: FoundLogin, at: Date, ip: string): Sql {
+  if (!browser) return NO_SQL
+  const subjects = sql`SELECT ${browser.session.id}::uuid, account_id, team_id FROM decided`
+  const event = { kind: 'browser_session.opened', at, ip, details: { via: 'device_login', loginId }, subjects }
+  return sql`, browser_event AS (
+        ${insertEvents(event)}
+      )`
 }
 
 /**
