@@ -31,7 +31,9 @@ export function smallBody(
   limitBytes: number,
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
 ): RequestHandler {
-  const jsonUpTo = (limit: number) => within(limit, express.json({ limit, type: JSON_TYPE, verify: requireUtf8 }))
+  // With `strict`, the parser would say of `null` that it is not JSON. The contract says which values are objects.
+  const options = { strict: false, type: JSON_TYPE, verify: requireUtf8 }
+  const jsonUpTo = (limit: number) => within(limit, express.json({ ...options, limit }))
   const json = jsonUpTo(limitBytes)
   const largerJson = jsonUpTo(larger.limitBytes)
   const form = within(

@@ -113,7 +113,8 @@ describe('startDeviceLogin', () => {
       ['with an invalid team name', { ...good, team: 'core' }, /team must match/],
       ['with an unknown field', { ...good, admin: true }, /admin is not a field/],
       ['with an array as body', [good], /must be object/],
-      ['with null as body', null, /./],
+      ['with null as body', null, /^The body must be object/],
+      ['with a text as body', 'a', /^The body must be object/],
     ])('refuses a request %s', async (_, body, message) => {
       const response = await service.fetch(PATH, json(body))
       expect(await outcomeOf(response)).toBe('400 invalid_request')
