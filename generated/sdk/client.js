@@ -17,7 +17,13 @@ export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, acces
         }
         return accessToken === undefined ? retrying : withToken(retrying, accessToken);
     };
-    const client = createFetchClient({ ...options, baseUrl, fetch: authenticated() });
+    const client = createFetchClient({
+        // Another address would get the tokens.
+        redirect: 'error',
+        ...options,
+        baseUrl,
+        fetch: authenticated(),
+    });
     client.use(refusingOthers);
     return client;
 }

@@ -55,6 +55,7 @@ async function refresh(url, { account, refreshToken }, send) {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
             body: JSON.stringify({ account, refreshToken }),
+            redirect: 'error',
             signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
         }));
         return { response, body: parseJson(await response.text()) };

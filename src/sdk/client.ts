@@ -57,7 +57,13 @@ export function createClient({
     }
     return accessToken === undefined ? retrying : withToken(retrying, accessToken)
   }
-  const client = createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })
+  const client = createFetchClient<paths, 'application/json'>({
+    // Another address would get the tokens.
+    redirect: 'error',
+    ...options,
+    baseUrl,
+    fetch: authenticated(),
+  })
   client.use(refusingOthers)
   return client
 }

@@ -95,6 +95,7 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ account, refreshToken }),
+        redirect: 'error',
         signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
       }),
     )

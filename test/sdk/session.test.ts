@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, memoryTokenStore, unwrap } from '../../generated/sdk/index.js'
 import { fileTokenStore } from '../../generated/sdk/node.js'
+import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { people } from '../support/people.ts'
 import { atOnce } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -163,6 +165,28 @@ describe('a client with a token store', () => {
     const client = clientWithRefresh(tokens, () => new Response('<p>Sign in to this network</p>'))
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'unexpected_answer', status: 200 })
     expect(await tokens.load()).toEqual(KEPT)
+  })
+
+  it('is sent to no address that a redirect names, and neither are calls', async () => {
+    const asked: string[] = []
+    const other = createServer(({ url }, res) => {
+      asked.push(String(url))
+      res.end('{}')
+    })
+    const location = `http://127.0.0.1:${await listenOnLoopback(other)}`
+    const service = createServer(({ url }, res) =>
+      url === '/v1/models' ? res.writeHead(401).end('{}') : res.writeHead(308, { location: location + url }).end(),
+    )
+    try {
+      const tokens = memoryTokenStore(KEPT)
+      const client = createClient({ baseUrl: `http://127.0.0.1:${await listenOnLoopback(service)}`, tokens })
+      await expect(client.GET('/v1/models')).rejects.toThrow()
+      await expect(client.POST('/v1/chat/completions', { body: { messages: [] } })).rejects.toThrow()
+      expect(asked).toEqual([])
+      expect(await tokens.load()).toEqual(KEPT)
+    } finally {
+      await Promise.all([other, service].map(closeHttpServer))
+    }
   })
 
   it('is told at once when a refresh has to wait long', async () => {
