@@ -3,21 +3,14 @@ import { makeObjectEnd } from '../json/object-end.ts'
 import type { ObjectEnd } from '../json/object-end.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerSeal, Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
+import { makePartQueue } from '../parts/part-queue.ts'
+import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 import { addDetails, sealReplayData } from './replay-data.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
-export type ChatParts = {
+export type ChatParts = Pick<PartQueue<Part>, 'end' | 'has' | 'hasNamelessCall'> & {
   push(delta: ChatDelta): PartEvent[]
-  /**
-   * Closes all parts and returns the remaining events. A call without arguments gets `{}`. `cut`: the last part is
-   * incomplete.
-   */
-  end(cut: boolean): PartEvent[]
-  /** Whether a part of this kind was opened. */
-  has(kind: OpenPart['kind']): boolean
-  /** After `end`: whether a call has no name, so that it cannot be carried out. */
-  hasNamelessCall(): boolean
 }
 
 type Needs = {
@@ -27,171 +20,173 @@ type Needs = {
 }
 
 /**
- * Puts the fragments of a chat answer in order: parts open and close one after the other, and a delta belongs to the
- * part that is open. Chat engines may interleave parallel tool calls, which the other dialects cannot express. So the
- * first call streams, and fragments of later parts wait until it is complete or the answer ends. Empty fragments are
- * ignored. Text and reasoning of white space only are dropped, because vendors refuse a history with blank text in it.
+ * Finds the part that each fragment of a chat answer belongs to. Nothing in the answer says where a part ends: it ends
+ * when another one with a content follows. Chat engines may interleave parallel tool calls, so a call ends only when
+ * its arguments are complete too. Until then, what follows it waits. Empty fragments are ignored.
  */
 export function makeChatParts({ newId, toTool }: Needs): ChatParts {
-  const parts: Part[] = []
+  const queue = makePartQueue<Part>(newId)
   const calls = makeCalls()
-  /** The ids of the calls that were sent. */
-  const ids = new Set<string>()
-  let text: Part | null = null
-  /** All parts before this index are closed. */
-  let firstOpen = 0
+  /** The parts that are not closed, in their order. The last part is always one of them. */
+  const open: Part[] = []
+  /** The latest text. */
+  let text: Content | null = null
+  /** The events of the delta that is read now. */
+  let events: PartEvent[] = []
+
+  function add<Added extends Part>(part: Added, opened: OpenPart): Added {
+    open.push(part)
+    events.push(...queue.open(part, opened))
+    return part
+  }
 
   /** The last part, if it is of this kind, or else a new one. */
-  function partOf(kind: 'reasoning' | 'text' | 'refusal'): Part {
-    const last = parts.at(-1)
-    return last?.kind === kind ? last : addPart(parts, kind)
+  function contentOf(kind: Content['kind']): Content {
+    const last = open.at(-1)
+    return last && last.kind !== 'tool' && last.kind === kind ? last : add(newContent(kind), { kind })
   }
 
-  function take(kind: 'reasoning' | 'text' | 'refusal', fragment: string): void {
-    if (fragment === '') return
-    const part = partOf(kind)
-    part.waiting += fragment
+  function take(kind: Content['kind'], fragment: string): void {
+    if (fragment !== '') addText(contentOf(kind), fragment)
+  }
+
+  function takeText({ text: fragment, logprobs, citations }: ChatDelta): void {
+    if (fragment !== '') text = contentOf('text')
+    if (!text) return
+    if (fragment !== '' || logprobs.length > 0) addText(text, fragment, logprobs)
+    text.citations.push(...citations)
+  }
+
+  function addText(part: Content, fragment: string, logprobs?: readonly unknown[]): void {
     part.isBlank &&= fragment.trim() === ''
-    if (kind === 'text') text = part
+    events.push(...queue.delta(part, fragment, logprobs))
   }
 
-  function addCall({ extras }: ToolDelta): Part {
-    if (extras) partOf('reasoning').extras = extras
-    return calls.add(addPart(parts, 'tool'))
+  function addCall({ extras }: ToolDelta): Call {
+    if (extras) contentOf('reasoning').extras = extras
+    const call = newCall()
+    return calls.add(add(call, toOpen(call)))
   }
 
   function takeTool(delta: ToolDelta, inChunk: number): void {
-    const part = calls.find(delta, inChunk) ?? addCall(delta)
-    calls.identify(part, delta)
+    const call = calls.find(delta, inChunk) ?? addCall(delta)
+    calls.identify(call, delta)
     // Some engines repeat the name with every fragment, others send the name in fragments.
-    if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
-    part.isFreeText ||= delta.isFreeText
+    if (!call.hasBegun && delta.name !== call.name) call.name += delta.name
+    call.isFreeText ||= delta.isFreeText
     // A free text may go on behind what looks like its end.
-    if (!part.isFreeText) part.argsEnd.push(delta.args)
-    // What comes for a closed call is not sent any more. It still counts for where the next call begins.
-    if (part.closed) part.sent += delta.args
-    else part.waiting += delta.args
+    if (!call.isFreeText) call.argsEnd.push(delta.args)
+    if (delta.args === '') return
+    // Now the name is complete.
+    if (!call.hasBegun) events.push(...queue.open(call, toOpen(call)))
+    call.hasBegun = true
+    events.push(...queue.delta(call, delta.args))
   }
 
-  function advance(state: 'streaming' | 'complete' | 'cut'): PartEvent[] {
-    const ended = state !== 'streaming'
-    const events: PartEvent[] = []
-    for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
-      if (canEmit(part, ended) && isTextOrFollowed(part, parts, firstOpen)) emit(part, ended, events)
-      if (!ended && !(hasSubstantial(parts, firstOpen + 1) && isCloseable(part))) return events
-      if (part.open) events.push(toClose(part, part.open, state === 'cut' && part === parts.findLast(isSubstantial)))
-      part.closed = true
-      firstOpen++
-    }
-    return events
+  function toOpen({ id, name }: Call): OpenPart {
+    return { kind: 'tool', id: id ?? '', tool: toTool(name) }
   }
 
-  function emit(part: Part, ended: boolean, events: PartEvent[]): void {
-    if (ended && part.kind === 'tool' && !part.isFreeText && fullText(part) === '') part.waiting = '{}'
-    if (!part.open) {
-      part.open = part.kind === 'tool' ? { kind: 'tool', id: toId(part), tool: toTool(part.name) } : { kind: part.kind }
-      events.push({ type: 'open', part: part.open })
+  function closeFollowed(): void {
+    for (let first = open[0]; first && isComplete(first) && hasFollower(open); first = open[0]) {
+      events.push(...queue.close(first, toEnd(first, true)))
+      open.shift()
     }
-    const logprobs = part.logprobs.slice(part.sentLogprobs)
-    if (part.waiting !== '') {
-      events.push({ type: 'delta', part: part.open, text: part.waiting, ...(logprobs.length > 0 && { logprobs }) })
-      part.sentLogprobs = part.logprobs.length
-    }
-    part.sent += part.waiting
-    part.waiting = ''
-  }
-
-  /** The engine's own id, unless it is missing or another call of this answer has it. */
-  function toId({ id }: Part): string {
-    const own = id === null || ids.has(id) ? newId('call_') : id
-    ids.add(own)
-    return own
   }
 
   return {
     push(delta) {
+      events = []
       take('reasoning', delta.reasoning)
-      if (delta.details.length > 0) addDetails(partOf('reasoning').details, delta.details)
-      take('text', delta.text)
-      text?.logprobs.push(...delta.logprobs)
-      text?.citations.push(...delta.citations)
+      if (delta.details.length > 0) addDetails(contentOf('reasoning').details, delta.details)
+      takeText(delta)
       take('refusal', delta.refusal)
       for (const tool of delta.tools) takeTool(tool, delta.tools.length)
-      return advance('streaming')
+      closeFollowed()
+      return events
     },
-    end: (cut) => advance(cut ? 'cut' : 'complete'),
-    has: (kind) => parts.some((part) => part.open?.kind === kind),
-    hasNamelessCall: () => parts.some((part) => part.kind === 'tool' && part.name === ''),
+    end(cut) {
+      const last = open.findLast(hasContent)
+      return open.flatMap((part) => [
+        // A call without arguments is not named yet.
+        ...(part.kind === 'tool' ? queue.open(part, toOpen(part)) : []),
+        ...queue.close(part, { ...toEnd(part, part !== last), cut: cut && part === last }),
+      ])
+    },
+    has: queue.has,
+    hasNamelessCall: queue.hasNamelessCall,
   }
 }
 
-/** Most chat servers do not sign reasoning. Its seal then only records which backend wrote the text. */
-const UNSIGNED: AnswerSeal = { kind: 'plain', data: '', before: null }
+type Part = Content | Call
 
-function toClose(closed: Part, part: OpenPart, cut: boolean): PartEvent {
-  const { sent: text, logprobs, citations } = closed
-  const sealed = hasReplayData(closed) ? sealReplayData(closed) : UNSIGNED
-  const seal = part.kind === 'reasoning' ? sealed : null
-  return {
-    type: 'close',
-    part,
-    text,
-    cut,
-    seal,
-    ...(logprobs.length > 0 && { logprobs }),
-    ...(citations.length > 0 && { citations }),
-  }
-}
-
-type Part = {
-  readonly kind: Exclude<OpenPart['kind'], 'search'>
-  open: OpenPart | null
-  closed: boolean
-  /** The text of the deltas so far. */
-  sent: string
-  /** Text that has been received and not sent yet. */
-  waiting: string
+/** A part that is no tool call. */
+type Content = {
+  readonly kind: 'reasoning' | 'text' | 'refusal'
   /** Whether the text has only white space. */
   isBlank: boolean
-  // The members below are set for a text only.
-  readonly logprobs: unknown[]
-  sentLogprobs: number
+  /** Of a text. */
   readonly citations: Citation[]
-  // The next two members are replay data. They are set for reasoning only.
+  // The next two members are replay data, which only reasoning has.
   readonly details: Json[]
   /** The additions of the next call. */
   extras: Json | null
-  // The members below are set for a tool call only.
+}
+
+type Call = {
+  readonly kind: 'tool'
   index: number | null
   id: string | null
   name: string
+  /** There are arguments. */
+  hasBegun: boolean
   /** It is the call of a custom tool. */
   isFreeText: boolean
   /** The end of the arguments of a function. */
   readonly argsEnd: ObjectEnd
 }
 
-function addPart(parts: Part[], kind: Part['kind']): Part {
-  const part: Part = {
-    kind,
-    open: null,
-    closed: false,
-    sent: '',
-    waiting: '',
-    isBlank: true,
-    logprobs: [],
-    sentLogprobs: 0,
-    citations: [],
-    details: [],
-    extras: null,
-    index: null,
-    id: null,
-    name: '',
-    isFreeText: false,
-    argsEnd: makeObjectEnd(),
-  }
-  parts.push(part)
-  return part
+function newContent(kind: Content['kind']): Content {
+  return { kind, isBlank: true, citations: [], details: [], extras: null }
+}
+
+function newCall(): Call {
+  const argsEnd = makeObjectEnd()
+  return { kind: 'tool', index: null, id: null, name: '', hasBegun: false, isFreeText: false, argsEnd }
+}
+
+/** Most chat servers do not sign reasoning. Its seal then only records which backend wrote the text. */
+const UNSIGNED: AnswerSeal = { kind: 'plain', data: '', before: null }
+
+function toEnd(part: Part, isFollowed: boolean): GivenEnd {
+  if (part.kind === 'reasoning') return { seal: toSeal(part, isFollowed) }
+  return part.kind === 'text' && part.citations.length > 0 ? { citations: part.citations } : {}
+}
+
+/**
+ * Null for reasoning that is not sent: it is blank, and has no replay data, or nothing follows it. Claude Code prints
+ * nothing when reasoning is the last block of an answer, and vendors require reasoning back before calls only.
+ */
+function toSeal(part: Content, isFollowed: boolean): AnswerSeal | null {
+  if (hasReplayData(part)) return part.isBlank && !isFollowed ? null : sealReplayData(part)
+  return part.isBlank ? null : UNSIGNED
+}
+
+function hasReplayData({ extras, details }: Content): boolean {
+  return extras !== null || details.length > 0
+}
+
+function hasContent(part: Part): boolean {
+  return part.kind === 'tool' || !part.isBlank || hasReplayData(part)
+}
+
+/** Whether a part with a content follows the first one. */
+function hasFollower(parts: readonly Part[]): boolean {
+  return parts.length > 1 && parts.findLastIndex(hasContent) > 0
+}
+
+function isComplete(part: Part): boolean {
+  return part.kind !== 'tool' || part.argsEnd.isReached()
 }
 
 /** The calls of one answer. */
@@ -201,16 +196,16 @@ type Calls = {
    * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
    * same index; then another id, or a name after complete arguments, starts a new call.
    */
-  find(delta: ToolDelta, inChunk: number): Part | null
-  add(call: Part): Part
+  find(delta: ToolDelta, inChunk: number): Call | null
+  add(call: Call): Call
   /** Sets the index and the id of a call, where it has none yet. */
-  identify(call: Part, delta: ToolDelta): void
+  identify(call: Call, delta: ToolDelta): void
 }
 
 function makeCalls(): Calls {
-  const calls: Part[] = []
-  const byIndex = new Map<number, Part>()
-  const byId = new Map<string, Part>()
+  const calls: Call[] = []
+  const byIndex = new Map<number, Call>()
+  const byId = new Map<string, Call>()
   const known = ({ index, position }: ToolDelta, inChunk: number) => {
     if (index !== null) return byIndex.get(index)
     return inChunk > 1 ? calls[position] : calls.at(-1)
@@ -238,43 +233,8 @@ function makeCalls(): Calls {
   }
 }
 
-function startsNewCall(known: Part, delta: ToolDelta): boolean {
+function startsNewCall(known: Call, delta: ToolDelta): boolean {
   if (delta.name === '') return false
   if (delta.id !== null && known.id !== null) return delta.id !== known.id
   return delta.args !== '' && known.argsEnd.isReached()
-}
-
-function canEmit(part: Part, ended: boolean): boolean {
-  if (part.kind !== 'tool') return isSubstantial(part)
-  return part.name !== '' && (ended || part.waiting !== '')
-}
-
-/**
- * Whether a part has a text, is a call, or is followed by another part. Reasoning without a text is sent only where
- * something follows it: Claude Code prints nothing when reasoning is the last block of an answer, and vendors require
- * reasoning back before calls only.
- */
-function isTextOrFollowed(part: Part, parts: readonly Part[], at: number): boolean {
-  return part.kind === 'tool' || fullText(part) !== '' || hasSubstantial(parts, at + 1)
-}
-
-function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.sent !== '' || !part.isBlank || hasReplayData(part)
-}
-
-function hasReplayData({ extras, details }: Part): boolean {
-  return extras !== null || details.length > 0
-}
-
-function hasSubstantial(parts: readonly Part[], from: number): boolean {
-  for (let part = parts[from]; part; part = parts[++from]) if (isSubstantial(part)) return true
-  return false
-}
-
-function isCloseable(part: Part): boolean {
-  return part.kind !== 'tool' || part.argsEnd.isReached()
-}
-
-function fullText(part: Part): string {
-  return part.sent + part.waiting
 }

@@ -28,7 +28,7 @@ export function makeMessagesReader(needs: Needs): AnswerReader {
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 class MessagesReader implements AnswerReader {
-  readonly #parts: PartQueue
+  readonly #parts: PartQueue<string>
   readonly #blocks: BlockReader
   #counts: Counts = {}
   #reason: string | null = null

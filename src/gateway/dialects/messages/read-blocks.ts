@@ -12,7 +12,7 @@ type Search = { readonly key: string; input: string }
  * the vendor runs are skipped, except for its web search.
  */
 export class BlockReader {
-  readonly #parts: PartQueue
+  readonly #parts: PartQueue<string>
   readonly #names: ToolNames
   readonly #signatures = new Map<string, AnswerSeal>()
   /** The arguments with which each call was opened. They count where no delta follows. */
@@ -22,7 +22,7 @@ export class BlockReader {
   /** A call that has ended and is not closed yet. */
   #unclosed: string | null = null
 
-  constructor(parts: PartQueue, names: ToolNames) {
+  constructor(parts: PartQueue<string>, names: ToolNames) {
     this.#parts = parts
     this.#names = names
   }

@@ -7,23 +7,24 @@ import type { OpenPart, PartEnd, PartEvent } from '../neutral.ts'
  */
 export type GivenEnd = Partial<PartEnd>
 
-/** The parts of one answer, by the key of the backend's block or item. */
-export type PartQueue = {
-  open(key: string, part: OpenPart): PartEvent[]
-  delta(key: string, text: string, logprobs?: readonly unknown[]): PartEvent[]
-  close(key: string, end?: GivenEnd): PartEvent[]
+/** The parts of one answer. `Key`: what its reader knows a part by, such as the key of the backend's block or item. */
+export type PartQueue<Key> = {
+  /** Opens a part. A call without a name waits until it is opened again with its name. */
+  open(key: Key, part: OpenPart): PartEvent[]
+  delta(key: Key, text: string, logprobs?: readonly unknown[]): PartEvent[]
+  close(key: Key, end?: GivenEnd): PartEvent[]
   /** Closes all parts that are open. `cut`: the last part is incomplete. */
   end(cut: boolean): PartEvent[]
   /** Whether a part of this kind was sent. */
   has(kind: OpenPart['kind']): boolean
   /** Whether there is a part with this key, open or closed. */
-  knows(key: string): boolean
+  knows(key: Key): boolean
   /** Whether a call has no name, so that it cannot be carried out. It is left out. */
   hasNamelessCall(): boolean
 }
 
 type Entry = {
-  readonly part: OpenPart
+  part: OpenPart
   /** The text that was sent. */
   sent: string
   /** The text that was not sent yet. It is kept by itself, because a slice of a long text takes a copy of all of it. */
@@ -42,8 +43,8 @@ type Entry = {
  * Text that is only white space, and reasoning without text and seal, are dropped, because vendors refuse them in a
  * history. A call without an id, or with that of another call, gets a new one.
  */
-export function makePartQueue(newId: NewId): PartQueue {
-  const entries = new Map<string, Entry>()
+export function makePartQueue<Key>(newId: NewId): PartQueue<Key> {
+  const entries = new Map<Key, Entry>()
   const waiting: Entry[] = []
   const ids = new Set<string>()
 
@@ -52,6 +53,21 @@ export function makePartQueue(newId: NewId): PartQueue {
     const id = part.id === '' || ids.has(part.id) ? newId('call_') : part.id
     ids.add(id)
     return { ...part, id }
+  }
+
+  function emit(entry: Entry, events: PartEvent[]): void {
+    if (!entry.wasOpened && hasContent(entry)) {
+      entry.wasOpened = true
+      entry.part = identify(entry.part)
+      events.push({ type: 'open', part: entry.part })
+    }
+    const { part, waiting: text } = entry
+    if (!entry.wasOpened || text === '') return
+    const logprobs = entry.logprobs.slice(entry.sentLogprobs)
+    events.push({ type: 'delta', part, text, ...(logprobs.length > 0 && { logprobs }) })
+    entry.sent += text
+    entry.waiting = ''
+    entry.sentLogprobs = entry.logprobs.length
   }
 
   function advance(): PartEvent[] {
@@ -67,10 +83,12 @@ export function makePartQueue(newId: NewId): PartQueue {
 
   return {
     open(key, opened) {
-      if (entries.has(key)) return []
-      const entry = newEntry(identify(opened))
+      const known = entries.get(key)
+      if (known && !isNameless(known.part)) return []
+      const entry = known ?? newEntry(opened)
+      entry.part = opened
+      if (!known) waiting.push(entry)
       entries.set(key, entry)
-      waiting.push(entry)
       return advance()
     },
     delta(key, text, logprobs = []) {
@@ -112,20 +130,6 @@ function newEntry(part: OpenPart): Entry {
 function addText(entry: Entry, text: string): void {
   entry.waiting += text
   entry.isBlank &&= text.trim() === ''
-}
-
-function emit(entry: Entry, events: PartEvent[]): void {
-  const { part, waiting } = entry
-  if (!entry.wasOpened && hasContent(entry)) {
-    entry.wasOpened = true
-    events.push({ type: 'open', part })
-  }
-  if (!entry.wasOpened || waiting === '') return
-  const logprobs = entry.logprobs.slice(entry.sentLogprobs)
-  events.push({ type: 'delta', part, text: waiting, ...(logprobs.length > 0 && { logprobs }) })
-  entry.sent += waiting
-  entry.waiting = ''
-  entry.sentLogprobs = entry.logprobs.length
 }
 
 /** A call and a search say something without a text. A call without a name never does. */

@@ -43,7 +43,7 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
-  readonly #parts: PartQueue
+  readonly #parts: PartQueue<string>
   /** The form and the index of the current part of a reasoning item. */
   readonly #reasoning = new Map<string, { readonly form: ReasoningForm; readonly place: number }>()
   /** The whole text of a part, which its own last event repeats. Needed where its item has no last event. */
