@@ -1,4 +1,5 @@
 /** Reports as tables for spreadsheets (RFC 4180). */
+import type { Response } from 'express'
 import type { UsageReport, UsageSums } from './report.ts'
 
 const COLUMNS: readonly (readonly [heading: string, of: (sums: UsageSums) => string])[] = [
@@ -15,6 +16,11 @@ const COLUMNS: readonly (readonly [heading: string, of: (sums: UsageSums) => str
   ['reasoning_tokens', ({ reasoningTokens }) => String(reasoningTokens)],
   ['cost_usd', ({ costNanoUsd }) => (costNanoUsd === null ? '' : toUsd(costNanoUsd))],
 ]
+
+/** Answers with a report as a file that a browser saves. */
+export function sendCsv(res: Pick<Response, 'attachment'>, report: UsageReport): void {
+  res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+}
 
 /** Writes the rows of a report, without its total. */
 export function writeCsv({ by, rows }: UsageReport): string {

@@ -5,7 +5,7 @@ import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
-import { toFileName, writeCsv } from './csv.ts'
+import { sendCsv } from './csv.ts'
 import { makeFindReport } from './find-report.ts'
 import type { UsageReport } from './report.ts'
 import { makeUsageStore } from './store.ts'
@@ -43,5 +43,5 @@ function send(
 ): void {
   res.vary('Accept')
   if (req.accepts(['application/json', 'text/csv']) !== 'text/csv') return res.status(200).json(report)
-  res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+  sendCsv(res, report)
 }

@@ -1,7 +1,7 @@
 import type { Handlers } from '../../../http/operation.ts'
 import { sendPage } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
-import { toFileName, writeCsv } from '../../usage/csv.ts'
+import { sendCsv } from '../../usage/csv.ts'
 import { makeFindReport } from '../../usage/find-report.ts'
 import type { makeUsageStore } from '../../usage/store.ts'
 import { subjectOf } from '../viewer.ts'
@@ -31,7 +31,7 @@ export function makeUsagePageHandlers({ findViewer, usage, clock }: Needs): Hand
     async downloadTeamUsage(req, res) {
       const viewer = await findViewer(req)
       const report = await findReport(subjectOf(viewer), { ...withoutEmpty(req.query), by: req.query.by })
-      res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+      sendCsv(res, report)
     },
   }
 }
