@@ -35,6 +35,21 @@ export function sendPage(
   res.end(Buffer.isBuffer(page) ? page : String(page))
 }
 
+/**
+ * Answers with a page of any status, with the headers that the contract promises for an error of this status whatever
+ * its body is.
+ */
+export function sendOutcomePage(
+  res: PageReply,
+  status: number,
+  page: Html,
+  options?: { readonly scripts?: boolean },
+): void {
+  if (status === 401) res.set('WWW-Authenticate', 'Bearer')
+  if (status === 401 || status === 403) res.set('x-should-retry', 'false')
+  sendPage(res, status, page, options)
+}
+
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'X-Frame-Options': 'DENY',

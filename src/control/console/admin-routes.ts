@@ -1,5 +1,5 @@
 import type { Handlers } from '../../http/operation.ts'
-import { sendPage } from '../../http/page.ts'
+import { sendOutcomePage } from '../../http/page.ts'
 import type { Html, PageReply } from '../../http/page.ts'
 import { readAuditCursor, toAuditEvent, writeAuditCursor } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
@@ -108,8 +108,5 @@ export function makeAdminPageHandlers({
 }
 
 function send(res: PageReply, page: Html, notice: TeamNotice | null = null): void {
-  const status = noticeStatusOf(notice)
-  // The contract promises this header for every 403, whatever its body is.
-  if (status === 403) res.set('x-should-retry', 'false')
-  sendPage(res, status, page)
+  sendOutcomePage(res, noticeStatusOf(notice), page)
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { clearCookies } from '../../http/cookies.ts'
-import { sendPage } from '../../http/page.ts'
+import { sendOutcomePage, sendPage } from '../../http/page.ts'
 import { actorOf, callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
@@ -122,10 +122,8 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     if (form.action === 'sign-out-everywhere') return leave(req, res, 'everywhere')
     const { waitSeconds, ...content } = await outcomeOf(req, form)
     const status = content.notice ? DEVICE_NOTICES[content.notice].status : 200
-    // The contract promises these headers for every 429 and 403, whatever their bodies are.
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
-    if (status === 403) res.set('x-should-retry', 'false')
-    sendPage(res, status, await renderDevicePage(req, content), { scripts: true })
+    sendOutcomePage(res, status, await renderDevicePage(req, content), { scripts: true })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import { ApiError } from '../../http/errors.ts'
-import { sendPage } from '../../http/page.ts'
+import { sendOutcomePage } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import { wantsPage } from '../../http/request.ts'
 import {
@@ -25,9 +25,7 @@ export function refuseLink(
 ): void {
   const code = refusal === 'expired' ? 'expired' : 'unauthorized'
   if (!wantsPage(req)) throw new ApiError(code, { message: MESSAGES[refusal] })
-  // The contract promises these headers for every 401, whatever its body is.
-  if (code === 'unauthorized') res.set({ 'WWW-Authenticate': 'Bearer', 'x-should-retry': 'false' })
-  sendPage(res, code === 'expired' ? 410 : 401, PAGES[refusal](login, now))
+  sendOutcomePage(res, code === 'expired' ? 410 : 401, PAGES[refusal](login, now))
 }
 
 const MESSAGES: Readonly<Record<LinkRefusal, string>> = {

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import { ApiError } from '../../http/errors.ts'
-import { sendPage } from '../../http/page.ts'
+import { sendOutcomePage, sendPage } from '../../http/page.ts'
 import { wantsPage } from '../../http/request.ts'
 import { refusedSignInLinkPage } from '../pages/sign-in-link-pages.ts'
 import { signInPage, teamSignInPage } from '../pages/sign-in-page.ts'
@@ -16,9 +16,7 @@ export type SignInLinkRefusal = Exclude<SignInLinkVerdict, 'open'> | 'invalid'
 export function refuseSignInLink(req: Request, res: Response, refusal: SignInLinkRefusal): void {
   const code = refusal === 'expired' ? 'expired' : 'unauthorized'
   if (!wantsPage(req)) throw new ApiError(code, { message: MESSAGES[refusal] })
-  // The contract promises these headers for every 401, whatever its body is.
-  if (code === 'unauthorized') res.set({ 'WWW-Authenticate': 'Bearer', 'x-should-retry': 'false' })
-  sendPage(res, code === 'expired' ? 410 : 401, refusedSignInLinkPage(refusal))
+  sendOutcomePage(res, code === 'expired' ? 410 : 401, refusedSignInLinkPage(refusal))
 }
 
 const MESSAGES: Readonly<Record<SignInLinkRefusal, string>> = {
