@@ -54,14 +54,6 @@ export function startExchange(
   return exchange
 }
 
-/** Why a call is ended whose caller has lost the access. */
-export const ACCESS_ENDED: StreamFailure = {
-  kind: 'failed',
-  code: 'unauthorized',
-  type: 'authentication_error',
-  message: 'The access was ended while the answer was on its way.',
-}
-
 type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
 
 /** How a call ends at a stop whose caller has no byte yet. */

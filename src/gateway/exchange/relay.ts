@@ -3,8 +3,10 @@
  * answer.
  */
 import type { ServerResponse } from 'node:http'
-import type { ApiError } from '../../http/errors.ts'
+import { ERRORS } from '../../http/errors.ts'
+import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
+import type { FailureKind } from '../dialects/failures/failure.ts'
 import type { KeptAnswer, WholeAnswer } from './answer.ts'
 import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
@@ -68,26 +70,34 @@ export type RelayedExchange = {
   abort(): void
 }
 
-export const BACKEND_BROKE_OFF: StreamFailure = {
-  kind: 'failed',
-  code: 'upstream_failed',
-  type: 'api_error',
-  message: 'The upstream broke off in the middle of its answer.',
-}
-export const BACKEND_WAS_SILENT: StreamFailure = {
-  kind: 'timeout',
-  code: 'upstream_timeout',
-  type: 'api_error',
-  message: 'The upstream fell silent in the middle of its answer.',
-}
-export const SERVICE_STOPPED: StreamFailure = {
-  kind: 'overloaded',
-  code: 'service_unavailable',
-  type: 'api_error',
-  message: 'The service stopped before the answer was complete. Send the request again.',
+function toStreamFailure(kind: FailureKind, code: ErrorCode, message: string): StreamFailure {
+  return { kind, code, type: ERRORS[code].type, message }
 }
 
 /** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */
+export const BACKEND_BROKE_OFF = toStreamFailure(
+  'failed',
+  'upstream_failed',
+  'The upstream broke off in the middle of its answer.',
+)
+export const BACKEND_WAS_SILENT = toStreamFailure(
+  'timeout',
+  'upstream_timeout',
+  'The upstream fell silent in the middle of its answer.',
+)
+export const SERVICE_STOPPED = toStreamFailure(
+  'overloaded',
+  'service_unavailable',
+  'The service stopped before the answer was complete. Send the request again.',
+)
+
+/** Why a call is ended whose caller has lost the access. */
+export const ACCESS_ENDED = toStreamFailure(
+  'failed',
+  'unauthorized',
+  'The access was ended while the answer was on its way.',
+)
+
 export function endFailed(res: ServerResponse, isRegular: boolean): void {
   if (isRegular) res.end()
   else breakConnection(res)
