@@ -10,7 +10,7 @@ import type { CredentialHeader } from '../kernel/credentials/credential-header.t
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'
-import { isName } from '../kernel/team-name.ts'
+import { isName, prefixOfTeam } from '../kernel/team-name.ts'
 import { basePath, isBackendUrl } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
@@ -77,8 +77,8 @@ export function readAdminBackend(given: unknown): { settings: AdminBackendSettin
 
 /** What a backend of a team is judged by. */
 export type AdminBackendContext = {
-  /** What the names of the team's own backends begin with: `organization/team/`. */
-  readonly prefix: string
+  /** `@organization/team`. */
+  readonly team: string
   readonly hosts: AllowedHosts
   /** The backends that admins of the team have added. */
   readonly existing: readonly Pick<AdminBackend, 'name' | 'url' | 'credential'>[]
@@ -88,8 +88,9 @@ export type AdminBackendContext = {
 export function judgeAdminBackend(
   name: string,
   wanted: AdminBackendSettings,
-  { prefix, hosts, existing }: AdminBackendContext,
+  { team, hosts, existing }: AdminBackendContext,
 ): AdminMistake | null {
+  const prefix = prefixOfTeam(team)
   if (!name.startsWith(prefix) || !isName(name.slice(prefix.length)))
     return invalid(
       ['name'],

@@ -7,6 +7,7 @@
  * directory is loaded, so that a change of the file takes effect on these models too.
  */
 import { teamOfBackend, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import { prefixOfTeam } from '../kernel/team-name.ts'
 import { isTaken } from './aliases.ts'
 import type { NameTable } from './aliases.ts'
 import { adminServe, caps } from './backends.ts'
@@ -14,9 +15,7 @@ import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
-import type { DirectoryModel } from './rules.ts'
-
-type DatedModel = DirectoryModel & { readonly createdAt: Date }
+import type { SnapshotModel } from './rules.ts'
 
 /** What an admin says of a model. */
 export type AdminModelSettings = {
@@ -62,15 +61,15 @@ export type AdminModelSources = {
   /** The names of all models of the directory file. */
   readonly names: NameTable
   /** The models of the file that the team may use. */
-  readonly fileModels: readonly DatedModel[]
+  readonly fileModels: readonly SnapshotModel[]
   /** The names of the backends that admins of the team have added. */
   readonly ownBackends: readonly string[]
 }
 
 /** What a new model of a team is judged by. */
 export type AdminModelContext = AdminModelSources & {
-  /** What the ids of the team's own models begin with: `organization/team/`. */
-  readonly prefix: string
+  /** `@organization/team`. */
+  readonly team: string
   /** The other models that admins of the team have added. */
   readonly others: readonly Pick<AdminModel, 'id' | 'aliases'>[]
 }
@@ -84,7 +83,8 @@ export function judgeAdminModel(
   wanted: AdminModelSettings,
   context: AdminModelContext,
 ): AdminMistake | null {
-  const { prefix, names, fileModels, ownBackends, others } = context
+  const { team, names, fileModels, ownBackends, others } = context
+  const prefix = prefixOfTeam(team)
   if (fileModels.some((model) => model.id === id)) return refuseListed(id)
   if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
     return invalid(
@@ -117,7 +117,7 @@ function judgeNames(
 
 function judgeServe(
   entries: readonly ServeEntry[],
-  fileModels: readonly DatedModel[],
+  fileModels: readonly SnapshotModel[],
   ownBackends: readonly string[],
 ): AdminMistake | null {
   if (entries[0]?.when === 'offline')
@@ -149,7 +149,7 @@ export function refuseListed(id: string): AdminMistake {
 // ---- Loading --------------------------------------------------------------------------------------------------------
 
 /** What can serve a model of the file, as a list of backends. */
-export function serveEntriesOf(model: DatedModel): readonly ServeEntry[] {
+export function serveEntriesOf(model: SnapshotModel): readonly ServeEntry[] {
   const { id, serve, backendModel, upstreamModel } = model
   if (serve.length > 0) return serve
   const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]
@@ -164,9 +164,9 @@ function toEntry(backend: string, model: string): ServeEntry {
 
 /** The model of the file that gives a team the right to a backend; null: there is none. */
 function findSource(
-  fileModels: readonly DatedModel[],
+  fileModels: readonly SnapshotModel[],
   { backend, model, when }: Pick<ServeEntry, 'backend' | 'model' | 'when'>,
-): { readonly source: DatedModel; readonly listed: ServeEntry } | null {
+): { readonly source: SnapshotModel; readonly listed: ServeEntry } | null {
   for (const source of fileModels) {
     if (!source.published || !source.certified) continue
     const listed = serveEntriesOf(source).find((one) => one.backend === backend && one.model === model)
@@ -183,7 +183,7 @@ function findSource(
 export function resolveAdminModel(
   model: AdminModel,
   { fileModels, ownBackends, names }: AdminModelSources,
-): DatedModel | null {
+): SnapshotModel | null {
   if (isTaken(names, model.id)) return null
   const found = model.serve.flatMap((entry): readonly Found[] => {
     if (ownBackends.includes(entry.backend)) return [{ entry, source: null }]
@@ -209,16 +209,16 @@ export function resolveAdminModel(
 }
 
 /** A backend that may still serve a model; `source`: null for one that an admin has added. */
-type Found = { readonly entry: ServeEntry; readonly source: DatedModel | null }
+type Found = { readonly entry: ServeEntry; readonly source: SnapshotModel | null }
 
 /** The entry with the price of the file. */
-function withPrice(entry: ServeEntry, { source, listed }: { source: DatedModel; listed: ServeEntry }): ServeEntry {
+function withPrice(entry: ServeEntry, { source, listed }: { source: SnapshotModel; listed: ServeEntry }): ServeEntry {
   const price = listed.price ?? source.price
   return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
 }
 
 /** The facts of a model whose first backend is one of an admin, because the file says nothing of such a model. */
-function ownDefaults(id: string): Pick<DatedModel, 'owner' | 'contextWindow' | 'caps' | 'verificationState'> {
+function ownDefaults(id: string): Pick<SnapshotModel, 'owner' | 'contextWindow' | 'caps' | 'verificationState'> {
   const [organization = ''] = id.split('/')
   return { owner: organization, contextWindow: null, caps: {}, verificationState: 'unverified' }
 }

@@ -71,6 +71,9 @@ export type DirectoryModel = {
   readonly verificationState: string
 }
 
+/** A model as callers see it. */
+export type SnapshotModel = DirectoryModel & { readonly createdAt: Date }
+
 /**
  * Reads a directory file. A mistake is one line of text: `line 12, organizations[0].name: ...`. With `readSecret`, a
  * credential that cannot be read is a mistake too.

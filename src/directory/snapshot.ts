@@ -8,10 +8,7 @@ import type { AdminModel } from './admin-models.ts'
 import { makeNameTable } from './aliases.ts'
 import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryBackend } from './backends.ts'
-import type { Directory, DirectoryModel } from './rules.ts'
-
-/** A model of the directory. */
-export type SnapshotModel = DirectoryModel & { readonly createdAt: Date }
+import type { Directory, SnapshotModel } from './rules.ts'
 
 export type SnapshotTeam = {
   readonly organization: string

@@ -21,6 +21,11 @@ export function formatTeamName({ organization, name }: TeamName): string {
   return `@${organization}/${name}`
 }
 
+/** `organization/team/`, with which the names of what the admins of a team add begin. `team`: as `@organization/team`. */
+export function prefixOfTeam(team: string): string {
+  return `${team.slice(1)}/`
+}
+
 /** A team as the database has it: its name, and its organization with the name of that. */
 export type TeamRow = { readonly name: string; readonly organization: { readonly name: string } }
 

@@ -76,7 +76,7 @@ describe('readAdminBackend', () => {
 
 describe('judgeAdminBackend', () => {
   const judge = (name: string, given: object = {}, existing: readonly AdminBackend[] = [backend]) =>
-    judgeAdminBackend(name, settingsOf(given), { prefix: 'acme/core/', hosts, existing })
+    judgeAdminBackend(name, settingsOf(given), { team: '@acme/core', hosts, existing })
 
   it.each([
     ['a new backend', 'acme/core/new', {}],

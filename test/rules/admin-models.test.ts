@@ -10,7 +10,7 @@ import { findModelId, makeNameTable } from '../../src/directory/aliases.ts'
 import { writeMistakes } from '../../src/directory/mistakes.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { withTeams } from '../../src/directory/snapshot.ts'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/rules.ts'
 
 const createdAt = new Date('2026-11-21T09:00:00Z')
 
@@ -55,7 +55,7 @@ function settingsOf(given: object): AdminModelSettings {
 
 const ID = 'acme/core/own'
 const context: AdminModelContext = {
-  prefix: 'acme/core/',
+  team: '@acme/core',
   names,
   fileModels,
   ownBackends: ['acme/core/vendor'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { makeNameTable } from '../../src/directory/aliases.ts'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/rules.ts'
 import { judgeAlternatives, ROUTING_MEMBERS } from '../../src/gateway/calls/request/alternatives.ts'
 import { listPlacements } from '../../src/gateway/plan/plan.ts'
 import { listServed } from '../../src/gateway/plan/served.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { makeNameTable } from '../../src/directory/aliases.ts'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/rules.ts'
 import { toClaudeSettings, toManagedSettings } from '../../src/gateway/clients/claude.ts'
 import { toOpencodeDiscovery } from '../../src/gateway/clients/opencode.ts'
 import { servedModel } from '../support/served-models.ts'

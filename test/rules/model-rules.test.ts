@@ -4,7 +4,7 @@ import { toCapabilities } from '../../src/gateway/models/capabilities.ts'
 import { toCodexModelList, toMessagesModelList, toModelList } from '../../src/gateway/models/formats.ts'
 import { explainRefusal, withModels, findEntry, listEntries, pickModel } from '../../src/gateway/models/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/rules.ts'
 import { servedModel, serveEntry } from '../support/served-models.ts'
 
 const FAST = model('svc/fast', {})

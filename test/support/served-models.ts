@@ -1,5 +1,5 @@
 import type { ServeEntry } from '../../src/directory/backends.ts'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/rules.ts'
 
 /** A model that may be called, with the members that the test gives. */
 export function servedModel(id: string, given: Partial<SnapshotModel> = {}): SnapshotModel {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
-import { parseTeamName } from '../../kernel/team-name.ts'
+import { parseTeamName, prefixOfTeam } from '../../kernel/team-name.ts'
 import type { Cli, GlobalOptions } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
@@ -26,7 +26,7 @@ export function toTeam(text: string): string {
 
 /** The whole name of a team's model or backend: `writer` of `@acme/core` is `acme/core/writer`. */
 export function toNameInTeam(team: string, name: string): string {
-  return name.includes('/') ? name : `${team.slice(1)}/${name}`
+  return name.includes('/') ? name : prefixOfTeam(team) + name
 }
 
 /** Opens the deployment. The team is that of the options, or else that of the sign-in. */

@@ -11,7 +11,7 @@ import type { AdminModel, AdminModelSettings } from '../../directory/admin-model
 import type { NameTable } from '../../directory/aliases.ts'
 import { invalid, taken, writeMistakes } from '../../directory/mistakes.ts'
 import type { AdminMistake } from '../../directory/mistakes.ts'
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import type { Role } from '../../kernel/caller.ts'
 
 /** An invitation in force. */
@@ -128,7 +128,7 @@ function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonl
     const others = models
       .filter((other) => other.id !== id)
       .map((other) => ({ id: other.id, aliases: other.settings.aliases }))
-    const context = { prefix: `${team.slice(1)}/`, names, fileModels, ownBackends, others }
+    const context = { team, names, fileModels, ownBackends, others }
     const mistake = judgeAdminModel(id, settings, context)
     if (mistake) return within(id, mistake)
   }

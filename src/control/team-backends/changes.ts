@@ -36,8 +36,7 @@ export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): 
       if (!isFresh(admin, now)) return 'reauthenticate'
       const read = readAdminBackend(given)
       if ('mistakes' in read) return read
-      const named = { id: team.id, prefix: `${team.name.slice(1)}/` }
-      const refusal = await backends.put(named, name, read.settings, trust, admin, now)
+      const refusal = await backends.put(team, name, read.settings, trust, admin, now)
       if (!refusal) log.info({ teamId: team.id, backend: name, by: admin.accountId }, 'team_backend.saved')
       return refusal
     },

@@ -6,7 +6,7 @@ import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import { taken } from '../../directory/mistakes.ts'
 import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { isName } from '../../kernel/team-name.ts'
@@ -40,7 +40,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Adds a backend, or changes one that an admin has added, with its audit row. */
     put: (
-      team: { readonly id: string; readonly prefix: string },
+      team: { readonly id: string; readonly name: string },
       name: string,
       wanted: AdminBackendSettings,
       trust: AdminBackendTrust,
@@ -50,7 +50,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
       changeDirectory(db, async (tx) => {
         await lockTeam(tx, team.id, actor)
         const existing = await findAdminBackends(tx, team.id)
-        const mistake = judgeAdminBackend(name, wanted, { prefix: team.prefix, hosts: trust.hosts, existing })
+        const mistake = judgeAdminBackend(name, wanted, { team: team.name, hosts: trust.hosts, existing })
         if (mistake) return mistake
         const id = { name, teamId: team.id }
         const current = existing.find((backend) => backend.name === name) ?? null

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/openapi.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import type { ModelsOfTeam } from './store.ts'
 
 type TeamModel = components['schemas']['TeamModel']

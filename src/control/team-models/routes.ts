@@ -27,12 +27,11 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
 
     async putTeamModel(req, res) {
       const admin = actorOf(req)
-      const { team: name, id } = req.params
-      const teamId = await findAdminTeam(name, admin)
+      const { team, id } = req.params
+      const teamId = await findAdminTeam(team, admin)
       const read = readAdminModel(req.body)
       if ('mistakes' in read) throw toChangeError(read, 'model')
-      const team = { id: teamId, prefix: `${name.slice(1)}/` }
-      const refusal = await models.put(team, id, read.settings, admin, clock.now())
+      const refusal = await models.put({ id: teamId, name: team }, id, read.settings, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
       log.info({ teamId, model: id, by: admin.accountId }, 'team_model.saved')
       const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)

@@ -6,7 +6,7 @@ import type { NameTable } from '../../directory/aliases.ts'
 import { invalid, taken } from '../../directory/mistakes.ts'
 import { toAdminModel, toModel } from '../../directory/rows/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
@@ -44,7 +44,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Adds a model, or replaces one that an admin has added, with its audit row. */
     put: (
-      team: { readonly id: string; readonly prefix: string },
+      team: { readonly id: string; readonly name: string },
       id: string,
       wanted: AdminModelSettings,
       actor: Actor,
@@ -54,7 +54,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         await lockTeam(tx, team.id, actor)
         const { team: row, ...sources } = await loadTeamModels(tx, team.id)
         const others = row.adminModels.filter((other) => other.id !== id)
-        const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, ...sources, others })
+        const mistake = judgeAdminModel(id, wanted, { team: team.name, ...sources, others })
         if (mistake) return mistake
         const kind = others.length < row.adminModels.length ? 'model.changed' : 'model.created'
         await saveModel(tx, { kind, teamId: team.id, id, settings: wanted }, actor, now)

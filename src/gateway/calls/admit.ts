@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'

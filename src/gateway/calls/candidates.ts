@@ -1,4 +1,4 @@
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'

@@ -1,4 +1,4 @@
-import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
 import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'

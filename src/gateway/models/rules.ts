@@ -4,7 +4,8 @@
  */
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
-import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/rules.ts'
+import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
 

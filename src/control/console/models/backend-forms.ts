@@ -1,4 +1,5 @@
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
+import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
 import { required } from '../../request-fields.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
@@ -12,7 +13,7 @@ import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 export function makeBackendForms({ backends, changes }: TeamBackends) {
   async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
-    const name = form.action === 'add-backend' ? `${team.slice(1)}/${given}` : given
+    const name = form.action === 'add-backend' ? prefixOfTeam(team) + given : given
     const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
     if (form.action === 'add-backend' && exists) return refuse(form, 'backend_taken', EXISTS)
     if (form.action === 'change-backend' && !exists) return refuse(form, 'unknown_backend')

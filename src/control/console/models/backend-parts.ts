@@ -3,6 +3,7 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import type { Dialect } from '../../../kernel/dialect.ts'
+import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
@@ -103,7 +104,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
       ${textField({
         id: 'new-backend-backend',
         name: 'backend',
-        label: `Name, after ${team.slice(1)}/`,
+        label: `Name, after ${prefixOfTeam(team)}`,
         mistake: given ? mistakes['name'] : undefined,
         value: given?.backend ?? '',
         isName: true,

@@ -1,6 +1,7 @@
 import { readAdminModel } from '../../../directory/admin-models.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
+import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
 import { isFresh } from '../../fresh.ts'
 import { required } from '../../request-fields.ts'
@@ -31,9 +32,8 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
   const changeBackend = makeBackendForms(teamBackends)
 
   async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
-    const prefix = `${team.slice(1)}/`
     const given = required('model', form.model)
-    const id = form.action === 'add-model' ? prefix + given : given
+    const id = form.action === 'add-model' ? prefixOfTeam(team) + given : given
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
@@ -46,7 +46,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       published: existing?.published ?? true,
     })
     if ('mistakes' in read) return refuse(form, 'model_invalid', read.mistakes)
-    const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
+    const refusal = await models.put({ id: teamId, name: team }, id, read.settings, actor, clock.now())
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }

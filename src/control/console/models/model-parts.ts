@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { fold } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
 import { LABELS } from './models-outcome.ts'
@@ -52,7 +53,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
       ${textField({
         id: 'new-model-model',
         name: 'model',
-        label: `Name, after ${team.slice(1)}/`,
+        label: `Name, after ${prefixOfTeam(team)}`,
         mistake: given ? mistakes['id'] : undefined,
         value: given?.model ?? '',
         isName: true,

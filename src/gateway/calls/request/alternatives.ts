@@ -2,7 +2,7 @@
  * The models that a body names beside `model`. A backend that routes calls itself would use them without asking, and
  * so would some vendors. They pass the same policy as `model`.
  */
-import type { SnapshotModel } from '../../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../../directory/rules.ts'
 import { ApiError } from '../../../http/errors.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import { isObject } from '../../../kernel/json.ts'
