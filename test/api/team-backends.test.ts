@@ -2,7 +2,7 @@ import tls from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { makeTeamBackendStore } from '../../src/control/team-backends/store.ts'
-import { openBackendPool } from '../../src/gateway/backends/backend.ts'
+import { makeConnectProbe, openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeCheckedLookup } from '../../src/gateway/backends/checked-lookup.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
@@ -248,7 +248,8 @@ describe('a connection to a backend of an admin', () => {
   const get = async (isAllowed: (address: string) => boolean) => {
     const timeouts = { connectTimeoutMs: 2000, idleTimeoutMs: 2000 }
     const lookup = makeCheckedLookup(isAllowed, makeSharedLookup())
-    const { pool, canConnect } = openBackendPool(vendor.url, { ...timeouts, lookup })
+    const { pool } = openBackendPool(vendor.url, { ...timeouts, lookup })
+    const canConnect = makeConnectProbe(vendor.url, { ...timeouts, lookup })
     const reply = await sendAndWait(pool, request, { timeoutMs: 2000, maxBytes: 10_000 })
     await pool.destroy()
     return { reply, canConnect: await canConnect() }

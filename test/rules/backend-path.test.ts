@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { openBackendPool } from '../../src/gateway/backends/backend.ts'
+import { makeConnectProbe, openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
@@ -79,9 +79,8 @@ describe('the path of a call at its backend', () => {
 it('a connection probe says whether the address of a backend accepts connections', async () => {
   const server = createServer()
   const port = await listenOnLoopback(server)
-  const { pool, canConnect } = openBackendPool(new URL(`http://127.0.0.1:${port}`), CONNECTING)
+  const canConnect = makeConnectProbe(new URL(`http://127.0.0.1:${port}`), CONNECTING)
   expect(await canConnect()).toBe(true)
   await closeHttpServer(server)
   expect(await canConnect()).toBe(false)
-  await pool.destroy()
 })

@@ -1,5 +1,4 @@
 import type { LookupFunction } from 'node:net'
-import type { buildConnector as BuildConnector } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { ModelCaps } from '../dialects/caps.ts'
@@ -100,16 +99,15 @@ export function openBackendPool(
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  const canConnect = makeConnectProbe(new URL(origin), { lookup, timeout: connectTimeoutMs })
-  return { pool, canConnect, apiPath: pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
+  return { pool, apiPath: pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
 }
 
-/** Makes a function that connects, closes the connection at once, and says whether that worked. */
-function makeConnectProbe(
+/** Makes a function that connects to a host, closes the connection at once, and says whether that worked. */
+export function makeConnectProbe(
   { hostname, host, protocol, port }: URL,
-  options: BuildConnector.BuildOptions,
+  { lookup, connectTimeoutMs: timeout }: Connecting,
 ): () => Promise<boolean> {
-  const connect = buildConnector({ ...options, allowH2: false })
+  const connect = buildConnector({ lookup, timeout, allowH2: false })
   return () =>
     new Promise((resolve) => {
       connect({ hostname, host, protocol, port }, (error, socket) => {

@@ -4,7 +4,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
-import { openBackendPool } from './backend.ts'
+import { makeConnectProbe, openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects, BackendHealth, Connecting } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
@@ -28,7 +28,6 @@ export type UpstreamNeeds = Connecting & { readonly clock: Clock }
 /** A vendor's service. */
 export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
   const { name, url, basePath, credential, dialects, caps = {} } = service
-  const { canConnect, ...connections } = openBackendPool(url, needs, basePath)
   return {
     name,
     kind: 'vendor',
@@ -36,10 +35,10 @@ export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
     credential,
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
-    condition: openCondition({ canConnect, random, clock: needs.clock }),
+    condition: openCondition({ canConnect: makeConnectProbe(url, needs), random, clock: needs.clock }),
     caps,
     maxTokens: null,
-    ...connections,
+    ...openBackendPool(url, needs, basePath),
   }
 }
 

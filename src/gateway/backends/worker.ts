@@ -49,11 +49,10 @@ const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
 /** Opens the worker. Its list of models is fetched when the gateway is used, never by a timer. */
 export function openWorker(settings: WorkerSettings, { clock, log, ...connecting }: Needs): Worker {
   const { idleTimeoutMs, apiKey, maxTokens } = settings
-  const { canConnect: _unused, ...connections } = openBackendPool(withoutVersion(settings.url), {
-    ...connecting,
-    idleTimeoutMs,
-  })
-  const server = { credential: apiKey && ({ as: 'bearer', secret: apiKey } as const), ...connections }
+  const server = {
+    credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
+    ...openBackendPool(withoutVersion(settings.url), { ...connecting, idleTimeoutMs }),
+  }
   const native = openNativeDialects({
     sendProbe: makeSendProbe(server),
     onFound: (dialect, { isNative: native, isStateful: stateful }) =>
