@@ -3,7 +3,7 @@ import type { components } from '../../generated/openapi.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, expectJson, expectOk, messageOf, outcomeOf, tally } from '../support/requests.ts'
 
 type Plan = components['schemas']['DirectoryPlan']
 
@@ -17,15 +17,17 @@ beforeAll(async () => {
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
-const send = (method: string, path: string, body?: object, by = keys.ada) =>
-  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
 /** A directory with these fields of the team `@acme/core`. */
 const textOf = (team: string, more = '') => `organizations: [{ name: acme, teams: [{ name: core, ${team} }] }]\n${more}`
-const plan = (directory: string, by = keys.ada) => expectJson<Plan>('The plan', send('POST', PLAN, { directory }, by))
+const plan = (directory: string, by = keys.ada) =>
+  expectJson<Plan>('The plan', keys.send('POST', PLAN, { directory }, by))
 const apply = (directory: string, { fingerprint }: Plan, by = keys.ada) =>
-  send('POST', APPLY, { directory, fingerprint }, by)
+  keys.send('POST', APPLY, { directory, fingerprint }, by)
 const emails = async () => {
-  const list = await expectJson<components['schemas']['TeamMemberList']>('The members', send('GET', `${TEAM}/members`))
+  const list = await expectJson<components['schemas']['TeamMemberList']>(
+    'The members',
+    keys.send('GET', `${TEAM}/members`),
+  )
   return list.members.map(({ email, role }) => `${email} ${role}`)
 }
 
@@ -46,29 +48,33 @@ describe.each([
 
   it('403: reads a large directory where the path has a slash at its end, too', async () => {
     const directory = `${NOTHING}# ${'x'.repeat(20_000)}`
-    expect(await outcomeOf(await send('POST', `${path}/`, { ...body, directory }, keys.member))).toBe('403 forbidden')
+    expect(await outcomeOf(await keys.send('POST', `${path}/`, { ...body, directory }, keys.member))).toBe(
+      '403 forbidden',
+    )
   })
 
   it('400: names the mistakes of the directory', async () => {
-    const refused = await send('POST', path, { ...body, directory: textOf('members: [{ email: nobody }]') })
+    const refused = await keys.send('POST', path, { ...body, directory: textOf('members: [{ email: nobody }]') })
     expect(refused.status).toBe(400)
     expect(await messageOf(refused)).toContain('line 1, organizations[0].teams[0].members[0].email: "nobody" is not')
   })
 
   it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await send('POST', path, body, keys.member))).toBe('403 forbidden')
+    expect(await outcomeOf(await keys.send('POST', path, body, keys.member))).toBe('403 forbidden')
   })
 
   it('404: hides teams from admins of other teams, also beside a team of theirs', async () => {
-    expect(await outcomeOf(await send('POST', path, body, keys.stranger))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('POST', path, body, keys.stranger))).toBe('404 not_found')
     const both = 'organizations: [{ name: acme, teams: [{ name: other }, { name: core }] }]'
-    expect(await outcomeOf(await send('POST', path, { ...body, directory: both }, keys.stranger))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('POST', path, { ...body, directory: both }, keys.stranger))).toBe(
+      '404 not_found',
+    )
   })
 
   it('409: refuses a model with a name of the directory file', async () => {
     const models =
       'models: [{ id: acme/core/x, displayName: X, aliases: [quick], serve: [{ backend: vendora, model: fast-1 }] }]'
-    const refused = await send('POST', path, { ...body, directory: textOf('', models) })
+    const refused = await keys.send('POST', path, { ...body, directory: textOf('', models) })
     expect(refused.status).toBe(409)
     expect(await messageOf(refused)).toContain(
       '@acme/core: acme/core/x: aliases: the directory file uses the name "quick"',
@@ -129,7 +135,7 @@ describe('applyDirectory', () => {
   it('409: changes nothing when the changes are not those of the plan any more', async () => {
     const text = members('email: planned@example.com')
     const planned = await plan(text)
-    await expectOk('An invitation', send('POST', `${TEAM}/invitations`, { email: 'meanwhile@example.com' }))
+    await expectOk('An invitation', keys.send('POST', `${TEAM}/invitations`, { email: 'meanwhile@example.com' }))
     const before = await emails()
     const refused = await apply(text, planned)
     expect(refused.status).toBe(409)

@@ -25,10 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
-const send = (method: string, path: string, body?: object, by = keys.ada) =>
-  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
-const list = (query = '') => expectJson<Page>('The audit events', send('GET', `${PATH}${query}`))
-const made = <T>(path: string, body: object) => expectJson<T>(`POST ${path}`, send('POST', path, body))
+const list = (query = '') => expectJson<Page>('The audit events', keys.send('GET', `${PATH}${query}`))
+const made = <T>(path: string, body: object) => expectJson<T>(`POST ${path}`, keys.send('POST', path, body))
 
 // ---- Every change has an audit event --------------------------------------------------------------------------------
 
@@ -46,7 +44,7 @@ const memberOf = async (email: string) => {
   await invited(email)
   const { members } = await expectJson<components['schemas']['TeamMemberList']>(
     'The members',
-    send('GET', `${TEAM}/members`),
+    keys.send('GET', `${TEAM}/members`),
   )
   return members.find((member) => member.email === email)?.id ?? ''
 }
@@ -57,10 +55,10 @@ const keyOf = async (account: string) => {
 }
 const modelPath = (name: string) => `${TEAM}/models/acme%2Fcore%2F${name}`
 const putModel = (name: string) =>
-  send('PUT', modelPath(name), { displayName: 'Own', serve: [{ backend: 'vendora', model: 'fast-1' }] })
+  keys.send('PUT', modelPath(name), { displayName: 'Own', serve: [{ backend: 'vendora', model: 'fast-1' }] })
 const backendPath = (name: string) => `${TEAM}/backends/acme%2Fcore%2F${name}`
 const putBackend = (name: string) =>
-  send('PUT', backendPath(name), { dialects: ['chat'], url: 'https://api.vendor.example' })
+  keys.send('PUT', backendPath(name), { dialects: ['chat'], url: 'https://api.vendor.example' })
 const start = (path: string) => async () => {
   const response = await keys.service.fetch(path, json({ email: 'ada@example.com', deviceId: 'walk' }))
   remembered.login = ((await response.clone().json()) as { deviceCode: string }).deviceCode
@@ -91,7 +89,7 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   },
   approveDevice: {
     action: 'device_login.approved',
-    make: () => send('POST', '/device', { userCode: remembered.login }),
+    make: () => keys.send('POST', '/device', { userCode: remembered.login }),
   },
   issueOAuthTokens: {
     action: 'device_session.opened',
@@ -130,11 +128,11 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   },
   renamePasskey: {
     action: 'passkey.renamed',
-    make: () => send('PATCH', `/v1/auth/passkeys/${remembered.passkey}`, { name: 'Phone' }),
+    make: () => keys.send('PATCH', `/v1/auth/passkeys/${remembered.passkey}`, { name: 'Phone' }),
   },
   deletePasskey: {
     action: 'passkey.removed',
-    make: () => send('DELETE', `/v1/auth/passkeys/${remembered.passkey}`),
+    make: () => keys.send('DELETE', `/v1/auth/passkeys/${remembered.passkey}`),
   },
   logout: {
     action: 'device_session.revoked',
@@ -146,40 +144,40 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
       await signIn()
       const { devices } = await expectJson<components['schemas']['DeviceList']>(
         'The devices',
-        send('GET', '/v1/devices'),
+        keys.send('GET', '/v1/devices'),
       )
-      return send('DELETE', `/v1/devices/${devices.find(({ deviceId }) => deviceId === 'walk')?.id}`)
+      return keys.send('DELETE', `/v1/devices/${devices.find(({ deviceId }) => deviceId === 'walk')?.id}`)
     },
   },
   logoutEverywhere: {
     action: 'device_session.revoked',
     async make() {
       await signIn()
-      return send('POST', '/v1/auth/logout-everywhere', { scope: 'others' })
+      return keys.send('POST', '/v1/auth/logout-everywhere', { scope: 'others' })
     },
   },
   createInvitation: {
     action: 'invitation.created',
-    make: () => send('POST', `${TEAM}/invitations`, { email: 'new@example.com' }),
+    make: () => keys.send('POST', `${TEAM}/invitations`, { email: 'new@example.com' }),
   },
   withdrawInvitation: {
     action: 'invitation.withdrawn',
-    make: async () => send('DELETE', `${TEAM}/invitations/${(await invited('gone@example.com')).id}`),
+    make: async () => keys.send('DELETE', `${TEAM}/invitations/${(await invited('gone@example.com')).id}`),
   },
   changeMember: {
     action: 'invitation.changed',
-    make: async () => send('PATCH', `${TEAM}/members/${await memberOf('role@example.com')}`, { role: 'admin' }),
+    make: async () => keys.send('PATCH', `${TEAM}/members/${await memberOf('role@example.com')}`, { role: 'admin' }),
   },
   removeMember: {
     action: 'invitation.withdrawn',
-    make: async () => send('DELETE', `${TEAM}/members/${await memberOf('removed@example.com')}`),
+    make: async () => keys.send('DELETE', `${TEAM}/members/${await memberOf('removed@example.com')}`),
   },
   putTeamModel: { action: 'model.created', make: () => putModel('walk') },
   deleteTeamModel: {
     action: 'model.deleted',
     async make() {
       await expectOk('The model', putModel('gone'))
-      return send('DELETE', modelPath('gone'))
+      return keys.send('DELETE', modelPath('gone'))
     },
   },
   putTeamBackend: { action: 'backend.created', make: () => putBackend('walk') },
@@ -187,12 +185,12 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     action: 'backend.deleted',
     async make() {
       await expectOk('The backend', putBackend('gone'))
-      return send('DELETE', backendPath('gone'))
+      return keys.send('DELETE', backendPath('gone'))
     },
   },
   changeTeam: {
     action: 'team.default_model_changed',
-    make: () => send('PATCH', '/v1/teams/%40acme%2Fother', { defaultModel: 'svc/deep' }, keys.stranger),
+    make: () => keys.send('PATCH', '/v1/teams/%40acme%2Fother', { defaultModel: 'svc/deep' }, keys.stranger),
   },
   applyDirectory: {
     action: 'invitation.created',
@@ -200,37 +198,38 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
       const directory =
         'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: walk@example.com }] }] }]'
       const { fingerprint } = await made<{ fingerprint: string }>('/v1/directory/plan', { directory })
-      return send('POST', '/v1/directory/apply', { directory, fingerprint })
+      return keys.send('POST', '/v1/directory/apply', { directory, fingerprint })
     },
   },
-  createApiKey: { action: 'api_key.created', make: () => send('POST', '/v1/keys', { name: 'walk' }) },
+  createApiKey: { action: 'api_key.created', make: () => keys.send('POST', '/v1/keys', { name: 'walk' }) },
   rotateApiKey: {
     action: 'api_key.rotated',
-    make: async () => send('POST', `/v1/keys/${(await keys.createKey()).info.id}/rotate`, {}),
+    make: async () => keys.send('POST', `/v1/keys/${(await keys.createKey()).info.id}/rotate`, {}),
   },
   revokeApiKey: {
     action: 'api_key.revoked',
-    make: async () => send('DELETE', `/v1/keys/${(await keys.createKey()).info.id}`),
+    make: async () => keys.send('DELETE', `/v1/keys/${(await keys.createKey()).info.id}`),
   },
   createServiceAccount: {
     action: 'service_account.created',
-    make: () => send('POST', `${TEAM}/service-accounts`, { name: 'walk' }),
+    make: () => keys.send('POST', `${TEAM}/service-accounts`, { name: 'walk' }),
   },
   deleteServiceAccount: {
     action: 'service_account.deleted',
-    make: async () => send('DELETE', `${TEAM}/service-accounts/${await serviceAccount('deleted')}`),
+    make: async () => keys.send('DELETE', `${TEAM}/service-accounts/${await serviceAccount('deleted')}`),
   },
   createServiceAccountKey: {
     action: 'api_key.created',
-    make: async () => send('POST', `${TEAM}/service-accounts/${await serviceAccount('created')}/keys`, { name: 'x' }),
+    make: async () =>
+      keys.send('POST', `${TEAM}/service-accounts/${await serviceAccount('created')}/keys`, { name: 'x' }),
   },
   rotateServiceAccountKey: {
     action: 'api_key.rotated',
-    make: async () => send('POST', `${await keyOf(await serviceAccount('rotated'))}/rotate`, {}),
+    make: async () => keys.send('POST', `${await keyOf(await serviceAccount('rotated'))}/rotate`, {}),
   },
   revokeServiceAccountKey: {
     action: 'api_key.revoked',
-    make: async () => send('DELETE', await keyOf(await serviceAccount('revoked'))),
+    make: async () => keys.send('DELETE', await keyOf(await serviceAccount('revoked'))),
   },
 }
 
@@ -251,19 +250,19 @@ const limitOf = async (period: string) =>
 Object.assign(CHANGES, {
   createSpendingLimit: {
     action: 'spending_limit.created',
-    make: () => send('POST', LIMITS, { subject: 'team', period: 'day', amountNanoUsd: 1_000_000_000 }),
+    make: () => keys.send('POST', LIMITS, { subject: 'team', period: 'day', amountNanoUsd: 1_000_000_000 }),
   },
   changeSpendingLimit: {
     action: 'spending_limit.changed',
-    make: async () => send('PATCH', `${LIMITS}/${await limitOf('week')}`, { amountNanoUsd: 2_000_000_000 }),
+    make: async () => keys.send('PATCH', `${LIMITS}/${await limitOf('week')}`, { amountNanoUsd: 2_000_000_000 }),
   },
   removeSpendingLimit: {
     action: 'spending_limit.removed',
-    make: async () => send('DELETE', `${LIMITS}/${await limitOf('month')}`),
+    make: async () => keys.send('DELETE', `${LIMITS}/${await limitOf('month')}`),
   },
   revokeTeamDevice: {
     action: 'device_session.revoked',
-    make: async () => send('DELETE', `${TEAM}/devices/${await sessionOf('by-admin')}`),
+    make: async () => keys.send('DELETE', `${TEAM}/devices/${await sessionOf('by-admin')}`),
   },
   changeTeamMembers: {
     action: 'invitation.created',
@@ -365,7 +364,7 @@ describe('listAuditEvents', () => {
     it('shows no events of other teams', async () => {
       const other = await expectJson<Page>(
         'The events of the other team',
-        send('GET', '/v1/teams/%40acme%2Fother/audit', undefined, keys.stranger),
+        keys.send('GET', '/v1/teams/%40acme%2Fother/audit', undefined, keys.stranger),
       )
       const ids = new Set((await list('?limit=500')).events.map(({ id }) => id))
       expect(other.events.length).toBeGreaterThan(0)
@@ -384,15 +383,15 @@ describe('listAuditEvents', () => {
       'limit=501',
       'before=x',
     ])('refuses %s', async (query) => {
-      expect(await outcomeOf(await send('GET', `${PATH}?${query}`))).toBe('400 invalid_request')
+      expect(await outcomeOf(await keys.send('GET', `${PATH}?${query}`))).toBe('400 invalid_request')
     })
   })
 
   describe('401, 403, 404', () => {
     it('refuses members, and hides the team from other accounts', async () => {
       expect(await outcomeOf(await keys.service.fetch(PATH))).toBe('401 unauthorized')
-      expect(await outcomeOf(await send('GET', PATH, undefined, keys.member))).toBe('403 forbidden')
-      expect(await outcomeOf(await send('GET', PATH, undefined, keys.stranger))).toBe('404 not_found')
+      expect(await outcomeOf(await keys.send('GET', PATH, undefined, keys.member))).toBe('403 forbidden')
+      expect(await outcomeOf(await keys.send('GET', PATH, undefined, keys.stranger))).toBe('404 not_found')
     })
   })
 })

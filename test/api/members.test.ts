@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally, withMethod } from '../support/requests.ts'
 import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -30,7 +30,7 @@ async function invite(email: string, role: 'member' | 'admin' = 'member'): Promi
   await expectOk('The invitation', team.asAdmin(INVITATIONS_PATH, json({ email, role })))
   return find(email)
 }
-const change = (id: string, role: string) => team.asAdmin(`${PATH}/${id}`, { ...json({ role }), method: 'PATCH' })
+const change = (id: string, role: string) => team.asAdmin(`${PATH}/${id}`, withMethod('PATCH', {}, { role }))
 const remove = (id: string) => team.asAdmin(`${PATH}/${id}`, { method: 'DELETE' })
 
 describeAdminRefusals(
@@ -95,7 +95,7 @@ describe('changeMember', () => {
     await expectOk('The approval', team.asAdmin('/device', json({ userCode: login.userCode })))
     const { data } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: login.deviceCode } })
     const stale = { authorization: `Bearer ${data?.accessToken}` }
-    const set = (role: string) => service.fetch(`${PATH}/${grace.id}`, { ...json({ role }, stale), method: 'PATCH' })
+    const set = (role: string) => service.fetch(`${PATH}/${grace.id}`, withMethod('PATCH', stale, { role }))
     expect(await outcomeOf(await set('admin'))).toBe('403 reauthenticate')
     expect((await set('member')).status).toBe(200)
     const inviting = service.fetch(INVITATIONS_PATH, json({ email: 'thief@example.com', role: 'admin' }, stale))
@@ -153,7 +153,7 @@ describe('removeMember', () => {
     const by = bearers[admins.findIndex(({ id }) => id === last?.accountId)] ?? {}
     const refused = await team.service.fetch(`${PATH}/${last?.accountId}`, { method: 'DELETE', headers: by })
     expect(await messageOf(refused)).toContain('This is the only admin of the team. Make another member an admin')
-    const demoted = { ...json({ role: 'member' }, by), method: 'PATCH' }
+    const demoted = withMethod('PATCH', by, { role: 'member' })
     expect(await outcomeOf(await team.service.fetch(`${PATH}/${last?.accountId}`, demoted))).toBe('409 conflict')
     const withdrawn = await team.service.fetch(`${INVITATIONS_PATH}/${last?.id}`, { method: 'DELETE', headers: by })
     expect(await outcomeOf(withdrawn)).toBe('409 conflict')

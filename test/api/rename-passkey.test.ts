@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, newAuthenticator } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { bearerOf, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf, withMethod } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]())
 
 const rename = (passkeyId: string, name: string, by: Record<string, string> = { authorization }) =>
-  service.fetch(`/v1/auth/passkeys/${passkeyId}`, { ...json({ name }, by), method: 'PATCH' })
+  service.fetch(`/v1/auth/passkeys/${passkeyId}`, withMethod('PATCH', by, { name }))
 
 describe('renamePasskey', () => {
   describe('200', () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, outcomeOf } from '../support/requests.ts'
 
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const PATH = '/v1/teams/%40acme%2Fcore/service-accounts'
@@ -17,16 +17,11 @@ beforeAll(async () => {
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
-type Body = object | undefined
-
-function send(method: string, path: string, by: Record<string, string>, body?: Body): Promise<Response> {
-  return keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
-}
 async function createAccount(name: string): Promise<string> {
-  return (await expectJson<{ id: string }>('The service account', send('POST', PATH, keys.ada, { name }))).id
+  return (await expectJson<{ id: string }>('The service account', keys.send('POST', PATH, { name }))).id
 }
 const createKey = (account: string, fields: object = {}) =>
-  expectJson<NewKey>('The key', send('POST', `${PATH}/${account}/keys`, keys.ada, { name: 'nightly', ...fields }))
+  expectJson<NewKey>('The key', keys.send('POST', `${PATH}/${account}/keys`, { name: 'nightly', ...fields }))
 const modelsFor = (key: string) => keys.service.fetch('/v1/models', { headers: bearerOf(key) })
 
 const KEYS = () => `${PATH}/${builds}/keys`
@@ -54,10 +49,10 @@ describe('service accounts', () => {
     const id = await createAccount('listed')
     await createKey(id)
     const gone = await createKey(id)
-    await send('DELETE', `${PATH}/${id}/keys/${gone.info.id}`, keys.ada)
+    await keys.send('DELETE', `${PATH}/${id}/keys/${gone.info.id}`)
     const { serviceAccounts } = await expectJson<{ serviceAccounts: { name: string }[] }>(
       'The list',
-      send('GET', PATH, keys.ada),
+      keys.send('GET', PATH),
     )
     expect(serviceAccounts.find(({ name }) => name === 'listed')).toEqual({
       id,
@@ -71,8 +66,8 @@ describe('service accounts', () => {
   })
 
   it('have unique names in a team', async () => {
-    expect(await outcomeOf(await send('POST', PATH, keys.ada, { name: 'builds' }))).toBe('409 conflict')
-    expect(await outcomeOf(await send('POST', PATH, keys.ada, { name: 'Not A Name' }))).toBe('400 invalid_request')
+    expect(await outcomeOf(await keys.send('POST', PATH, { name: 'builds' }))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('POST', PATH, { name: 'Not A Name' }))).toBe('400 invalid_request')
   })
 
   it('are limited to 200 in a team', async () => {
@@ -83,7 +78,7 @@ describe('service accounts', () => {
       data: names.map((name) => ({ teamId, createdById, createdAt, name })),
       skipDuplicates: true,
     })
-    const response = await send('POST', PATH, keys.ada, { name: 'one-more' })
+    const response = await keys.send('POST', PATH, { name: 'one-more' })
     expect(await response.json()).toMatchObject({
       error: { code: 'conflict', message: expect.stringContaining('200 service accounts') },
     })
@@ -94,9 +89,9 @@ describe('service accounts', () => {
     const id = await createAccount('short-lived')
     const { key, info } = await createKey(id)
     expect((await modelsFor(key)).status).toBe(200)
-    expect((await send('DELETE', `${PATH}/${id}`, keys.ada)).status).toBe(200)
+    expect((await keys.send('DELETE', `${PATH}/${id}`)).status).toBe(200)
     expect(await outcomeOf(await modelsFor(key))).toBe('401 unauthorized')
-    expect(await outcomeOf(await send('DELETE', `${PATH}/${id}`, keys.ada))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', `${PATH}/${id}`))).toBe('404 not_found')
     const rows = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
     expect(rows).toMatchObject([
       { kind: 'service_account.created' },
@@ -112,51 +107,51 @@ describe('keys of a service account', () => {
     const { data } = await expectJson<{ data: { id: string }[] }>('The models', modelsFor(old.key))
     expect(data.map((model) => model.id)).toEqual(['svc/fast', 'quick'])
     const path = `${PATH}/${id}/keys/${old.info.id}`
-    const next = await expectJson<NewKey>('The rotation', send('POST', `${path}/rotate`, keys.ada))
-    expect(await outcomeOf(await send('POST', `${path}/rotate`, keys.ada))).toBe('409 conflict')
-    const list = await expectJson<{ keys: object[] }>('The list', send('GET', `${PATH}/${id}/keys`, keys.ada))
+    const next = await expectJson<NewKey>('The rotation', keys.send('POST', `${path}/rotate`))
+    expect(await outcomeOf(await keys.send('POST', `${path}/rotate`))).toBe('409 conflict')
+    const list = await expectJson<{ keys: object[] }>('The list', keys.send('GET', `${PATH}/${id}/keys`))
     expect(list.keys).toHaveLength(2)
-    expect((await send('DELETE', `${PATH}/${id}/keys/${next.info.id}`, keys.ada)).status).toBe(200)
+    expect((await keys.send('DELETE', `${PATH}/${id}/keys/${next.info.id}`)).status).toBe(200)
     expect(await outcomeOf(await modelsFor(next.key))).toBe('401 unauthorized')
     expect((await modelsFor(old.key)).status).toBe(200)
   })
 
   it('do not belong to a person: their lists and changes are separate', async () => {
     const { info } = await createKey(builds)
-    const own = await expectJson<{ keys: { id: string }[] }>('Own keys', send('GET', '/v1/keys', keys.ada))
+    const own = await expectJson<{ keys: { id: string }[] }>('Own keys', keys.send('GET', '/v1/keys'))
     expect(own.keys.map(({ id }) => id)).not.toContain(info.id)
-    expect(await outcomeOf(await send('DELETE', `/v1/keys/${info.id}`, keys.ada))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', `/v1/keys/${info.id}`))).toBe('404 not_found')
     const other = await createAccount('other')
     const path = `${PATH}/${other}/keys/${info.id}`
-    expect(await outcomeOf(await send('DELETE', path, keys.ada))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', path))).toBe('404 not_found')
   })
 
   it('are at most 50 that work', async () => {
     const id = await createAccount('many')
     await Promise.all(Array.from({ length: 50 }, () => createKey(id)))
-    expect(await outcomeOf(await send('POST', `${PATH}/${id}/keys`, keys.ada, { name: 'x' }))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('POST', `${PATH}/${id}/keys`, { name: 'x' }))).toBe('409 conflict')
   })
 
   it('are refused for an unknown service account, a bad id and unknown models', async () => {
-    const at = (account: string) => send('POST', `${PATH}/${account}/keys`, keys.ada, { name: 'x' })
+    const at = (account: string) => keys.send('POST', `${PATH}/${account}/keys`, { name: 'x' })
     expect(await outcomeOf(await at(UNKNOWN_ID))).toBe('404 not_found')
-    expect(await outcomeOf(await send('GET', `${PATH}/${UNKNOWN_ID}/keys`, keys.ada))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('GET', `${PATH}/${UNKNOWN_ID}/keys`))).toBe('404 not_found')
     for (const [method, path] of [
       ['DELETE', `${PATH}/nonsense`],
       ['GET', `${PATH}/nonsense/keys`],
       ['DELETE', `${PATH}/${builds}/keys/nonsense`],
     ] as const) {
-      expect(await outcomeOf(await send(method, path, keys.ada))).toBe('400 invalid_request')
+      expect(await outcomeOf(await keys.send(method, path))).toBe('400 invalid_request')
     }
-    const models = await send('POST', `${PATH}/${builds}/keys`, keys.ada, { name: 'x', models: ['svc/none'] })
+    const models = await keys.send('POST', `${PATH}/${builds}/keys`, { name: 'x', models: ['svc/none'] })
     expect(await outcomeOf(models)).toBe('400 invalid_request')
   })
 
   it('need a fresh sign-in of the admin', async () => {
     const { info } = await createKey(builds)
     const path = `${PATH}/${builds}/keys`
-    expect(await outcomeOf(await send('POST', path, keys.adaStale, { name: 'x' }))).toBe('403 reauthenticate')
-    const rotated = await send('POST', `${path}/${info.id}/rotate`, keys.adaStale)
+    expect(await outcomeOf(await keys.send('POST', path, { name: 'x' }, keys.adaStale))).toBe('403 reauthenticate')
+    const rotated = await keys.send('POST', `${path}/${info.id}/rotate`, undefined, keys.adaStale)
     expect(await outcomeOf(rotated)).toBe('403 reauthenticate')
   })
 })

@@ -4,7 +4,7 @@ import { accountIdOf } from '../support/agent-sessions.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { NewKey, TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, outcomeOf } from '../support/requests.ts'
 import { spend } from '../support/spending.ts'
 
 const PATH = '/v1/teams/%40acme%2Fcore/limits'
@@ -21,14 +21,11 @@ beforeAll(async () => {
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
-function send(method: string, path: string, by: Record<string, string>, body?: object): Promise<Response> {
-  return keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
-}
 const create = (fields: object) =>
-  expectJson<LimitAnswer>('The limit', send('POST', PATH, keys.ada, { ...AMOUNT, ...fields }))
-const list = async () => (await expectJson<{ limits: LimitAnswer[] }>('The list', send('GET', PATH, keys.ada))).limits
+  expectJson<LimitAnswer>('The limit', keys.send('POST', PATH, { ...AMOUNT, ...fields }))
+const list = async () => (await expectJson<{ limits: LimitAnswer[] }>('The list', keys.send('GET', PATH))).limits
 const ownLimits = async (by: Record<string, string>) =>
-  (await expectJson<{ limits: LimitAnswer[] }>('The own limits', send('GET', '/v1/limits', by))).limits
+  (await expectJson<{ limits: LimitAnswer[] }>('The own limits', keys.send('GET', '/v1/limits', undefined, by))).limits
 
 describeAdminRefusals(
   [
@@ -72,13 +69,13 @@ describe('createSpendingLimit', () => {
     ['an amount of nothing', { subject: 'team', amountNanoUsd: 0 }],
     ['an unknown period', { subject: 'team', period: 'year' }],
   ])('400: refuses %s', async (_, fields) => {
-    const response = await send('POST', PATH, keys.ada, { ...AMOUNT, period: 'day', ...fields })
+    const response = await keys.send('POST', PATH, { ...AMOUNT, period: 'day', ...fields })
     expect(await outcomeOf(response)).toBe('400 invalid_request')
   })
 
   it('409: refuses a second limit of the same subject and period, also at the same moment', async () => {
     const body = { subject: 'members', period: 'day', ...AMOUNT }
-    const outcomes = await Promise.all([1, 2].map(async () => outcomeOf(await send('POST', PATH, keys.ada, body))))
+    const outcomes = await Promise.all([1, 2].map(async () => outcomeOf(await keys.send('POST', PATH, body))))
     expect(outcomes.toSorted()).toEqual(['201', '409 conflict'])
   })
 })
@@ -87,14 +84,14 @@ describe('a spending limit', () => {
   it('is listed, read, changed and removed, with an audit event for each change', async () => {
     const { id } = await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
     expect((await list()).map((limit) => limit.id)).toContain(id)
-    const changed = await send('PATCH', `${PATH}/${id}`, keys.ada, { amountNanoUsd: 5 })
+    const changed = await keys.send('PATCH', `${PATH}/${id}`, { amountNanoUsd: 5 })
     expect(await changed.json()).toMatchObject({ id, amountNanoUsd: 5 })
-    expect(await (await send('GET', `${PATH}/${id}`, keys.ada)).json()).toMatchObject({ id, amountNanoUsd: 5 })
-    expect(await (await send('DELETE', `${PATH}/${id}`, keys.ada)).json()).toEqual({ ok: true })
+    expect(await (await keys.send('GET', `${PATH}/${id}`)).json()).toMatchObject({ id, amountNanoUsd: 5 })
+    expect(await (await keys.send('DELETE', `${PATH}/${id}`)).json()).toEqual({ ok: true })
     for (const method of ['GET', 'DELETE']) {
-      expect(await outcomeOf(await send(method, `${PATH}/${id}`, keys.ada))).toBe('404 not_found')
+      expect(await outcomeOf(await keys.send(method, `${PATH}/${id}`))).toBe('404 not_found')
     }
-    expect(await outcomeOf(await send('PATCH', `${PATH}/${id}`, keys.ada, AMOUNT))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('PATCH', `${PATH}/${id}`, AMOUNT))).toBe('404 not_found')
     const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
     expect(events).toMatchObject([
       {
@@ -108,7 +105,7 @@ describe('a spending limit', () => {
 
   it('400: has an id that is a UUID', async () => {
     for (const method of ['GET', 'DELETE']) {
-      expect(await outcomeOf(await send(method, `${PATH}/one`, keys.ada))).toBe('400 invalid_request')
+      expect(await outcomeOf(await keys.send(method, `${PATH}/one`))).toBe('400 invalid_request')
     }
   })
 
@@ -118,12 +115,12 @@ describe('a spending limit', () => {
     const accountId = await accountIdOf(keys.service, 'ada@example.com')
     const keyOf = (keyId: string) => ({ accountId, key: { id: keyId, models: null, serviceAccount: null } })
     await spend(keys.service, 3, keyOf(old.info.id))
-    const rotated = send('POST', `/v1/keys/${old.info.id}/rotate`, keys.ada, { overlapSeconds: 0 })
+    const rotated = keys.send('POST', `/v1/keys/${old.info.id}/rotate`, { overlapSeconds: 0 })
     const next = await expectJson<{ key: string; info: { id: string } }>('The rotation', rotated)
     await spend(keys.service, 4, keyOf(next.info.id))
     const expected = { id, subjectId: next.info.id, subjectName: 'opencode', spentNanoUsd: 7 }
-    expect(await (await send('GET', `${PATH}/${id}`, keys.ada)).json()).toMatchObject(expected)
-    await send('PATCH', `${PATH}/${id}`, keys.ada, { amountNanoUsd: 9 })
+    expect(await (await keys.send('GET', `${PATH}/${id}`)).json()).toMatchObject(expected)
+    await keys.send('PATCH', `${PATH}/${id}`, { amountNanoUsd: 9 })
     expect(await ownLimits(bearerOf(next.key))).toContainEqual(
       expect.objectContaining({ ...expected, remainingNanoUsd: 2 }),
     )
@@ -131,7 +128,7 @@ describe('a spending limit', () => {
 
   it('of a key that was replaced before is one of the key that replaces it', async () => {
     const old = await keys.createKey()
-    const rotated = send('POST', `/v1/keys/${old.info.id}/rotate`, keys.ada, {})
+    const rotated = keys.send('POST', `/v1/keys/${old.info.id}/rotate`, {})
     const next = await expectJson<NewKey>('The rotation', rotated)
     const { id } = await create({ subject: 'key', of: old.info.id, period: 'day' })
     for (const { key } of [old, next])
@@ -140,11 +137,11 @@ describe('a spending limit', () => {
 
   it('of a service account ends with it', async () => {
     const accounts = '/v1/teams/%40acme%2Fcore/service-accounts'
-    const made = send('POST', accounts, keys.ada, { name: 'builds' })
+    const made = keys.send('POST', accounts, { name: 'builds' })
     const account = await expectJson<{ id: string }>('The service account', made)
     const limit = await create({ subject: 'service_account', of: 'builds', period: 'day' })
     expect(limit).toMatchObject({ subjectId: account.id, subjectName: 'builds' })
-    await send('DELETE', `${accounts}/${account.id}`, keys.ada)
+    await keys.send('DELETE', `${accounts}/${account.id}`)
     expect((await list()).map(({ id }) => id)).not.toContain(limit.id)
   })
 })
@@ -161,13 +158,13 @@ describe('listOwnLimits', () => {
   })
 
   it('401: refuses a request without a credential', async () => {
-    expect(await outcomeOf(await send('GET', '/v1/limits', {}))).toBe('401 unauthorized')
+    expect(await outcomeOf(await keys.send('GET', '/v1/limits', undefined, {}))).toBe('401 unauthorized')
   })
 })
 
 describe('a limit of each member', () => {
   it('shows the most that a member has spent for whom it holds, not a service account or a member with a limit', async () => {
-    const made = send('POST', '/v1/teams/%40acme%2Fcore/service-accounts', keys.ada, { name: 'runner' })
+    const made = keys.send('POST', '/v1/teams/%40acme%2Fcore/service-accounts', { name: 'runner' })
     const runner = await expectJson<{ id: string }>('The service account', made)
     await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
     await spend(keys.service, 900_000, { accountId: runner.id })

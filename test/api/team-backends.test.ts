@@ -15,7 +15,7 @@ import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import type { AdminOperation } from '../support/refusals.ts'
-import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -55,16 +55,14 @@ afterAll(async () => {
   await vendor[Symbol.asyncDispose]()
 })
 
-const send = (method: string, path: string, body?: object, by = keys.ada) =>
-  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
 const own = (fields: object = {}) => ({ dialects: ['chat'], url: 'https://api.vendor.example', ...fields })
-const put = (name: string, fields: object = {}, by = keys.ada) => send('PUT', pathOf(name), own(fields), by)
-const list = (by = keys.ada) => expectJson<TeamBackends>('The backends', send('GET', BACKENDS, undefined, by))
+const put = (name: string, fields: object = {}, by = keys.ada) => keys.send('PUT', pathOf(name), own(fields), by)
+const list = (by = keys.ada) => expectJson<TeamBackends>('The backends', keys.send('GET', BACKENDS, undefined, by))
 const find = async (name: string) => (await list()).backends.find((backend) => backend.name === name)
 const putModel = (name: string, backend: string) =>
-  send('PUT', `${TEAM}/models/acme%2Fcore%2F${name}`, { displayName: 'Own', serve: [{ backend, model: 'own-1' }] })
+  keys.send('PUT', `${TEAM}/models/acme%2Fcore%2F${name}`, { displayName: 'Own', serve: [{ backend, model: 'own-1' }] })
 const chat = (model: string, by = keys.ada) =>
-  send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
+  keys.send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
 const afterReload = () => keys.service.clock.advance({ seconds: 11 })
 const eventsOf = (subjectId: string) =>
   keys.service.database.prisma.auditEvent.findMany({ where: { subjectId }, orderBy: { id: 'asc' } })
@@ -80,7 +78,7 @@ describeAdminRefusals(OPERATIONS, () => keys)
 it('401: all these operations refuse an API key', async () => {
   const { key } = await keys.createKey()
   for (const { id, method, path, body } of OPERATIONS)
-    expect(await outcomeOf(await send(method, String(path), body, bearerOf(key))), id).toBe('401 unauthorized')
+    expect(await outcomeOf(await keys.send(method, String(path), body, bearerOf(key))), id).toBe('401 unauthorized')
 })
 
 describe('listTeamBackends', () => {
@@ -124,7 +122,7 @@ describe('putTeamBackend', () => {
     expect(await outcomeOf(await chat('acme/core/own', keys.stranger))).toBe('403 model_not_allowed')
     const namesFor = async (by: Record<string, string>) => {
       const path = '/v1/backends'
-      const listed = await expectJson<components['schemas']['BackendList']>(path, send('GET', path, undefined, by))
+      const listed = await expectJson<components['schemas']['BackendList']>(path, keys.send('GET', path, undefined, by))
       return listed.backends.map((backend) => backend.name)
     }
     expect(await namesFor(keys.ada)).toContain(name)
@@ -222,24 +220,24 @@ describe('deleteTeamBackend', () => {
   it('200: deletes a backend of an admin, with an audit event', async () => {
     const name = 'acme/core/deleted'
     await expectOk('The backend', put(name))
-    await expectOk('The deletion', send('DELETE', pathOf(name)))
+    await expectOk('The deletion', keys.send('DELETE', pathOf(name)))
     expect(await find(name)).toBeUndefined()
-    expect(await outcomeOf(await send('DELETE', pathOf(name)))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', pathOf(name)))).toBe('404 not_found')
     expect(await eventsOf(name)).toMatchObject([{ kind: 'backend.created' }, { kind: 'backend.deleted' }])
   })
 
   it('404: there is no backend whose name has NUL, which the database cannot read', async () => {
-    expect(await outcomeOf(await send('DELETE', pathOf('a\0b')))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', pathOf('a\0b')))).toBe('404 not_found')
   })
 
   it('409: refuses while a model uses it, and for a backend of the file', async () => {
     const name = 'acme/core/used'
     await expectOk('The backend', put(name))
     await expectOk('The model', putModel('user', name))
-    const refused = await send('DELETE', pathOf(name))
+    const refused = await keys.send('DELETE', pathOf(name))
     expect(refused.status).toBe(409)
     expect(await messageOf(refused)).toContain('acme/core/user')
-    expect(await outcomeOf(await send('DELETE', pathOf('eu')))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('DELETE', pathOf('eu')))).toBe('409 conflict')
   })
 })
 

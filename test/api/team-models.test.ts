@@ -3,7 +3,7 @@ import type { components } from '../../generated/openapi.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -29,27 +29,26 @@ afterAll(async () => {
   await upstream[Symbol.asyncDispose]()
 })
 
-const send = (method: string, path: string, body?: object, by = keys.ada) =>
-  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
 const own = (fields: object = {}) => ({
   displayName: 'Own',
   serve: [{ backend: 'vendora', model: 'fast-1' }],
   ...fields,
 })
-const put = (id: string, fields: object = {}) => send('PUT', pathOf(id), own(fields))
-const list = (path = MODELS, by = keys.ada) => expectJson<TeamModels>('The models', send('GET', path, undefined, by))
+const put = (id: string, fields: object = {}) => keys.send('PUT', pathOf(id), own(fields))
+const list = (path = MODELS, by = keys.ada) =>
+  expectJson<TeamModels>('The models', keys.send('GET', path, undefined, by))
 const find = async (id: string) => (await list()).models.find((model) => model.id === id)
 /** Long enough for a gateway to load the directory again before it answers. */
 const afterReload = () => keys.service.clock.advance({ seconds: 11 })
 const modelIds = async (by: Record<string, string>) => {
   const { data } = await expectJson<{ data: { id: string }[] }>(
     'GET /v1/models',
-    send('GET', '/v1/models', undefined, by),
+    keys.send('GET', '/v1/models', undefined, by),
   )
   return data.map(({ id }) => id)
 }
 const chat = (model: string, by = keys.ada) =>
-  send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
+  keys.send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
 
 describeAdminRefusals(
   [
@@ -163,7 +162,7 @@ models: [${models}]`
 describe('putTeamBackend', () => {
   it('403: says what the operator has to set where admins may add no backends', async () => {
     const body = { dialects: ['chat'], url: 'https://api.vendor.example' }
-    const refused = await send('PUT', `${TEAM}/backends/acme%2Fcore%2Fown`, body)
+    const refused = await keys.send('PUT', `${TEAM}/backends/acme%2Fcore%2Fown`, body)
     expect(refused.status).toBe(403)
     expect(await messageOf(refused)).toContain('the operator sets SVC_ADMIN_BACKEND_HOSTS')
   })
@@ -173,20 +172,20 @@ describe('deleteTeamModel', () => {
   it('200: deletes a model of an admin, with an audit event', async () => {
     const id = 'acme/core/deleted'
     await expectOk('The model', put(id))
-    await expectOk('The deletion', send('DELETE', pathOf(id)))
+    await expectOk('The deletion', keys.send('DELETE', pathOf(id)))
     expect(await find(id)).toBeUndefined()
-    expect(await outcomeOf(await send('DELETE', pathOf(id)))).toBe('404 not_found')
+    expect(await outcomeOf(await keys.send('DELETE', pathOf(id)))).toBe('404 not_found')
     const { prisma } = keys.service.database
     expect(await prisma.auditEvent.count({ where: { subjectId: id, kind: 'model.deleted' } })).toBe(1)
   })
 
   it('409: refuses a model of the directory file', async () => {
-    expect(await outcomeOf(await send('DELETE', pathOf('svc/fast')))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('DELETE', pathOf('svc/fast')))).toBe('409 conflict')
   })
 })
 
 describe('changeTeam', () => {
-  const setDefault = (defaultModel: string | null) => send('PATCH', OTHER, { defaultModel }, keys.stranger)
+  const setDefault = (defaultModel: string | null) => keys.send('PATCH', OTHER, { defaultModel }, keys.stranger)
 
   it('200: chooses the default model where the file sets none', async () => {
     await expectOk('The change', setDefault('svc/deep'))
@@ -194,11 +193,14 @@ describe('changeTeam', () => {
       defaultModel: 'svc/deep',
       defaultModelSource: 'admin',
     })
-    const team = await expectJson<{ defaultModel: string }>('The team', send('GET', OTHER, undefined, keys.stranger))
+    const team = await expectJson<{ defaultModel: string }>(
+      'The team',
+      keys.send('GET', OTHER, undefined, keys.stranger),
+    )
     expect(team.defaultModel).toBe('svc/deep')
     afterReload()
     const messages = [{ role: 'user', content: 'Hello' }]
-    await expectOk('A call', send('POST', '/v1/chat/completions', { messages }, keys.stranger))
+    await expectOk('A call', keys.send('POST', '/v1/chat/completions', { messages }, keys.stranger))
     expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'deep-1' })
     await expectOk('No default model', setDefault(null))
   })
@@ -208,14 +210,14 @@ describe('changeTeam', () => {
   })
 
   it('409: refuses to change what the file sets, and to delete the default model', async () => {
-    expect(await outcomeOf(await send('PATCH', TEAM, { defaultModel: 'svc/deep' }))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('PATCH', TEAM, { defaultModel: 'svc/deep' }))).toBe('409 conflict')
     const id = 'acme/other/own'
     const path = pathOf(id, `${OTHER}/models`)
     const body = own({ serve: [{ backend: 'vendora', model: 'deep-1' }] })
-    await expectOk('The model', send('PUT', path, body, keys.stranger))
+    await expectOk('The model', keys.send('PUT', path, body, keys.stranger))
     await expectOk('The change', setDefault(id))
-    expect(await outcomeOf(await send('DELETE', path, undefined, keys.stranger))).toBe('409 conflict')
+    expect(await outcomeOf(await keys.send('DELETE', path, undefined, keys.stranger))).toBe('409 conflict')
     await expectOk('No default model', setDefault(null))
-    await expectOk('The deletion', send('DELETE', path, undefined, keys.stranger))
+    await expectOk('The deletion', keys.send('DELETE', path, undefined, keys.stranger))
   })
 })

@@ -3,7 +3,7 @@ import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
-import { expectJson, expectOk, form, json } from '../support/requests.ts'
+import { expectJson, expectOk, form } from '../support/requests.ts'
 
 const CORE = '/v1/teams/%40acme%2Fcore'
 const OTHER = '/v1/teams/%40acme%2Fother'
@@ -61,9 +61,6 @@ let ids: Ids
 /** A service account and a key of the other team. */
 let own: { readonly serviceAccount: string; readonly key: string }
 
-const send = (method: string, path: string, by: Record<string, string>, body: object | null = null) =>
-  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
-
 beforeAll(async () => {
   keys = await startTeamWithModels({
     SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
@@ -77,27 +74,26 @@ afterAll(() => keys[Symbol.asyncDispose]())
 async function makeServiceAccount(team: string, by: Record<string, string>) {
   const account = await expectJson<{ id: string }>(
     'The service account',
-    send('POST', `${team}/service-accounts`, by, { name: 'builds' }),
+    keys.send('POST', `${team}/service-accounts`, { name: 'builds' }, by),
   )
   const path = `${team}/service-accounts/${account.id}/keys`
-  const { info } = await expectJson<NewKey>('The key', send('POST', path, by, { name: 'ci' }))
+  const { info } = await expectJson<NewKey>('The key', keys.send('POST', path, { name: 'ci' }, by))
   return { serviceAccount: account.id, key: info.id }
 }
 
 async function makeThings(): Promise<Ids> {
-  const { ada } = keys
-  await expectOk('The backend', send('PUT', `${CORE}/backends/acme%2Fcore%2Fown`, ada, BACKEND))
-  await expectOk('The model', send('PUT', `${CORE}/models/acme%2Fcore%2Fwriter`, ada, MODEL))
+  await expectOk('The backend', keys.send('PUT', `${CORE}/backends/acme%2Fcore%2Fown`, BACKEND))
+  await expectOk('The model', keys.send('PUT', `${CORE}/models/acme%2Fcore%2Fwriter`, MODEL))
   const idOf = async (what: string, body: object) =>
-    (await expectJson<{ id: string }>(what, send('POST', `${CORE}/${what}`, ada, body))).id
+    (await expectJson<{ id: string }>(what, keys.send('POST', `${CORE}/${what}`, body))).id
   const invitation = await idOf('invitations', { email: 'new@example.com', role: 'admin' })
   const { members } = await expectJson<{ members: { id: string; email: string }[] }>(
     'The members',
-    send('GET', `${CORE}/members`, ada),
+    keys.send('GET', `${CORE}/members`),
   )
   const { devices } = await expectJson<{ devices: { id: string; email: string }[] }>(
     'The devices',
-    send('GET', `${CORE}/devices`, ada),
+    keys.send('GET', `${CORE}/devices`),
   )
   const idIn = (list: readonly { id: string; email: string }[], email: string) => {
     const found = list.find((one) => one.email === email)
@@ -108,7 +104,7 @@ async function makeThings(): Promise<Ids> {
     account: idIn(members, 'new@example.com'),
     device: idIn(devices, 'member@example.com'),
     invitation,
-    ...(await makeServiceAccount(CORE, ada)),
+    ...(await makeServiceAccount(CORE, keys.ada)),
     limit: await idOf('limits', { subject: 'team', period: 'month', amountNanoUsd: AMOUNT }),
     model: 'acme/core/writer',
     backend: 'acme/core/own',
@@ -119,7 +115,7 @@ async function makeThings(): Promise<Ids> {
 async function findState(): Promise<unknown> {
   const lists = ['members', 'devices', 'models', 'backends', 'service-accounts', 'limits', 'audit']
   const things = [...lists, `service-accounts/${ids.serviceAccount}/keys`]
-  return Promise.all(things.map(async (thing) => expectJson(thing, send('GET', `${CORE}/${thing}`, keys.ada))))
+  return Promise.all(things.map(async (thing) => expectJson(thing, keys.send('GET', `${CORE}/${thing}`))))
 }
 
 describe('an admin who names things of another team in their own', () => {
@@ -139,7 +135,7 @@ describe('an admin who names things of another team in their own', () => {
       const [first = '', second = ''] = place.map(encodeURIComponent)
       const own = path.replace('{team}', '%40acme%2Fother')
       const url = own.replace(/\{\w+\}/, first).replace(/\{\w+\}/, second)
-      const { status } = await send(method.toUpperCase(), url, keys.stranger, body)
+      const { status } = await keys.send(method.toUpperCase(), url, body ?? undefined, keys.stranger)
       // What is put somewhere has a name that begins with the team's.
       expect(status).toBe(id.startsWith('put') ? 400 : 404)
     }
@@ -160,7 +156,7 @@ describe('an admin who names things of another team in their own', () => {
   it.each(['key', 'serviceAccount'] as const)('cannot limit what a %s spends', async (of) => {
     const subject = of === 'key' ? 'key' : 'service_account'
     const limit = { subject, of: ids[of], period: 'day', amountNanoUsd: 1 }
-    expect((await send('POST', `${OTHER}/limits`, keys.stranger, limit)).status).toBe(400)
-    expect((await send('POST', `${OTHER}/limits`, keys.stranger, { ...limit, of: own[of] })).status).toBe(201)
+    expect((await keys.send('POST', `${OTHER}/limits`, limit, keys.stranger)).status).toBe(400)
+    expect((await keys.send('POST', `${OTHER}/limits`, { ...limit, of: own[of] }, keys.stranger)).status).toBe(201)
   })
 })

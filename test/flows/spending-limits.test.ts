@@ -8,7 +8,7 @@ import type { LimitAnswer } from '../../src/spending/answers.ts'
 import { testClock } from '../support/clock.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { bearerOf, expectJson, expectOk, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, json, outcomeOf, withMethod } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { USD } from '../support/spending-limits.ts'
@@ -74,10 +74,7 @@ const call = (service: TestService, body: object = CALL) =>
 const callMany = (service: TestService, count: number) =>
   Promise.all(Array.from({ length: count }, async () => outcomeOf(await call(service))))
 const setAmount = (id: string, usd: number) =>
-  expectOk(
-    'The change',
-    first.fetch(`${LIMITS}/${id}`, { ...json({ amountNanoUsd: usd * USD }, ada), method: 'PATCH' }),
-  )
+  expectOk('The change', first.fetch(`${LIMITS}/${id}`, withMethod('PATCH', ada, { amountNanoUsd: usd * USD })))
 const countOf = (outcomes: readonly string[], outcome: string) => outcomes.filter((one) => one === outcome).length
 
 const EXPECTED = new Set(['200', '429 rate_limited', '402 spending_limit_reached'])

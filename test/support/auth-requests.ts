@@ -1,6 +1,6 @@
 import { addPasskey, newAuthenticator, startRegistration, startSignIn } from './passkeys.ts'
 import { mailTokenOf, signInBrowser } from './people.ts'
-import { bearerOf, form, json } from './requests.ts'
+import { bearerOf, form, json, withMethod } from './requests.ts'
 import type { TestService } from './service.ts'
 
 type Requests = Readonly<Record<string, () => Promise<Response>>>
@@ -65,7 +65,7 @@ export async function makeAuthRequests(service: TestService, email: string): Pro
       'add a passkey': () => post('/v1/auth/passkeys/register/finish', { credential: made }, cookie),
       'start to sign in by passkey': () => post('/v1/auth/passkeys/login/start'),
       'sign in by passkey': () => post('/v1/auth/passkeys/login/finish', { credential: used }),
-      'rename a passkey': () => service.fetch(passkey, { ...json({ name: 'Key' }, cookie), method: 'PATCH' }),
+      'rename a passkey': () => service.fetch(passkey, withMethod('PATCH', cookie, { name: 'Key' })),
       'delete a passkey': () => service.fetch(passkey, { method: 'DELETE', headers: cookie }),
     },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bytes, json, outcomeOf } from './requests.ts'
+import { bytes, json, outcomeOf, withMethod } from './requests.ts'
 import type { TestService } from './service.ts'
 
 type Given = {
@@ -38,8 +38,7 @@ type Callers = {
 export function describeAdminRefusals(operations: readonly AdminOperation[], callers: () => Callers): void {
   describe.each(operations)('$id', ({ method, path, body }) => {
     const send = (by: Headers) => {
-      const init = body ? { ...json(body, by), method } : { method, headers: by }
-      return callers().service.fetch(typeof path === 'string' ? path : path(), init)
+      return callers().service.fetch(typeof path === 'string' ? path : path(), withMethod(method, by, body))
     }
 
     it('403: refuses members who are not admins', async () => {

@@ -13,6 +13,11 @@ export function json(body: unknown, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
+/** A request with this method; with a JSON body where there is one. */
+export function withMethod(method: string, headers: Headers, body?: object): RequestInit {
+  return body ? { ...json(body, headers), method } : { method, headers }
+}
+
 export type FormFields = Readonly<Record<string, string | readonly string[]>>
 
 /** A POST of a form, as a browser sends it when it wants a page back. A field with several values is sent as often. */

@@ -1,4 +1,4 @@
-import { bearerOf, expectData, expectJson, expectOk, json } from './requests.ts'
+import { bearerOf, expectData, expectJson, expectOk, json, withMethod } from './requests.ts'
 import type { TestService } from './service.ts'
 import { startTeam } from './team.ts'
 import type { Headers, TestTeam } from './team.ts'
@@ -30,6 +30,8 @@ export type TeamWithModels = TestTeam & {
   readonly ada: Headers
   /** Ada on a device that another device of hers approved by its code, which is no fresh sign-in. */
   readonly adaStale: Headers
+  /** Sends a request of ada, or of the given caller; with a JSON body where there is one. */
+  send(method: string, path: string, body?: object, by?: Headers): Promise<Response>
   /** Creates a key of ada, or of the given caller. */
   createKey(fields?: object, by?: Headers): Promise<NewKey>
 }
@@ -42,6 +44,7 @@ export async function startTeamWithModels(env: Readonly<Record<string, string>> 
     directory: DIRECTORY,
     ada,
     adaStale: await approveByCode(service, ada),
+    send: (method, path, body, by = ada) => service.fetch(path, withMethod(method, by, body)),
     createKey: (fields = {}, by = ada) =>
       expectJson<NewKey>('The new key', service.fetch('/v1/keys', json({ name: 'opencode', ...fields }, by))),
   }
