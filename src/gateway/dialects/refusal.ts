@@ -44,6 +44,11 @@ export function refuseContent(type: unknown, path: string): never {
   )
 }
 
+/** Refuses the result of a tool whose call is not in the conversation. `path` is the place of the call's id. */
+export function refuseResult(path: string, callId: string): never {
+  return refuse(path, `No tool call with the id ${callId} comes before this result.`)
+}
+
 /** Refusals that several dialects share: what the model lacks, and what to send instead. */
 export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
 export const NO_AUDIO = 'This model reads no audio: send a transcript, or choose a model that reads audio.'

@@ -5,7 +5,7 @@ import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, Resul
 import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
-import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { refuse, refuseResult } from '../refusal.ts'
 import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -149,7 +149,7 @@ class History {
    */
   #result({ callId, callPath, parts, failed }: ResultPart): void {
     const round = this.#roundOfCall.get(callId)
-    if (!round) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    if (!round) refuseResult(callPath, callId)
     const shown = parts.flatMap((part) => this.#show(part))
     const rest = shown.filter((part) => part.type !== 'text')
     const texts = shown.filter((part) => part.type === 'text')
@@ -171,27 +171,16 @@ class History {
       case 'toolsAdded':
         return part.names.map((name) => ({ type: 'text', text: announceTool(name), ...mark }))
       case 'image': {
-        if (!caps.images) refuse(part.path, NO_IMAGES)
         const image = { url: toUrl(part.source, part.path), ...writeDetail(part.detail, caps) }
         return [{ type: 'image_url', image_url: image, ...mark }]
       }
       case 'document':
-        return [{ ...this.#document(part, part.path), ...mark }]
+        return [{ ...writeDocument(part), ...mark }]
       case 'audio':
-        if (!caps.audio) refuse(part.path, NO_AUDIO)
         return [{ type: 'input_audio', input_audio: { data: part.base64, format: part.format }, ...mark }]
       default:
         return []
     }
-  }
-
-  #document(document: DocumentPart, path: string): ChatPart {
-    const { name, title } = document
-    const source = readableSource(document.source)
-    if (source.kind === 'text') return { type: 'text', text: toDocumentText(document, source.text) }
-    if (!this.#needs.context.caps.pdf) refuse(path, NO_FILES)
-    if (source.kind === 'url') refuse(path, 'This model fetches no documents: send the data of the document.')
-    return { type: 'file', file: { file_data: toUrl(source, path), filename: name ?? title ?? 'document.pdf' } }
   }
 
   /** The id of a call for the backend. A detail of reasoning finds its call by the id that the backend gave it. */
@@ -229,6 +218,14 @@ class History {
     } else if (text !== '') messages.push({ role: 'assistant', content: text, ...thought })
     return [...messages, ...results, ...toUserMessages(user)]
   }
+}
+
+function writeDocument(document: DocumentPart & Pick<Part, 'path'>): ChatPart {
+  const { name, title, path } = document
+  const source = readableSource(document.source)
+  if (source.kind === 'text') return { type: 'text', text: toDocumentText(document, source.text) }
+  if (source.kind === 'url') refuse(path, 'This model fetches no documents: send the data of the document.')
+  return { type: 'file', file: { file_data: toUrl(source, path), filename: name ?? title ?? 'document.pdf' } }
 }
 
 /** Engines refuse `original`, with which Codex sends the images that its tools have read. */

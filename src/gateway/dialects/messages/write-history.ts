@@ -14,7 +14,7 @@ import type {
 import { requireFetchable, toBase64 } from '../parts/data-url.ts'
 import { readableSource } from '../parts/documents.ts'
 import { withReasoningBeforeCalls } from '../parts/reasoning-order.ts'
-import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { NO_AUDIO, refuse, refuseResult } from '../refusal.ts'
 import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -150,50 +150,47 @@ class History {
 
   #user(part: Part): void {
     if (part.type === 'result') return this.#result(part)
-    this.#current().user.push(...this.#show(part))
+    this.#current().user.push(...show(part))
   }
 
   #result({ callId, callPath, parts, failed, mark }: ResultPart & { readonly mark?: CacheMark }): void {
     const round = this.#roundOfCall.get(callId)
-    if (!round) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    if (!round) refuseResult(callPath, callId)
     round.results.push({
       type: 'tool_result',
       tool_use_id: toCallId(callId),
-      content: parts.flatMap((part) => this.#show(part)),
+      content: parts.flatMap(show),
       ...(failed && { is_error: true }),
       ...toMark(mark),
     })
   }
+}
 
-  #show(part: Part): Json[] {
-    const { caps } = this.#needs.context
-    const mark = toMark(part.mark)
-    switch (part.type) {
-      case 'text':
-      case 'refusal':
-        return writeText(part)
-      case 'toolsAdded':
-        return part.names.map((name) => ({ type: 'text', text: announceTool(name) }))
-      case 'image':
-        if (!caps.images) refuse(part.path, NO_IMAGES)
-        return [{ type: 'image', source: writeImageSource(part.source, part.path), ...mark }]
-      case 'document':
-        return [{ ...this.#document(part, part.path), ...mark }]
-      case 'audio':
-        return refuse(part.path, NO_AUDIO)
-      default:
-        return []
-    }
+function show(part: Part): Json[] {
+  const mark = toMark(part.mark)
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return writeText(part)
+    case 'toolsAdded':
+      return part.names.map((name) => ({ type: 'text', text: announceTool(name) }))
+    case 'image':
+      return [{ type: 'image', source: writeImageSource(part.source, part.path), ...mark }]
+    case 'document':
+      return [{ ...writeDocument(part), ...mark }]
+    case 'audio':
+      return refuse(part.path, NO_AUDIO)
+    default:
+      return []
   }
+}
 
-  #document(document: DocumentPart, path: string): Json {
-    const { name, title } = document
-    const source = readableSource(document.source)
-    if (source.kind !== 'text' && !this.#needs.context.caps.pdf) refuse(path, NO_FILES)
-    if (source.kind === 'bytes' && source.mediaType !== 'application/pdf') refuse(path, PDF_ONLY)
-    const called = title ?? name
-    return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }
-  }
+function writeDocument(document: DocumentPart & Pick<Part, 'path'>): Json {
+  const { name, title, path } = document
+  const source = readableSource(document.source)
+  if (source.kind === 'bytes' && source.mediaType !== 'application/pdf') refuse(path, PDF_ONLY)
+  const called = title ?? name
+  return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }
 }
 
 const PDF_ONLY = 'This model reads only PDF files: send the text of the document, or convert it to PDF.'

@@ -1,12 +1,13 @@
 import type { ModelCaps } from '../caps.ts'
 import type { NeutralRequest, Part, PartContent } from '../neutral.ts'
+import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { readableSource } from './documents.ts'
 
 /**
  * Replaces images, files and audio that the model cannot read by notes, in the results of tools and in everything
  * before the last answer. An agent sends these with every further call, so that a refusal would end its session: after
- * its tool has read a file, or after another model has served the session before. What the user says now stays, and is
- * refused by name.
+ * its tool has read a file, or after another model has served the session before. Throws a refusal for what the user
+ * sends now.
  */
 export function noteUnreadable(request: NeutralRequest, caps: ModelCaps): NeutralRequest {
   if (caps.images && caps.pdf && caps.audio) return request
@@ -18,7 +19,11 @@ export function noteUnreadable(request: NeutralRequest, caps: ModelCaps): Neutra
       ? part
       : { type: 'text', text: toNote(kind), path: part.path, ...(part.mark && { mark: part.mark }) }
   }
-  const noteResults = (part: Part): Part => (part.type === 'result' ? noteAll(part) : part)
+  const noteResults = (part: Part): Part => {
+    if (part.type === 'result') return noteAll(part)
+    const kind = findUnreadable(part, caps)
+    return kind === null ? part : refuse(part.path, REFUSALS[kind])
+  }
   return {
     ...request,
     turns: request.turns.map((turn, at) => ({
@@ -28,13 +33,17 @@ export function noteUnreadable(request: NeutralRequest, caps: ModelCaps): Neutra
   }
 }
 
-function findUnreadable(part: PartContent, caps: ModelCaps): string | null {
+type Kind = 'image' | 'file' | 'audio'
+
+const REFUSALS: Readonly<Record<Kind, string>> = { image: NO_IMAGES, file: NO_FILES, audio: NO_AUDIO }
+
+function findUnreadable(part: PartContent, caps: ModelCaps): Kind | null {
   if (part.type === 'image') return caps.images ? null : 'image'
   if (part.type === 'audio') return caps.audio ? null : 'audio'
   if (part.type !== 'document' || caps.pdf || readableSource(part.source).kind === 'text') return null
   return 'file'
 }
 
-function toNote(kind: string): string {
+function toNote(kind: Kind): string {
   return `[Left out: ${kind}. This model cannot read it.]`
 }

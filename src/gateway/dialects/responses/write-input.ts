@@ -13,7 +13,7 @@ import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { readableSource, toDocumentText } from '../parts/documents.ts'
 import { withReasoningBeforeCalls } from '../parts/reasoning-order.ts'
-import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { NO_AUDIO, refuse, refuseResult } from '../refusal.ts'
 import { toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -60,7 +60,7 @@ class Items {
     for (const part of parts) if (part.type === 'result') this.#result(part)
     this.#message(
       'user',
-      parts.flatMap((part) => (part.type === 'result' ? [] : this.#show(part))),
+      parts.flatMap((part) => (part.type === 'result' ? [] : show(part))),
     )
   }
 
@@ -99,8 +99,8 @@ class Items {
 
   #result({ callId, callPath, parts, failed }: ResultPart): void {
     const isCustom = this.#customCalls.get(callId)
-    if (isCustom === undefined) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
-    const shown = parts.flatMap((part) => this.#show(part))
+    if (isCustom === undefined) refuseResult(callPath, callId)
+    const shown = parts.flatMap(show)
     const texts = shown.flatMap((part) => (part.type === 'input_text' ? [String(part.text)] : []))
     const isText = texts.length === shown.length
     const text = failed ? `Error: ${texts.join('\n')}` : texts.join('\n')
@@ -110,38 +110,33 @@ class Items {
     const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
     this.list.push({ type, call_id: toCallId(callId), output })
   }
+}
 
-  #show(part: Part): Json[] {
-    const { caps } = this.#needs.context
-    const mark = writeBreakpoint(part.mark)
-    switch (part.type) {
-      case 'text':
-      case 'refusal':
-        return textOf(part).map(toInputText)
-      case 'toolsAdded':
-        return part.names.map((name) => ({ type: 'input_text', text: announceTool(name), ...mark }))
-      case 'image':
-        if (!caps.images) refuse(part.path, NO_IMAGES)
-        return [
-          { type: 'input_image', image_url: toUrl(part.source, part.path), detail: part.detail ?? 'auto', ...mark },
-        ]
-      case 'document':
-        return [{ ...this.#document(part, part.path), ...mark }]
-      case 'audio':
-        return refuse(part.path, NO_AUDIO)
-      default:
-        return []
-    }
+function show(part: Part): Json[] {
+  const mark = writeBreakpoint(part.mark)
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return textOf(part).map(toInputText)
+    case 'toolsAdded':
+      return part.names.map((name) => ({ type: 'input_text', text: announceTool(name), ...mark }))
+    case 'image':
+      return [{ type: 'input_image', image_url: toUrl(part.source, part.path), detail: part.detail ?? 'auto', ...mark }]
+    case 'document':
+      return [{ ...writeDocument(part), ...mark }]
+    case 'audio':
+      return refuse(part.path, NO_AUDIO)
+    default:
+      return []
   }
+}
 
-  #document(document: DocumentPart, path: string): Json {
-    const { name, title } = document
-    const source = readableSource(document.source)
-    if (source.kind === 'text') return { type: 'input_text', text: toDocumentText(document, source.text) }
-    if (!this.#needs.context.caps.pdf) refuse(path, NO_FILES)
-    if (source.kind === 'url') return { type: 'input_file', file_url: source.url }
-    return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source, path) }
-  }
+function writeDocument(document: DocumentPart & Pick<Part, 'path'>): Json {
+  const { name, title, path } = document
+  const source = readableSource(document.source)
+  if (source.kind === 'text') return { type: 'input_text', text: toDocumentText(document, source.text) }
+  if (source.kind === 'url') return { type: 'input_file', file_url: source.url }
+  return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source, path) }
 }
 
 type MarkedText = { readonly text: string; readonly mark?: CacheMark }
