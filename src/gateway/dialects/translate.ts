@@ -187,8 +187,9 @@ function replayWhole(pipeline: Pipeline, body: unknown): { events: readonly SseE
 
 /** Passes a whole answer through the same stages as a stream. */
 function readWhole({ stages }: Pipeline, given: Given): Given | { failed: Failure } {
-  const events = passStages(stages, given)
-  const end = events.find(isEnd)
+  const passed = passStages(stages, given)
+  const events = passed.slice(0, passed.findIndex(isEnd) + 1)
+  const end = events.at(-1)
   if (end?.type === 'fail') return { failed: end.failure }
   const usage = given.find((event) => event.type === 'finish')?.usage ?? null
   // A stage that ends the answer early does not know the usage yet.

@@ -18,16 +18,11 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 export function makeChatReader({ newId, names }: Needs): AnswerReader {
   const parts = makeChatParts({ newId, toTool: names.toTool })
   let started = false
-  let over = false
   const finish = watchFinish()
   let stopSequence: string | null = null
   let usage: Usage | null = null
 
-  function failWith(failure: Failure): AnswerEvent[] {
-    if (over) return []
-    over = true
-    return [{ type: 'fail', failure, usage }]
-  }
+  const fail = (failure: Failure): AnswerEvent[] => [{ type: 'fail', failure, usage }]
 
   function takeChunk(chunk: ChatChunk): AnswerEvent[] {
     const events: AnswerEvent[] = started ? [] : [{ type: 'start' }]
@@ -39,30 +34,27 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   }
 
   function complete(): AnswerEvent[] {
-    if (over) return []
-    if (!started) return failWith(NOT_BEGUN)
+    if (!started) return fail(NOT_BEGUN)
     const reason = finish.reason() ?? ''
-    if (GAVE_UP.has(reason)) return failWith(backendFailed('The backend gave up on its answer.'))
+    if (GAVE_UP.has(reason)) return fail(backendFailed('The backend gave up on its answer.'))
     const cut = CUT.has(reason)
     const closing = parts.end(cut)
-    if (!cut && parts.hasNamelessCall()) return [...closing, ...failWith(NAMELESS_CALL)]
-    over = true
+    if (!cut && parts.hasNamelessCall()) return [...closing, ...fail(NAMELESS_CALL)]
     return [...closing, { type: 'finish', finish: judgeFinish(reason, stopSequence, parts.has), stopSequence, usage }]
   }
 
   function take(event: ChatEvent): AnswerEvent[] {
-    if (over) return []
     if (event.kind === 'chunk') return takeChunk(event)
-    if (event.kind === 'error') return failWith(event.failure)
+    if (event.kind === 'error') return fail(event.failure)
     return event.kind === 'done' ? complete() : []
   }
 
   return {
     push: (event) => take(readChatEvent(event)),
     whole: (body) => [...take(readCompletion(body)), ...take({ kind: 'done' })],
-    end: () => (finish.reason() === null ? failWith(ENDED_EARLY) : complete()),
-    fail: failWith,
-    isFinishing: () => finish.isFinishing() && !over,
+    end: () => (finish.reason() === null ? fail(ENDED_EARLY) : complete()),
+    fail,
+    isFinishing: finish.isFinishing,
   }
 }
 

@@ -64,6 +64,13 @@ export function readFailure(value: unknown, status: number | null = null): Failu
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
 }
 
+/** Reads the failure of a whole answer that has another shape. `expected`: what the backend should have sent. */
+export function readMisshapen(body: unknown, expected: string): Failure {
+  return isObject(body) && body.error !== undefined
+    ? readFailure(body)
+    : backendFailed(`The backend did not answer with a ${expected}.`)
+}
+
 /** Vendors repeat parts of the credential that they refuse, so their own text stops here. */
 const CREDENTIAL_REFUSED = 'The backend of this model refused the credential of this service. Tell its operator.'
 

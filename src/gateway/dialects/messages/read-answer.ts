@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isMessage } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN, NOT_JSON, readFailure, readMisshapen } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -16,18 +16,14 @@ import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
 import { BlockReader } from './read-blocks.ts'
 
-/**
- * Makes a reader for an answer of the messages dialect. Each report of usage replaces the one before. A tool call is
- * closed only at the next event, which shows whether a limit cut it off. Unknown events, and blocks of tools that the
- * vendor runs, are skipped.
- */
-export function makeMessagesReader(needs: Needs): AnswerReader {
-  return new MessagesReader(needs)
-}
-
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
-class MessagesReader implements AnswerReader {
+/**
+ * Reads an answer of the messages dialect. Each report of usage replaces the one before. A tool call is closed only at
+ * the next event, which shows whether a limit cut it off. Unknown events, and blocks of tools that the vendor runs, are
+ * skipped.
+ */
+export class MessagesReader implements AnswerReader {
   readonly #parts: PartQueue<string>
   readonly #blocks: BlockReader
   #counts: Counts = {}
@@ -35,7 +31,6 @@ class MessagesReader implements AnswerReader {
   #stopSequence: string | null = null
   #explanation: string | null = null
   #started = false
-  #over = false
 
   constructor({ newId, names }: Needs) {
     this.#parts = makePartQueue(newId)
@@ -49,7 +44,7 @@ class MessagesReader implements AnswerReader {
   }
 
   whole(body: unknown): AnswerEvent[] {
-    if (!isObject(body) || !isMessage(body)) return this.fail(readWholeFailure(body))
+    if (!isObject(body) || !isMessage(body)) return this.fail(readMisshapen(body, 'message'))
     return replay(body).flatMap((event) => this.#take(event))
   }
 
@@ -58,8 +53,6 @@ class MessagesReader implements AnswerReader {
   }
 
   fail(failure: Failure): AnswerEvent[] {
-    if (this.#over) return []
-    this.#over = true
     return [{ type: 'fail', failure, usage: this.#usage() }]
   }
 
@@ -84,7 +77,6 @@ class MessagesReader implements AnswerReader {
       this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
     const closing = [...this.#closeCall(), ...this.#parts.end(isCut), ...explained]
     if (!isCut && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL)]
-    this.#over = true
     const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
     return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: this.#usage() }]
   }
@@ -112,7 +104,6 @@ class MessagesReader implements AnswerReader {
   }
 
   #take(event: Json): AnswerEvent[] {
-    if (this.#over) return []
     const key = String(event.index)
     switch (event.type) {
       case 'message_start':
@@ -134,12 +125,6 @@ class MessagesReader implements AnswerReader {
         return isObject(event.error) ? this.fail(readFailure(event)) : []
     }
   }
-}
-
-function readWholeFailure(body: unknown): Failure {
-  return isObject(body) && body.error !== undefined
-    ? readFailure(body)
-    : backendFailed('The backend did not answer with a message.')
 }
 
 /** Returns the events of a stream with the same content as a whole message. */

@@ -12,7 +12,7 @@ import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { describeRefusedNames, toToolSchema } from '../tools/tool-schemas.ts'
 import type { BackendCall, TranslationContext } from '../translation.ts'
-import { makeMessagesReader } from './read-answer.ts'
+import { MessagesReader } from './read-answer.ts'
 import { toMark, writeMessagesHistory } from './write-history.ts'
 import type { Message } from './write-history.ts'
 
@@ -61,7 +61,7 @@ export function writeMessagesRequest(asked: NeutralRequest, context: Translation
     headers: { 'anthropic-version': '2023-06-01', ...beta },
     withheld: offer.withheld,
     stops: blankStops,
-    makeAnswerReader: () => makeMessagesReader({ newId: context.newId, names }),
+    makeAnswerReader: () => new MessagesReader({ newId: context.newId, names }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure, readMisshapen } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -31,17 +31,13 @@ function isForeignCall({ type }: Json): boolean {
 /** A response with one of these statuses is not over, or was given up. */
 const UNFINISHED: ReadonlySet<unknown> = new Set(['queued', 'in_progress', 'cancelled'])
 
-/**
- * Makes a reader for an answer of the responses dialect. A `done` event has the whole item, so text that was missing in
- * the deltas is added then. Unknown events, and items of tools that the vendor runs, are skipped.
- */
-export function makeResponsesReader(needs: Needs): AnswerReader {
-  return new ResponsesReader(needs)
-}
-
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
-class ResponsesReader implements AnswerReader {
+/**
+ * Reads an answer of the responses dialect. A `done` event has the whole item, so text that was missing in the deltas is
+ * added then. Unknown events, and items of tools that the vendor runs, are skipped.
+ */
+export class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
   readonly #parts: PartQueue<string>
   /** The form and the index of the current part of a reasoning item. */
@@ -49,7 +45,6 @@ class ResponsesReader implements AnswerReader {
   /** The whole text of a part, which its own last event repeats. Needed where its item has no last event. */
   readonly #given = new Map<string, string>()
   #started = false
-  #over = false
   /** Whether there was an event of an item. */
   #hasItems = false
 
@@ -65,7 +60,7 @@ class ResponsesReader implements AnswerReader {
   }
 
   whole(body: unknown): AnswerEvent[] {
-    if (!isObject(body) || !isResponse(body)) return this.fail(readWholeFailure(body))
+    if (!isObject(body) || !isResponse(body)) return this.fail(readMisshapen(body, 'response'))
     const items = readList(body.output).map(readObject)
     const foreign = items.find(isForeignCall)
     if (foreign) return this.fail(unknownCall(foreign))
@@ -79,8 +74,6 @@ class ResponsesReader implements AnswerReader {
   }
 
   fail(failure: Failure, usage: Usage | null = null): AnswerEvent[] {
-    if (this.#over) return []
-    this.#over = true
     return [{ type: 'fail', failure, usage }]
   }
 
@@ -128,7 +121,6 @@ class ResponsesReader implements AnswerReader {
   }
 
   #complete(response: Json, isIncomplete: boolean): AnswerEvent[] {
-    if (this.#over) return []
     const usage = readUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
     // Without events of items, the last event has the whole answer.
@@ -140,13 +132,11 @@ class ResponsesReader implements AnswerReader {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }
     if (!isIncomplete && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL, usage)]
-    this.#over = true
     const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
     return [...closing, { type: 'finish', finish, stopSequence: null, usage }]
   }
 
   #take(event: Json): AnswerEvent[] {
-    if (this.#over) return []
     const response = readObject(event.response)
     switch (event.type) {
       case 'response.created':
@@ -213,12 +203,6 @@ class ResponsesReader implements AnswerReader {
 
 /** A reasoning item has summaries, or its own text as content. */
 type ReasoningForm = 'summary' | 'content'
-
-function readWholeFailure(body: unknown): Failure {
-  return isObject(body) && body.error !== undefined
-    ? readFailure(body)
-    : backendFailed('The backend did not answer with a response.')
-}
 
 function unknownCall(item: Json): Failure {
   return backendFailed(`The model made a call of the type ${String(item.type)}, which this client cannot carry out.`)

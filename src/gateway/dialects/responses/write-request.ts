@@ -13,7 +13,7 @@ import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
 import type { BackendCall, TranslationContext } from '../translation.ts'
-import { makeResponsesReader } from './read-answer.ts'
+import { ResponsesReader } from './read-answer.ts'
 import { writeInput } from './write-input.ts'
 
 /** The vendor's limit for the name of a tool. */
@@ -57,7 +57,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     headers: {},
     stops: request.stop.filter((stop) => stop !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => makeResponsesReader({ newId: context.newId, names }),
+    makeAnswerReader: () => new ResponsesReader({ newId: context.newId, names }),
   }
 }
 
