@@ -6,7 +6,6 @@ import type { Json } from '../dialects/json/read-json.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { toCallerHeaders } from './headers.ts'
-import type { HeaderOptions } from './headers.ts'
 
 /** The head of a backend's answer; header names in lower case. */
 export type AnswerHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
@@ -46,7 +45,7 @@ export function toFailureAnswer(
 export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
-  readonly headerOptions: HeaderOptions | null
+  readonly isTranslated: boolean
   /** The backend refuses the reasoning of the request. */
   readonly isReasoningRefused: boolean
 }
@@ -70,9 +69,9 @@ export function writeHead(
   res: ServerResponse,
   { status, headers }: AnswerHead,
   more: OutgoingHttpHeaders,
-  options: HeaderOptions | null,
+  isTranslated: boolean,
 ): void {
-  res.writeHead(status, { ...toCallerHeaders(headers, res, options ?? undefined), ...more })
+  res.writeHead(status, { ...toCallerHeaders(headers, res, isTranslated), ...more })
 }
 
 /** The headers of a kept answer, with its defaults. A body of another type is not compressed. */
@@ -93,7 +92,7 @@ function toRetryAfter({ 'retry-after-ms': ms }: IncomingHttpHeaders): IncomingHt
 export function writeWhole(res: ServerResponse, kept: KeptAnswer, idleTimeoutMs: number): void {
   const { status, body } = kept.answer
   const length = status === 204 || status === 304 ? {} : { 'content-length': body.length }
-  writeHead(res, { status, headers: headersOf(kept) }, length, kept.headerOptions)
+  writeHead(res, { status, headers: headersOf(kept) }, length, kept.isTranslated)
   if (body.length > MAX_BUFFERED_BYTES) {
     res.end(body)
     // Node closes the connection when the caller does not read for this long.

@@ -84,9 +84,6 @@ const PREFIXES_TO_CALLER = [
   'x-codex-',
 ] as const
 
-/** `isTranslated`: the backend is called in another dialect than the caller's. */
-export type HeaderOptions = { readonly isTranslated: boolean }
-
 /** Connection options that name no header (RFC 9110, section 7.6.1). */
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
 
@@ -94,12 +91,12 @@ const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive']
  * Returns the headers of a request to a backend: the credential, and the caller's headers that are allowed. The content
  * type is set here, because a charset from the caller could make the backend read another body than the one that was
  * checked. There is no content encoding, because the body was decoded on arrival. The answer is requested uncompressed,
- * because token usage is read from its bytes.
+ * because token usage is read from its bytes. `isTranslated`: the backend is called in another dialect.
  */
 export function toBackendHeaders(
   callerHeaders: readonly string[],
   credential: Credential | null,
-  { isTranslated }: HeaderOptions = { isTranslated: false },
+  isTranslated = false,
 ): HeaderList {
   const headers = toCredentialHeader(credential)
   headers.push('content-type', 'application/json', 'accept-encoding', 'identity')
@@ -115,12 +112,12 @@ export function toBackendHeaders(
 
 /**
  * Returns the headers of a backend's answer that are sent to the caller; names are in lower case. Adds our request id
- * where the backend sent its own.
+ * where the backend sent its own. `isTranslated`: the backend was called in another dialect.
  */
 export function toCallerHeaders(
   answerHeaders: IncomingHttpHeaders,
   res: Pick<ServerResponse, 'getHeader'>,
-  { isTranslated }: HeaderOptions = { isTranslated: false },
+  isTranslated = false,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const name in answerHeaders) {

@@ -8,11 +8,12 @@ import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
 import type { FailureKind } from '../dialects/failures/failure.ts'
 import type { KeptAnswer, WholeAnswer } from './answer.ts'
-import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Changes an answer on its way to the caller. */
-export type AnswerRewrite = HeaderOptions & {
+export type AnswerRewrite = {
+  /** The backend is called in another dialect than the caller's. */
+  readonly isTranslated: boolean
   /** Makes the translator of one stream. */
   stream(): StreamTranslator
   /** The text that keeps a silent stream alive, between events. `hasBegun`: the caller has received an event. */
@@ -74,7 +75,6 @@ function toStreamFailure(kind: FailureKind, code: ErrorCode, message: string): S
   return { kind, code, type: ERRORS[code].type, message }
 }
 
-/** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */
 export const BACKEND_BROKE_OFF = toStreamFailure(
   'failed',
   'upstream_failed',
@@ -98,6 +98,7 @@ export const ACCESS_ENDED = toStreamFailure(
   'The access was ended while the answer was on its way.',
 )
 
+/** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */
 export function endFailed(res: ServerResponse, isRegular: boolean): void {
   if (isRegular) res.end()
   else breakConnection(res)

@@ -35,6 +35,7 @@ export function keepFailureInDialect(
   { head, isReasoningRefused }: Pick<KeptAnswer, 'head' | 'isReasoningRefused'>,
   { dialect, rewrite, credential }: FailureNeeds,
 ): void {
-  const kept = { head, answer: toFailureAnswer(dialect, failure), headerOptions: rewrite, isReasoningRefused }
+  const answer = toFailureAnswer(dialect, failure)
+  const kept = { head, answer, isTranslated: rewrite?.isTranslated ?? false, isReasoningRefused }
   keepFailure(exchange, failure, kept, credential)
 }

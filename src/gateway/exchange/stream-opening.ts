@@ -133,7 +133,8 @@ function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Ne
   const { headers } = head
   const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
   exchange.beginAnswer(head.status)
-  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
+  const more = streamHeaders(headers['cache-control'])
+  writeHead(exchange.res, { status: head.status, headers: shown }, more, rewrite?.isTranslated ?? false)
   exchange.res.flushHeaders()
   if (rewrite) return new RewrittenStream(exchange, rewrite, needs)
   // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.

@@ -130,7 +130,7 @@ export class WholeRelay implements Relay {
     const { 'content-length': length } = this.#head.headers
     this.#exchange.beginAnswer(this.#head.status)
     // The backend's own length lets a client notice an answer that is cut.
-    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, null)
+    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, false)
     this.#exchange.res.flushHeaders()
     this.#writer = new ChunkWriter(this.#exchange)
     this.#writer.write(held)
@@ -151,7 +151,7 @@ export class WholeRelay implements Relay {
     const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
-    const shown = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
+    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, isReasoningRefused }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
     if (isFound || (answer.status !== OK && isKept(keepsErrors, isReasoningRefused))) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
@@ -175,7 +175,7 @@ export class WholeRelay implements Relay {
     const isReasoningRefused = body !== null && this.#isReasoningRefused(body)
     // Like every error of a backend of the caller's dialect, the body passes unchanged.
     const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
-    const kept = { head: this.#head, answer, headerOptions: null, isReasoningRefused }
+    const kept = { head: this.#head, answer, isTranslated: false, isReasoningRefused }
     keepFailure(this.#exchange, failure, kept, credential)
   }
 

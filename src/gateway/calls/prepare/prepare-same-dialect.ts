@@ -34,8 +34,8 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     request: {
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
-      headers: toStepHeaders(call, req, { isTranslated: false }),
-      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
+      headers: toStepHeaders(call, req, false),
+      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : parsed.located) : bytes,
     },
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),

@@ -79,7 +79,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     return new ApiError(isThreadLost ? 'thread_not_found' : 'invalid_request', { message: `${param}: ${message}` })
   }
   const ofDialect = Object.entries(translation.headers).flat()
-  return { ...translation, headers: [...toStepHeaders(call, req, { isTranslated: true }), ...ofDialect], texts }
+  return { ...translation, headers: [...toStepHeaders(call, req, true), ...ofDialect], texts }
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { toBackendHeaders } from '../../exchange/headers.ts'
-import type { HeaderList, HeaderOptions } from '../../exchange/headers.ts'
+import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import type { Step } from '../../plan/plan.ts'
@@ -29,9 +29,9 @@ export type CallStep = {
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
-export function toStepHeaders({ admission, backend }: CallStep, req: CallRequest, options: HeaderOptions): HeaderList {
+export function toStepHeaders({ admission, backend }: CallStep, req: CallRequest, isTranslated: boolean): HeaderList {
   const { credential, traits } = backend
-  const headers = toBackendHeaders(req.rawHeaders, credential, options)
+  const headers = toBackendHeaders(req.rawHeaders, credential, isTranslated)
   if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
   return headers
 }
