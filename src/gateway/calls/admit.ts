@@ -14,7 +14,7 @@ import { findPlacements } from './candidates.ts'
 import type { Operation } from './operations.ts'
 import { judgeAlternatives } from './request/alternatives.ts'
 import { findAmbiguous } from './request/decisive-members.ts'
-import { bytesOf, locatedOf, sessionIdOf } from './request/request.ts'
+import { parsedOf, sessionIdOf } from './request/request.ts'
 import type { CallRequest } from './request/request.ts'
 import { reserveSpending } from './reserve-spending.ts'
 import type { SpendingNeeds } from './reserve-spending.ts'
@@ -55,7 +55,7 @@ export type AdmitNeeds = SpendingNeeds & {
 export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRequest): Promise<Admission | ApiError> {
   const { findTeam, backends, streamLimit } = needs
   const caller = callerOf(req)
-  const ambiguous = findAmbiguous(req.body, locatedOf(req))
+  const ambiguous = findAmbiguous(req.body, parsedOf(req).located)
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const team = await findTeam(caller)
   const model = chooseModel(caller, team, req.body.model)
@@ -63,7 +63,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
-  const size = toCallSize(bytesOf(req).length, req.body, operation.dialect)
+  const size = toCallSize(parsedOf(req).bytes.length, req.body, operation.dialect)
   const reservation = await reserveSpending(needs, { operation, caller, model, size })
   if (reservation instanceof ApiError) return reservation
   const wantsStream = req.body.stream === true

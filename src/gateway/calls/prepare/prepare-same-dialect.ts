@@ -1,6 +1,8 @@
 /** A step in the caller's dialect: the caller's bytes reach the backend with few changes, and so does its answer. */
 import { toBackendPath } from '../../backends/table.ts'
 import { clampTokens } from '../../backends/token-limits.ts'
+import { DEFAULT_CAPS } from '../../dialects/caps.ts'
+import type { StreamUsage } from '../../dialects/dialect.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
 import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
@@ -9,12 +11,11 @@ import { renameAnswer } from '../../dialects/passing/rename-model.ts'
 import { hasUnsignedContent, withoutUnsignedContent } from '../../dialects/unsigned-content.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
-import { bytesOf, locatedOf } from '../request/request.ts'
+import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { readError, refuseOtherShape } from './answer-errors.ts'
 import { toStepHeaders } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
-import { askForUsage } from './stream-usage.ts'
 
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
@@ -25,7 +26,8 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   const { admission, step, backend } = call
   const { isRenamed, refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
-  const bytes = isCleaned ? withoutUnsignedContent(bytesOf(req)) : bytesOf(req)
+  const parsed = parsedOf(req)
+  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
   const changes = { model: step.model, ...limits, ...usage?.changes }
@@ -40,6 +42,19 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
+}
+
+/** The request for the usage of a stream. `changes`: members of the request with new values. */
+type UsageRequest = Pick<StreamUsage, 'makeFilter'> & { readonly changes: Json }
+
+/** What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. */
+function askForUsage({ admission }: CallStep, body: Json): UsageRequest | null {
+  const { operation, model, wantsStream } = admission
+  const { streamUsage } = DIALECTS[operation.dialect]
+  const isSupported = model.caps.streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
+  if (!streamUsage || !isSupported || !wantsStream) return null
+  const changes = streamUsage.ask(body)
+  return changes && { changes, makeFilter: streamUsage.makeFilter }
 }
 
 /** The same bytes with these members set to other values. `located` must have those of them that are there. */

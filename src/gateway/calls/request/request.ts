@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HeldBytes } from '../../../http/body-budget.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
-import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
@@ -35,23 +34,14 @@ export function setBody(req: CallRequest, bytes: Buffer): void {
   req.body = req.parsed.value as Json
 }
 
-/** The body as sent, decompressed. */
-export function bytesOf(req: CallRequest): Buffer {
-  return parsedOf(req).bytes
-}
-
 /** The body with the exact texts of the conversation and all digits of its numbers, which `req.body` may lack. */
 export function exactBodyOf(req: CallRequest): { readonly body: Json; readonly texts: LongTexts } {
   req.exact ??= parseExactBody(parsedOf(req))
   return { body: readObject(req.exact.value), texts: req.exact.texts }
 }
 
-/** Where the decisive members are in the body's bytes; null when it is not an object. */
-export function locatedOf(req: CallRequest): TopLevel | null {
-  return parsedOf(req).located
-}
-
-function parsedOf({ parsed }: CallRequest): ParsedBody {
+/** The body as it was parsed. Throws when it was released. */
+export function parsedOf({ parsed }: CallRequest): ParsedBody {
   if (!parsed) throw new Error('The body of a model call was not kept.')
   return parsed
 }
