@@ -1,5 +1,5 @@
 import type { ModelCaps } from '../caps.ts'
-import type { ClientTool, HostedTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
+import type { ClientTool, HostedTool, NeutralRequest, Part, Tool, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { toolKeyOf } from './tool-names.ts'
 
@@ -34,9 +34,9 @@ export function offerTools(
   caps: ModelCaps,
   { allowsSubsets = false }: { allowsSubsets?: boolean } = {},
 ): ToolOffer {
-  const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)).flatMap(({ names }) => names))
-  const search =
-    tools.find((tool) => tool.kind === 'hosted' && caps.hostedSearch && tool.webSearch && tool.isLive) ?? null
+  const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)))
+  const isSearch = (tool: Tool): tool is Tool & HostedTool => tool.kind === 'hosted' && tool.webSearch && tool.isLive
+  const search = (caps.hostedSearch && tools.find(isSearch)) || null
   const withheld: Tool[] = []
   const own: OfferedTool[] = []
   for (const tool of tools) {
@@ -56,7 +56,7 @@ export function offerTools(
   const isTold = caps.namedChoice && only !== null && only.length > 0 && (allowsSubsets || isOneRequired)
   return {
     tools: isTold ? own : chosen,
-    search: search?.kind === 'hosted' ? search : null,
+    search,
     withheld,
     mode: choice?.mode ?? null,
     allowed: isTold ? only : null,
@@ -70,10 +70,8 @@ export function describeWithheld(withheld: readonly Tool[]): string | null {
   return names.length === 0 ? null : `The tool ${names.join(', ')} is not available in this session.`
 }
 
-type AddedNames = { readonly names: readonly string[] }
-
-function namesAdded(part: NeutralRequest['turns'][number]['parts'][number]): readonly AddedNames[] {
-  if (part.type === 'toolsAdded') return [part]
+function namesAdded(part: Part): readonly string[] {
+  if (part.type === 'toolsAdded') return part.names
   return part.type === 'result' ? part.parts.flatMap(namesAdded) : []
 }
 
