@@ -17,7 +17,7 @@ const MODELS = [
   servedModel('v/eu-named', { serve: [serveEntry('eu', 'eu-1')] }),
   servedModel('v/both', { serve: [serveEntry('eu', 'v/both'), serveEntry('vendora', 'v/both')] }),
 ]
-const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS) }
+const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS), timeZone: 'UTC' }
 
 const placementsOf = (model: SnapshotModel) =>
   model.serve.length > 0

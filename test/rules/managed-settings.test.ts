@@ -14,6 +14,7 @@ const teamOf = (models: readonly SnapshotModel[], defaultModel: string | null = 
   defaultModel,
   models,
   names: makeNameTable(models),
+  timeZone: 'UTC',
 })
 
 describe('the settings of Claude Code', () => {

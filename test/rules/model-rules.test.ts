@@ -13,7 +13,7 @@ const HIDDEN = model('svc/hidden', { published: false })
 const WRITER = model('vendorb/writer', { aliases: ['claude-opus-4-7', 'claude-*'] })
 const OTHERS = model('svc/others', { aliases: ['claude-haiku-*', 'claude-x'] })
 const MODELS = [FAST, DRAFT, HIDDEN, WRITER]
-const TEAM = { defaultModel: 'svc/fast', models: MODELS, names: makeNameTable([...MODELS, OTHERS]) }
+const TEAM = { defaultModel: 'svc/fast', models: MODELS, names: makeNameTable([...MODELS, OTHERS]), timeZone: 'UTC' }
 
 describe('the model of a call', () => {
   it.each([

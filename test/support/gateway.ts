@@ -24,7 +24,7 @@ type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, s
 export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 
 /** The caller's team. The directory has no other models than this team's. */
-type KnownTeam = Omit<ModelTeam, 'names'>
+type KnownTeam = Omit<ModelTeam, 'names' | 'timeZone'>
 
 type Given = Partial<Record<UpstreamName, URL>> & {
   readonly team?: Partial<KnownTeam>
@@ -77,7 +77,7 @@ export async function startGateway({
       watchers.add(onEnd)
       return () => void watchers.delete(onEnd)
     },
-    findTeam: () => known.team && { ...known.team, names: makeNameTable(known.team.models) },
+    findTeam: () => known.team && { ...known.team, names: makeNameTable(known.team.models), timeZone: 'UTC' },
     watchDirectory(onDirectory) {
       applyBackends.push(onDirectory)
       onDirectory(directoryOf(backends))

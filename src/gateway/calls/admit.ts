@@ -58,10 +58,10 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const ambiguous = findAmbiguous(req.body, parsedOf(req).located)
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const team = await findTeam(caller)
-  const model = chooseModel(caller, team, req.body.model)
-  if (model instanceof ApiError) return model
+  const model = team ? pickModel(team, req.body.model) : 'model_not_allowed'
+  if (!team || typeof model === 'string') return refuseModel(caller, team, req.body.model)
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
-  const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
+  const refusal = judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const size = toCallSize(parsedOf(req).bytes.length, req.body, operation.dialect)
   const reservation = await reserveSpending(needs, { operation, caller, model, size })
@@ -82,7 +82,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
     calledAs,
     wantsStream,
     size,
-    timeZone: team?.timeZone ?? 'UTC',
+    timeZone: team.timeZone,
     slot,
     reservation,
   }
@@ -96,13 +96,12 @@ function ambiguousBody(member: string): ApiError {
   })
 }
 
-function chooseModel(caller: Caller, team: ModelTeam | null, requested: string | undefined): SnapshotModel | ApiError {
-  const verdict = team ? pickModel(team, requested) : 'model_not_allowed'
-  if (verdict === 'no_model_named') {
+function refuseModel(caller: Caller, team: ModelTeam | null, requested: string | undefined): ApiError {
+  const name = requested ?? team?.defaultModel ?? null
+  if (team && name === null) {
     return new ApiError('invalid_request', {
       message: 'Name a model, because the team has no default model. GET /v1/models lists the models.',
     })
   }
-  if (verdict !== 'model_not_allowed') return verdict
-  return new ApiError(verdict, { message: explainRefusal(caller, team, requested ?? team?.defaultModel ?? '') })
+  return new ApiError('model_not_allowed', { message: explainRefusal(caller, team, name ?? '') })
 }

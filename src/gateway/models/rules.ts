@@ -9,8 +9,8 @@ import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
-/** The models of a team. Without a time zone, its days are those of UTC. */
-export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'> & { readonly timeZone?: string }
+/** What calls need to know of a team. */
+export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' | 'timeZone'>
 
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
