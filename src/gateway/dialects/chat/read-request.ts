@@ -10,12 +10,12 @@ import {
   readTexts,
 } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
+import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolRef } from '../neutral.ts'
 import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
 import { requireSchema } from '../tools/strict-schemas.ts'
-import { makeFindTool } from '../tools/tool-names.ts'
-import type { FindTool } from '../tools/tool-names.ts'
+import { readToolChoice } from '../tools/tool-choice.ts'
+import type { FindTool } from '../tools/tool-choice.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readMessages } from './read-messages.ts'
 import { makeChatWriter } from './write-answer.ts'
@@ -34,7 +34,7 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
     stream: body.stream === true,
     turns: readMessages(body.messages, context),
     tools,
-    choice: readChoice(body.tool_choice, tools),
+    choice: readToolChoice(body.tool_choice, readObject(body.tool_choice).allowed_tools, tools, readChosen),
     parallel: readBoolean(body.parallel_tool_calls),
     maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
     stop: typeof body.stop === 'string' ? [body.stop] : readTexts(body.stop),
@@ -124,19 +124,6 @@ function readGrammar(format: Json): ClientTool['grammar'] {
   if (format.type !== 'grammar') return null
   const grammar = readObject(format.grammar)
   return { syntax: readText(grammar.syntax), definition: readText(grammar.definition) }
-}
-
-function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
-  if (choice === undefined || choice === null) return null
-  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
-  const find = makeFindTool(tools)
-  const { type, allowed_tools: allowed } = readObject(choice)
-  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), find)] }
-  const { mode, tools: chosen } = readObject(allowed)
-  return {
-    mode: mode === 'required' ? 'required' : 'auto',
-    only: readList(chosen).map((tool) => readChosen(readObject(tool), find)),
-  }
 }
 
 function readChosen(choice: Json, find: FindTool): ToolRef {

@@ -3,8 +3,8 @@ import { readBoolean, readList, readName, readObject, readText, readTexts } from
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
-import { makeFindTool } from '../tools/tool-names.ts'
-import type { FindTool } from '../tools/tool-names.ts'
+import { readToolChoice } from '../tools/tool-choice.ts'
+import type { FindTool } from '../tools/tool-choice.ts'
 
 /** The tools of a request and the choice among them. */
 export type ReadTools = {
@@ -23,7 +23,8 @@ export function readTools(body: Json): ReadTools {
       readEntry(readObject(tool), `input.${String(at)}.tools.${String(nth)}`),
     )
   })
-  return { tools, addedTools, choice: readChoice(body.tool_choice, [...tools, ...addedTools]) }
+  const choice = readToolChoice(body.tool_choice, body.tool_choice, [...tools, ...addedTools], readChosen)
+  return { tools, addedTools, choice }
 }
 
 /**
@@ -82,18 +83,6 @@ function readHosted(tool: Json, namespace: string | null, path: string): Tool {
     location: isObject(tool.user_location) ? tool.user_location : null,
     essential: false,
     path,
-  }
-}
-
-function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
-  if (choice === undefined || choice === null) return null
-  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
-  const find = makeFindTool(tools)
-  const { type, mode, tools: chosen } = readObject(choice)
-  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), find)] }
-  return {
-    mode: mode === 'required' ? 'required' : 'auto',
-    only: readList(chosen).map((tool) => readChosen(readObject(tool), find)),
   }
 }
 

@@ -90,26 +90,13 @@ export function keepLastTools(tools: readonly Tool[]): readonly Tool[] {
   return [...new Map(keyed).values()]
 }
 
-/** Finds a tool of the client. Without a namespace, it is the first one of this kind and name. */
-export type FindTool = (tool: Pick<ToolRef, 'kind' | 'name'>, namespace?: string | null) => ToolRef | undefined
-
-/** Makes the look-up of the tools that a choice may name. */
-export function makeFindTool(tools: readonly Tool[]): FindTool {
-  const own = tools.filter((tool) => tool.kind !== 'hosted').toReversed()
-  const inNamespace = new Map(own.map((tool) => [toolKeyOf(tool), toRef(tool)]))
-  const anywhere = new Map(own.map((tool) => [toolKeyOf({ ...tool, namespace: null }), toRef(tool)]))
-  return (tool, namespace) => {
-    const key = toolKeyOf({ ...tool, namespace: namespace ?? null })
-    return namespace === undefined ? anywhere.get(key) : inNamespace.get(key)
-  }
-}
-
 /** One text for what identifies a tool. */
 export function toolKeyOf({ kind, name, namespace }: ToolRef): string {
   return `${kind}\0${namespace ?? ''}\0${name}`
 }
 
-function toRef({ kind, name, namespace }: ToolRef): ToolRef {
+/** What identifies a tool, without its definition. */
+export function toRef({ kind, name, namespace }: ToolRef): ToolRef {
   return { kind, name, namespace }
 }
 
