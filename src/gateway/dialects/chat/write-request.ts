@@ -2,7 +2,7 @@ import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, ToolRef } from '../neutral.ts'
-import { planCacheMarks } from '../parts/cache-marks.ts'
+import { planPartMarks } from '../parts/cache-marks.ts'
 import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
@@ -27,7 +27,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
   const { caps } = context
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const offer = offerTools(asked, caps, { allowsSubsets: true })
-  const request = planCacheMarks(asked, caps)
+  const request = planPartMarks(asked, caps)
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
     model: context.backendModel,

@@ -2,7 +2,7 @@ import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions } from '../neutral.ts'
-import { hasMarks, planCacheMarks } from '../parts/cache-marks.ts'
+import { hasMarks, planAllMarks } from '../parts/cache-marks.ts'
 import { refuse } from '../refusal.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
@@ -27,7 +27,7 @@ export function writeMessagesRequest(asked: NeutralRequest, context: Translation
   const { logprobs } = asked.sampling
   if (logprobs) refuse(logprobs.path, 'This model reports no log probabilities: leave the member out.')
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
-  const request = planCacheMarks(asked, caps, { generate: true, onTools: true })
+  const request = planAllMarks(asked, caps)
   const offer = offerTools(request, caps)
   const limit = Math.max(1, request.maxOutput ?? caps.maxOutput)
   // The vendor refuses thinking together with a required tool call.

@@ -5,22 +5,24 @@ import type { CacheMark, NeutralRequest, Part, Tool, Turn } from '../neutral.ts'
 const MAX_MARKS = 4
 
 /**
- * Returns the request with the cache marks that its backend supports. Marks of the client stay where they are, because
- * a mark at another place would miss the cache. When there are too many, the earliest ones of the messages are removed
- * first. `generate`: sets marks when the client set none. `onTools`: the dialect has marks on tools and on their
- * results; without it, the mark of a tool moves to the last system part, and that of a result to its last part. Such a
- * dialect also refuses a long mark behind a short one.
+ * Returns the request with the cache marks that its backend supports, for a dialect that has none on tools and on their
+ * results: the mark of a tool moves to the last system part, and that of a result to its last part. Other marks of the
+ * client stay where they are, because a mark at another place would miss the cache. When there are too many, the
+ * earliest ones of the messages are removed first.
  */
-export function planCacheMarks(
-  request: NeutralRequest,
-  caps: ModelCaps,
-  { generate = false, onTools = false }: { generate?: boolean; onTools?: boolean } = {},
-): NeutralRequest {
+export function planPartMarks(request: NeutralRequest, caps: ModelCaps): NeutralRequest {
   if (caps.cacheMarks === 'none') return withoutMarks(request)
-  const marked = countMarks(request)
-  if (marked === 0) return generate && caps.cacheMarks === 'explicit' ? setMarks(request) : request
-  const placed = onTools ? shortenLaterMarks(request) : moveResultMarks(moveToolMarks(request))
-  return dropOverflow(placed)
+  return hasMarks(request) ? dropOverflow(moveResultMarks(moveToolMarks(request))) : request
+}
+
+/**
+ * The same for a dialect that has marks on tools and on their results, and refuses a long mark behind a short one. Sets
+ * marks when the client set none.
+ */
+export function planAllMarks(request: NeutralRequest, caps: ModelCaps): NeutralRequest {
+  if (caps.cacheMarks === 'none') return withoutMarks(request)
+  if (hasMarks(request)) return dropOverflow(shortenLaterMarks(request))
+  return caps.cacheMarks === 'explicit' ? setMarks(request) : request
 }
 
 /** Makes each long mark behind a short one short. Its place stays cached. */
@@ -45,7 +47,7 @@ export function hasMarks(request: NeutralRequest): boolean {
 }
 
 function withoutMarks(request: NeutralRequest): NeutralRequest {
-  if (countMarks(request) === 0) return request
+  if (!hasMarks(request)) return request
   return {
     ...request,
     tools: request.tools.map(unmarkTool),

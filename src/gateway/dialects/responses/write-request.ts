@@ -2,7 +2,7 @@ import { nearestEffort } from '../caps.ts'
 import type { ModelCaps } from '../caps.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ToolRef } from '../neutral.ts'
-import { planCacheMarks } from '../parts/cache-marks.ts'
+import { planPartMarks } from '../parts/cache-marks.ts'
 import { refuse } from '../refusal.ts'
 import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
@@ -27,7 +27,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
   const { caps } = context
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const offer = offerTools(asked, caps, { allowsSubsets: true })
-  const request = planCacheMarks(asked, caps)
+  const request = planPartMarks(asked, caps)
   const { maxOutput, sampling, hints } = request
   refuseStopWithLogprobs(request)
   const include = [
