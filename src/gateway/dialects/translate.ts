@@ -150,9 +150,9 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   }
 
   return {
-    push: (event) => (state === 'open' ? write(reader.push(event)) : []),
-    end: () => (state === 'open' ? write(reader.end()) : []),
-    fail: (failure) => (state === 'open' ? write(reader.fail(failure)) : []),
+    push: (event) => write(reader.push(event)),
+    end: () => write(reader.end()),
+    fail: (failure) => write(reader.fail(failure)),
     state: () => (state === 'open' && reader.isFinishing?.() ? 'finishing' : state),
   }
 }
