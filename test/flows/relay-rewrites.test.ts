@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamState } from '../../src/gateway/dialects/dialect.ts'
+import { KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
 import { BACKEND_BROKE_OFF } from '../../src/gateway/exchange/relay.ts'
 import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
@@ -54,7 +55,6 @@ describe('a rewritten answer', () => {
         state: () => state,
       }
     },
-    keepAlive: (hasBegun) => (hasBegun ? ': hm\n\n' : ': wait\n\n'),
     whole: ({ status, body }) => ({ status, body: Buffer.from(`${status} ${body.toString().toUpperCase()}`) }),
     collect: null,
   }
@@ -124,19 +124,20 @@ describe('a rewritten answer', () => {
 
   it('is kept alive while it is silent, and an untouched stream is not', async () => {
     const keepAlive = makeStreamKeepAlive(60)
-    const rewritten = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { rewrite: capitals, keepAlive })
+    const options = { rewrite: capitals, keepAlive, dialect: 'messages' } as const
+    const rewritten = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), options)
     const answer = await answerOf(rewritten.open())
     expect(await nextChunk(answer)).toBe('data: A\n\n')
-    expect(await nextChunk(answer)).toBe(': hm\n\n')
+    expect(await nextChunk(answer)).toMatch(/^event: ping\n/)
     answer.destroy()
 
-    const silent = await startRelay(streams([], { end: 'stalls' }), { rewrite: capitals, keepAlive })
+    const silent = await startRelay(streams([], { end: 'stalls' }), options)
     const empty = await answerOf(silent.open())
-    expect(await nextChunk(empty)).toBe(': wait\n\n')
+    expect(await nextChunk(empty)).toBe(KEEP_ALIVE_COMMENT)
     empty.destroy()
 
     const untouched = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { keepAlive, idleTimeoutMs: 400 })
-    expect((await untouched.post().then(readAnswer)).text).not.toContain(': hm')
+    expect((await untouched.post().then(readAnswer)).text).not.toContain(KEEP_ALIVE_COMMENT)
   })
 
   it('is not kept alive when the upstream is silent for longer than the idle time', async () => {
@@ -146,7 +147,7 @@ describe('a rewritten answer', () => {
       idleTimeoutMs: 400,
     })
     const { text, ended } = await relay.post().then(readAnswer)
-    expect(text).toMatch(/^data: A\n\n(: hm\n\n)+data: The upstream fell silent.*\n\n$/)
+    expect(text).toMatch(/^data: A\n\n(: keep-alive\n\n)+data: The upstream fell silent.*\n\n$/)
     expect(ended).toBe('broken')
   })
 

@@ -8,7 +8,7 @@ import type { Dialect, StreamFailure } from '../../src/gateway/dialects/dialect.
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { startExchange } from '../../src/gateway/exchange/exchange.ts'
 import type { Exchange } from '../../src/gateway/exchange/exchange.ts'
-import type { ExchangeOptions } from '../../src/gateway/exchange/exchange-options.ts'
+import type { ExchangeOptions } from '../../src/gateway/exchange/relay.ts'
 import { toBackendHeaders } from '../../src/gateway/exchange/headers.ts'
 import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'

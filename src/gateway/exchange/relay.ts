@@ -5,10 +5,13 @@
 import type { ServerResponse } from 'node:http'
 import { ERRORS } from '../../http/errors.ts'
 import type { ApiError, ErrorCode } from '../../http/errors.ts'
-import type { StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { DialectTraits, StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
 import type { FailureKind } from '../dialects/failures/failure.ts'
-import type { KeptAnswer, WholeAnswer } from './answer.ts'
+import type { KeptAnswer, KeptErrors, WholeAnswer } from './answer.ts'
+import type { Credential } from './headers.ts'
 import type { Outcome } from './outcome.ts'
+import type { StreamKeepAlive } from './stream-keep-alive.ts'
 
 /** Changes an answer on its way to the caller. */
 export type AnswerRewrite = {
@@ -16,8 +19,6 @@ export type AnswerRewrite = {
   readonly isTranslated: boolean
   /** Makes the translator of one stream. */
   stream(): StreamTranslator
-  /** The text that keeps a silent stream alive, between events. `hasBegun`: the caller has received an event. */
-  keepAlive(hasBegun: boolean): string
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
   /** Makes one answer of a stream, for a caller that asked for no stream. Null: such a stream stays a stream. */
@@ -34,6 +35,30 @@ export type StreamCollector = {
 
 /** Makes a filter for one stream. */
 export type MakeStreamFilter = () => StreamFilter
+
+/** How the answer of a backend is relayed. */
+export type ExchangeOptions = {
+  /** The caller's dialect, in which a failure of a stream is reported. */
+  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'keepAlive'>
+  /** The backend's dialect, in which its errors are written; a stream may begin with one. */
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'reasoningRetry'>
+  /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
+  readonly wantsStream: boolean
+  /** Changes the answer. Null: its bytes pass unchanged. */
+  readonly rewrite: AnswerRewrite | null
+  /** The service's own credential at the backend, which no error shows. */
+  readonly credential: Credential | null
+  readonly keepsErrors: KeptErrors
+  /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
+  readonly onAnswer: (status: number) => void
+  /** Removes events of a stream that is not rewritten; null: all of them pass. */
+  readonly filter: MakeStreamFilter | null
+  /** Keeps rewritten streams alive while the backend is silent. */
+  readonly keepAlive: StreamKeepAlive
+  /** Receives the bytes of the answer as the backend sent them. */
+  readonly observer: { push(chunk: Buffer): void }
+  readonly clock: Clock
+}
 
 /** Relays the body of one answer to the caller. */
 export type Relay = {

@@ -3,9 +3,8 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import { toFailureAnswer } from './answer.ts'
 import type { KeptAnswer } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
-import type { ExchangeOptions } from './exchange-options.ts'
 import type { Credential } from './headers.ts'
-import type { RelayedExchange } from './relay.ts'
+import type { ExchangeOptions, RelayedExchange } from './relay.ts'
 
 /**
  * Settles an exchange with a failure that the backend reported after a status of 200. `kept` has the status for the

@@ -11,7 +11,7 @@ import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
 type Needs = {
-  readonly dialect: Pick<DialectTraits, 'failureEndsStream'>
+  readonly dialect: Pick<DialectTraits, 'failureEndsStream' | 'keepAlive'>
   readonly keepAlive: StreamKeepAlive
 }
 
@@ -21,8 +21,7 @@ type Needs = {
  */
 export class RewrittenStream implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
-  readonly #rewrite: AnswerRewrite
-  readonly #failureEndsStream: boolean
+  readonly #dialect: Needs['dialect']
   readonly #translator: StreamTranslator
   readonly #keepAlive: StreamKeepAlive
   readonly #keepAliveSlot: number
@@ -34,8 +33,7 @@ export class RewrittenStream implements Relay, SilentStream {
 
   constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, keepAlive }: Needs) {
     this.#exchange = exchange
-    this.#rewrite = rewrite
-    this.#failureEndsStream = dialect.failureEndsStream
+    this.#dialect = dialect
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
@@ -68,7 +66,7 @@ export class RewrittenStream implements Relay, SilentStream {
     const events = this.#translator.fail(failure)
     if (events.length > 0) this.#exchange.res.write(encodeEvents(events))
     this.#exchange.finish(kind, reason)
-    endFailed(this.#exchange.res, this.#failureEndsStream && this.#translator.state() === 'failed')
+    endFailed(this.#exchange.res, this.#dialect.failureEndsStream && this.#translator.state() === 'failed')
   }
 
   stop(): void {
@@ -82,7 +80,7 @@ export class RewrittenStream implements Relay, SilentStream {
     this.#silentTicks = 0
     const { res } = this.#exchange
     // A slow caller still has unread bytes, which keep its connection alive.
-    if (this.#translator.state() === 'open' && !hasUnread(res)) res.write(this.#rewrite.keepAlive(this.#hasBegun))
+    if (this.#translator.state() === 'open' && !hasUnread(res)) res.write(this.#dialect.keepAlive(this.#hasBegun))
   }
 
   #write(events: readonly SseEvent[]): void {

@@ -71,7 +71,6 @@ function renameAnswers(call: CallStep, hidesUsage: boolean): AnswerRewrite {
   return {
     isTranslated: false,
     stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
-    keepAlive: dialect.keepAlive,
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)

@@ -104,7 +104,6 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
   return {
     isTranslated: true,
     stream,
-    keepAlive: dialect.keepAlive,
     whole(answer) {
       const isError = answer.status >= 300
       if (isError && keepsStatus) return readError(call, dialect, answer)
