@@ -34,9 +34,15 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   /** The events of the delta that is read now. */
   let events: PartEvent[] = []
 
+  function emit(more: PartEvent[]): void {
+    // Most deltas have one fragment, whose events need no copy.
+    if (events.length === 0) events = more
+    else events.push(...more)
+  }
+
   function add<Added extends Part>(part: Added, opened: OpenPart): Added {
     open.push(part)
-    events.push(...queue.open(part, opened))
+    emit(queue.open(part, opened))
     return part
   }
 
@@ -59,7 +65,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
 
   function addText(part: Content, fragment: string, logprobs?: readonly unknown[]): void {
     part.isBlank &&= fragment.trim() === ''
-    events.push(...queue.delta(part, fragment, logprobs))
+    emit(queue.delta(part, fragment, logprobs))
   }
 
   function addCall({ extras }: ToolDelta): Call {
@@ -78,9 +84,9 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     if (!call.isFreeText) call.argsEnd.push(delta.args)
     if (delta.args === '') return
     // Now the name is complete.
-    if (!call.hasBegun) events.push(...queue.open(call, toOpen(call)))
+    if (!call.hasBegun) emit(queue.open(call, toOpen(call)))
     call.hasBegun = true
-    events.push(...queue.delta(call, delta.args))
+    emit(queue.delta(call, delta.args))
   }
 
   function toOpen({ id, name }: Call): OpenPart {
@@ -89,7 +95,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
 
   function closeFollowed(): void {
     for (let first = open[0]; first && isComplete(first) && hasFollower(open); first = open[0]) {
-      events.push(...queue.close(first, toEnd(first, true)))
+      emit(queue.close(first, toEnd(first, true)))
       open.shift()
     }
   }
