@@ -86,6 +86,13 @@ describe('a rewritten answer', () => {
     ])
   })
 
+  it('has no headers that only its own dialect knows when a page stands in its place', async () => {
+    const page: Script = ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
+    const relay = await startRelay(page, { rewrite: { ...capitals, isTranslated: true } })
+    await relay.post().then(readAnswer)
+    expect((await relay.outcome()).kept).toMatchObject({ isTranslated: true, answer: { status: 502 } })
+  })
+
   it('is left to the handler when the rewrite refuses it', async () => {
     const refusal = new ApiError('not_supported')
     const relay = await startRelay(answersJson({}), { rewrite: { ...capitals, whole: () => refusal } })

@@ -7,7 +7,7 @@ import { isKept, writeHead } from './answer.ts'
 import type { AnswerHead } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
-import { keepFailureInDialect } from './reported-failure.ts'
+import { keepFailure } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream } from './stream-keep-alive.ts'
@@ -122,7 +122,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   #keepFailure(failure: Failure, isReasoningRefused: boolean): void {
-    keepFailureInDialect(this.#exchange, failure, { head: this.#head, isReasoningRefused }, this.#needs)
+    keepFailure(this.#exchange, failure, { head: this.#head, isReasoningRefused, body: null }, this.#needs)
   }
 }
 

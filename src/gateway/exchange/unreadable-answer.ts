@@ -5,7 +5,7 @@ import { readFailure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 import type { RelayedExchange } from './relay.ts'
-import { keepFailureInDialect } from './reported-failure.ts'
+import { keepFailure } from './reported-failure.ts'
 import type { FailureNeeds } from './reported-failure.ts'
 import { reasonOf } from './send.ts'
 
@@ -37,7 +37,7 @@ export function isCompressed({ headers: { 'content-encoding': encoding = '' } }:
 /** Settles an exchange with a compressed error: its status says what has failed, although its body cannot be read. */
 export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: FailureNeeds): void {
   const failure = readFailure(UNREADABLE.compressed, head.status)
-  keepFailureInDialect(exchange, failure, { head, isReasoningRefused: false }, needs)
+  keepFailure(exchange, failure, { head, isReasoningRefused: false, body: null }, needs)
   exchange.abort()
 }
 

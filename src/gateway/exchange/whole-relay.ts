@@ -3,7 +3,7 @@ import { ByteChunks } from '../../kernel/pieces.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
-import { isKept, toFailureAnswer, writeHead, writeWhole } from './answer.ts'
+import { isKept, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
@@ -170,12 +170,8 @@ export class WholeRelay implements Relay {
 
   /** Keeps an answer with the status for a failure. `body`: what the backend reported; null for words of our own. */
   #keepFailure(failure: Failure, body: Buffer | null): void {
-    const { dialect, credential } = this.#needs
     const isReasoningRefused = body !== null && this.#isReasoningRefused(body)
-    // Like every error of a backend of the caller's dialect, the body passes unchanged.
-    const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
-    const kept = { head: this.#head, answer, isTranslated: false, isReasoningRefused }
-    keepFailure(this.#exchange, failure, kept, credential)
+    keepFailure(this.#exchange, failure, { head: this.#head, isReasoningRefused, body }, this.#needs)
   }
 
   #isReasoningRefused(body: Buffer): boolean {
