@@ -21,7 +21,7 @@ export function formatTeamName({ organization, name }: TeamName): string {
   return `@${organization}/${name}`
 }
 
-/** `organization/team/`, with which the names of what the admins of a team add begin. `team`: as `@organization/team`. */
+/** How the names of what the admins of a team add begin: `organization/team/`. `team`: as `@organization/team`. */
 export function prefixOfTeam(team: string): string {
   return `${team.slice(1)}/`
 }

@@ -34,8 +34,8 @@ const UNFINISHED: ReadonlySet<unknown> = new Set(['queued', 'in_progress', 'canc
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 /**
- * Reads an answer of the responses dialect. A `done` event has the whole item, so text that was missing in the deltas is
- * added then. Unknown events, and items of tools that the vendor runs, are skipped.
+ * Reads an answer of the responses dialect. A `done` event has the whole item, so text that was missing in the deltas
+ * is added then. Unknown events, and items of tools that the vendor runs, are skipped.
  */
 export class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
