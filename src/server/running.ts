@@ -3,11 +3,12 @@ import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { makeMessageClasses } from '../http/message-classes.ts'
-import { OperatorError } from '../kernel/operator-error.ts'
 import type { Logger } from '../log.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
 import { describeService, findDirectoryWarnings } from './describe.ts'
+import { applyFiles } from './files/apply-files.ts'
+import type { Reload } from './files/apply-files.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
@@ -23,13 +24,7 @@ export type Running = {
   readonly port: number
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
-  /**
-   * Applies the directory file and the price file again, and resolves with a sentence for each that says what has
-   * changed. A refused file changes nothing and does not keep the other from being applied; the log says why, and the
-   * promise rejects with a `DirectoryFileError` or a `PricesFileError`. `force`: apply the directory file even when it
-   * withdraws most of the members.
-   */
-  reload(force?: boolean): Promise<string>
+  readonly reload: Reload
   /** Resolves with the reason when the database cannot be used in this process again, so that it should stop. */
   readonly crashed: Promise<Error>
   /**
@@ -47,24 +42,8 @@ export async function listen(
   forceDirectory = false,
 ): Promise<Running> {
   const service = await compose(config, resources)
-  const applyDirectory = makeApplyDirectory(config, service, resources.log)
-  const applyPrices = makeApplyPrices(config, service, resources.log)
   try {
-    await applyPrices()
-    const reloadDirectory = (force = false) =>
-      applyDirectory(force).catch((err: unknown) => {
-        resources.log.error({ err }, 'directory.rejected')
-        throw err
-      })
-    // The database has the directory that the processes before this one have applied.
-    if (isLaterProcess() && resources.database) await reloadDirectory(forceDirectory).catch(ignoreRefusal)
-    else await applyDirectory(forceDirectory)
-    const reloadPrices = () =>
-      applyPrices().catch((err: unknown) => {
-        resources.log.error({ err }, 'prices.rejected')
-        throw err
-      })
-    const reload = inOrder((force) => joinSentences([reloadDirectory(force), reloadPrices()]))
+    const reload = await applyFiles(config, service, resources, forceDirectory)
     return await start(config, resources, service, timeouts, reload)
   } catch (error) {
     await service.close()
@@ -72,58 +51,12 @@ export async function listen(
   }
 }
 
-/** Whether this is one of several processes, and not the first: that one ends when the file has a mistake. */
-function isLaterProcess(): boolean {
-  return (cluster.worker?.id ?? 1) > 1
-}
-
-/** Ignores that the directory file was refused, and throws any other error. */
-function ignoreRefusal(error: unknown): void {
-  if (!(error instanceof OperatorError)) throw error
-}
-
-function makeApplyDirectory(config: Config, service: Service, log: Logger) {
-  const { directoryFile: file } = config
-  // A control plane calls no backend, so it need not have their credentials.
-  const readSecret = config.role === 'control-plane' ? null : config.readSecret
-  return async (force: boolean): Promise<string> => {
-    if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
-    const { applyDirectoryFile } = await import('./files/directory-file.ts')
-    return applyDirectoryFile({ file, readSecret, service, force, log })
-  }
-}
-
-function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, log: Logger) {
-  // A control plane serves no calls.
-  return async (): Promise<string> => {
-    if (!file || role === 'control-plane') return ''
-    const { applyPricesFile } = await import('./files/prices-file.ts')
-    return applyPricesFile({ file, service, log })
-  }
-}
-
-/** Begins a reload when the one before has ended, so that no file stays that was read before another one. */
-function inOrder(run: Running['reload']): Running['reload'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return (force) => {
-    const next = last.then(() => run(force))
-    last = next.catch(() => undefined)
-    return next
-  }
-}
-
-/** The sentences in one text. Waits for all of them, also when one of them fails, and then rejects. */
-async function joinSentences(applying: readonly Promise<string>[]): Promise<string> {
-  await Promise.allSettled(applying)
-  return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
-}
-
 async function start(
   config: Config,
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-  reload: Running['reload'],
+  reload: Reload,
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service, log)

@@ -312,7 +312,7 @@ describe('a directory file on a running deployment', () => {
       applyDirectory: (given: Directory, judge?: (changes: DirectoryChanges) => void) =>
         store.applyDirectory(given, MONDAY, judge),
     }
-    await applyDirectoryFile({ file, readSecret: null, service, force, log })
+    await applyDirectoryFile({ file, readSecret: null, service, force, isShared: false, log })
   }
 
   const activeMembers = ({ prisma }: TestDatabase) => prisma.invitation.count({ where: { revokedAt: null } })

@@ -162,6 +162,19 @@ describe('SVC_PROCESSES=2', () => {
     await waitForValue('both starts', countListening, listening + 2)
   })
 
+  it('replaces a process although both files were broken after the start, without a database', async () => {
+    await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
+    await askService(socket(), 'reload')
+    const listening = countListening()
+    await writeFile(file(), 'organizations: 7')
+    await writeFile(prices(), '{')
+    process.kill(childrenOf(running.pid)[0] ?? 0, 'SIGKILL')
+    await waitForValue('the next start', countListening, listening + 1)
+    const ofNext = running.output().slice(running.output().lastIndexOf('process.ended'))
+    expect(ofNext.match(/"(directory|prices)\.\w+"/g)).toEqual(['"prices.rejected"', '"directory.rejected"'])
+    expect(ofNext).toMatch(/"teams":1,.*"service\.listening"/)
+  })
+
   it('stops all processes with one signal, and closes idle connections', async () => {
     const pids = childrenOf(running.pid)
     const idle = await Promise.all(Array.from({ length: 4 }, openIdle))

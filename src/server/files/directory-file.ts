@@ -6,6 +6,7 @@ import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import type { Service } from '../compose.ts'
+import { findSharedFile, shareFile } from '../processes/shared-files.ts'
 import { readDirectoryText } from './directory-reader.ts'
 
 /**
@@ -26,6 +27,8 @@ type Needs = {
   readonly service: Pick<Service, 'applyDirectory'>
   /** Apply the file even when it withdraws most of the members. */
   readonly force: boolean
+  /** Whether a process that replaces this one may need it, because there is no database. */
+  readonly isShared: boolean
   readonly log: Logger
 }
 
@@ -33,21 +36,33 @@ type Needs = {
  * Applies the directory file as a whole, and resolves with a sentence that says what has changed. When it is refused,
  * nothing changes, and this rejects with a `DirectoryFileError`.
  */
-export async function applyDirectoryFile({ file, readSecret, service, force, log }: Needs): Promise<string> {
+export async function applyDirectoryFile({ file, readSecret, service, force, isShared, log }: Needs): Promise<string> {
   const judge = (changes: DirectoryChanges) => {
     const refusal = force ? null : findRefusal(changes)
     if (refusal) throw new DirectoryFileError(file, [refusal])
   }
-  const changes = await service.applyDirectory(await loadDirectoryFile(file, readSecret), judge)
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new DirectoryFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
+  })
+  const changes = await service.applyDirectory(await parseDirectory(file, text, readSecret), judge)
+  if (isShared) shareFile('directory', text)
   log.info({ file, ...changes }, 'directory.applied')
   return `The directory file ${file} was applied${changes ? `: ${describeChanges(changes)}` : ''}.`
 }
 
+/**
+ * Applies the directory that the processes before this one use, in a process without a database. Resolves with false
+ * when there is none.
+ */
+export async function applySharedDirectory(needs: Pick<Needs, 'file' | 'readSecret' | 'service'>): Promise<boolean> {
+  const { file, readSecret, service } = needs
+  const text = await findSharedFile('directory')
+  if (text !== null) await service.applyDirectory(await parseDirectory(file, text, readSecret))
+  return text !== null
+}
+
 /** Rejects with a `DirectoryFileError`. With `readSecret`, a credential that cannot be read is a mistake too. */
-async function loadDirectoryFile(file: string, readSecret: ReadSecret | null): Promise<Directory> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new DirectoryFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
-  })
+async function parseDirectory(file: string, text: string, readSecret: ReadSecret | null): Promise<Directory> {
   const read = await readDirectoryText(text, readSecret)
   if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
   return read.directory

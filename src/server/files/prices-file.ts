@@ -7,6 +7,7 @@ import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { replaceFile } from '../../private-files.ts'
 import type { Service } from '../compose.ts'
+import { findSharedFile, shareFile } from '../processes/shared-files.ts'
 
 /** The maximum number of mistakes that a message names. */
 const MAX_MISTAKES = 20
@@ -26,10 +27,18 @@ type Needs = { readonly file: string; readonly service: Pick<Service, 'applyPric
 
 /** Applies a price file, and resolves with a sentence. Rejects with a `PricesFileError`; then nothing changes. */
 export async function applyPricesFile({ file, service, log }: Needs): Promise<string> {
-  const { prices } = await loadPricesFile(file)
+  const { text, prices } = await loadPricesFile(file)
   service.applyPrices(prices)
+  shareFile('prices', text)
   log.info({ file, models: prices.size }, 'prices.applied')
   return `The price file ${file} was applied. Names of models with a price: ${prices.size}.`
+}
+
+/** Applies the prices that the processes before this one use. Resolves with false when there are none. */
+export async function applySharedPrices({ file, service }: Omit<Needs, 'log'>): Promise<boolean> {
+  const text = await findSharedFile('prices')
+  if (text !== null) service.applyPrices(parsePrices(file, text))
+  return text !== null
 }
 
 /** Reads a price file. Rejects with a `PricesFileError`. */
@@ -37,9 +46,13 @@ export async function loadPricesFile(file: string): Promise<{ readonly text: str
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new PricesFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
   })
+  return { text, prices: parsePrices(file, text) }
+}
+
+function parsePrices(file: string, text: string): PriceList {
   const read = readPrices(text)
   if ('mistakes' in read) throw new PricesFileError(file, read.mistakes)
-  return { text, prices: read.prices }
+  return read.prices
 }
 
 /**

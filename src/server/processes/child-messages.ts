@@ -1,5 +1,6 @@
 import type { Worker as Child } from 'node:cluster'
 import type { Socket } from 'node:net'
+import type { SharedFile } from './shared-files.ts'
 
 /** What the process above the others sends to them. The answer to a question has its `id`. */
 export type ToChild =
@@ -8,6 +9,8 @@ export type ToChild =
   | { readonly type: 'listening'; readonly port: number }
   /** Comes with the socket of a new connection. */
   | { readonly type: 'connection' }
+  /** The text of a file that was last applied by any process; null when none was. */
+  | { readonly type: 'applied'; readonly file: SharedFile; readonly text: string | null }
   | (Question & { readonly id: number })
 
 type Question = { readonly type: 'reload'; readonly force: boolean } | { readonly type: 'metrics' }
@@ -18,6 +21,10 @@ export type FromChild =
   | { readonly type: 'ready' }
   /** How many connections it has received since its start, and how many of them have been closed. */
   | { readonly type: 'connections'; readonly received: number; readonly closed: number }
+  /** It uses this text of a file. */
+  | { readonly type: 'applied'; readonly file: SharedFile; readonly text: string }
+  /** It asks for the text of a file that was last applied. */
+  | { readonly type: 'find_applied'; readonly file: SharedFile }
   /** What a reload has changed, or why nothing has. */
   | { readonly type: 'reloaded'; readonly id: number; readonly isApplied: boolean; readonly text: string }
   /** All metrics, in the form of prom-client. */
@@ -27,12 +34,12 @@ type Answer = Extract<FromChild, { readonly id: number }>
 
 /** Whether a message is one of this service. Node.js and libraries use the same channel. */
 export function isToChild(message: unknown): message is ToChild {
-  return ['stop', 'listening', 'connection', 'reload', 'metrics'].includes(typeOf(message))
+  return ['stop', 'listening', 'connection', 'applied', 'reload', 'metrics'].includes(typeOf(message))
 }
 
 /** As `isToChild`, in the other direction. */
 export function isFromChild(message: unknown): message is FromChild {
-  return ['ready', 'connections', 'reloaded', 'metrics'].includes(typeOf(message))
+  return ['ready', 'connections', 'applied', 'find_applied', 'reloaded', 'metrics'].includes(typeOf(message))
 }
 
 function typeOf(message: unknown): string {

@@ -10,6 +10,7 @@ import { countEvents, openMetrics, serveMetrics } from '../telemetry/metrics.ts'
 import { isFromChild, tell } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
 import { reloadChildren } from './reload-children.ts'
+import { makeKeepFiles } from './shared-files.ts'
 import { openSharedPort } from './shared-port.ts'
 
 /** Several processes that serve one port, and this process above them. */
@@ -44,13 +45,19 @@ export async function openProcesses(config: Config, given: Logger): Promise<Proc
   const own = openMetrics()
   const log = countEvents(given, own)
   const stopping = new AbortController()
-  const first = await startFirst()
+  const keepFiles = makeKeepFiles()
+  const fork = () => {
+    const child = cluster.fork()
+    keepFiles(child)
+    return child
+  }
+  const first = await startFirst(fork)
   const port = await openSharedPort(host, config.port)
   port.add(first)
   const metrics =
     metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running, own), host, metricsPort, log)
   const start = () => {
-    const child = cluster.fork()
+    const child = fork()
     void isReady(child).then((ready) => ready && port.add(child))
     return child
   }
@@ -76,8 +83,8 @@ export async function openProcesses(config: Config, given: Logger): Promise<Proc
 }
 
 /** Rejects with a `ProcessStartError` when the process ends before it can serve. */
-async function startFirst(): Promise<Child> {
-  const child = cluster.fork()
+async function startFirst(fork: () => Child): Promise<Child> {
+  const child = fork()
   if (!(await isReady(child))) throw new ProcessStartError('The service could not start. The reason is above.')
   return child
 }

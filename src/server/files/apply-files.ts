@@ -1,0 +1,117 @@
+import cluster from 'node:cluster'
+import type { Config } from '../../config/values.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import type { Logger } from '../../log.ts'
+import type { Service } from '../compose.ts'
+import type { Resources } from '../roles.ts'
+
+/**
+ * Applies the directory file and the price file again, and resolves with a sentence for each that says what has
+ * changed. A refused file changes nothing and does not keep the other from being applied; the log says why, and the
+ * promise rejects with a `DirectoryFileError` or a `PricesFileError`. `force`: apply the directory file even when it
+ * withdraws most of the members.
+ */
+export type Reload = (force?: boolean) => Promise<string>
+
+/** A file that a start and a reload apply. */
+type AppliedFile = {
+  apply(force: boolean): Promise<string>
+  /** Applies what the processes before this one use instead. Resolves with false when there is nothing. */
+  applyShared(): Promise<boolean>
+}
+
+/**
+ * Applies both files at a start, and resolves with the function that does so again. Rejects when a file is refused. One
+ * of several processes, which is not the first, then uses what the others use.
+ */
+export async function applyFiles(
+  config: Config,
+  service: Service,
+  { log }: Pick<Resources, 'log'>,
+  force: boolean,
+): Promise<Reload> {
+  const directory = makeDirectoryFile(config, service, log)
+  const prices = makePricesFile(config, service, log)
+  const reloadDirectory = (forced = false) => logRefusal(directory.apply(forced), 'directory.rejected', log)
+  const reloadPrices = () => logRefusal(prices.apply(false), 'prices.rejected', log)
+  if (isLaterProcess()) {
+    await reloadPrices().catch(orShared(prices))
+    await reloadDirectory(force).catch(orShared(directory))
+  } else {
+    await prices.apply(false)
+    await directory.apply(force)
+  }
+  return inOrder((forced) => joinSentences([reloadDirectory(forced), reloadPrices()]))
+}
+
+/** Whether this is one of several processes, and not the first: that one ends when a file has a mistake. */
+function isLaterProcess(): boolean {
+  return (cluster.worker?.id ?? 1) > 1
+}
+
+async function logRefusal(applying: Promise<string>, event: string, log: Logger): Promise<string> {
+  return applying.catch((err: unknown) => {
+    log.error({ err }, event)
+    throw err
+  })
+}
+
+/** Uses what the other processes use when a file was refused. Throws any other error. */
+function orShared({ applyShared }: AppliedFile): (error: unknown) => Promise<void> {
+  return async (error) => {
+    if (!(error instanceof OperatorError) || !(await applyShared())) throw error
+  }
+}
+
+function makeDirectoryFile(config: Config, service: Service, log: Logger): AppliedFile {
+  const { directoryFile: file } = config
+  // A control plane calls no backend, so it need not have their credentials.
+  const readSecret = config.role === 'control-plane' ? null : config.readSecret
+  const isShared = config.database === null
+  return {
+    async apply(force) {
+      if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
+      const { applyDirectoryFile } = await import('./directory-file.ts')
+      return applyDirectoryFile({ file, readSecret, service, force, isShared, log })
+    },
+    async applyShared() {
+      // The database has the directory that the processes before this one have applied.
+      if (!isShared || !file) return true
+      const { applySharedDirectory } = await import('./directory-file.ts')
+      return applySharedDirectory({ file, readSecret, service })
+    },
+  }
+}
+
+function makePricesFile({ role, pricesFile }: Config, service: Service, log: Logger): AppliedFile {
+  // A control plane serves no calls.
+  const file = role === 'control-plane' ? null : pricesFile
+  return {
+    async apply() {
+      if (!file) return ''
+      const { applyPricesFile } = await import('./prices-file.ts')
+      return applyPricesFile({ file, service, log })
+    },
+    async applyShared() {
+      if (!file) return true
+      const { applySharedPrices } = await import('./prices-file.ts')
+      return applySharedPrices({ file, service })
+    },
+  }
+}
+
+/** Begins a reload when the one before has ended, so that no file stays that was read before another one. */
+function inOrder(run: Reload): Reload {
+  let last: Promise<unknown> = Promise.resolve()
+  return (force) => {
+    const next = last.then(() => run(force))
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
+/** The sentences in one text. Waits for all of them, also when one of them fails, and then rejects. */
+async function joinSentences(applying: readonly Promise<string>[]): Promise<string> {
+  await Promise.allSettled(applying)
+  return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
+}
