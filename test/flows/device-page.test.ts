@@ -4,6 +4,7 @@ import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people
 import { expectOk, form, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { requestSignInLink } from '../support/sign-in-links.ts'
 
 const persons = people()
 let service: TestService
@@ -166,18 +167,23 @@ describe('the link in an email, in a browser where another person is signed in',
   const consume = (token: string, cookie: string) =>
     fetch(`${service.origin}/v1/auth/magic/consume`, form({ token }, { cookie }))
 
-  it('says that approving replaces their sign-in', async () => {
-    const [theirs, mine] = [await personInBrowser(), await personInBrowser()]
-    await mine.startLogin()
-    const path = `/v1/auth/magic/consume?token=${mailTokenOf(service, mine.email)}`
-    const shows = async (headers: Record<string, string>) =>
-      (await (await service.fetch(path, { headers })).text()).includes('This browser is signed in to another account.')
-    expect(await Promise.all([{ cookie: theirs.cookie }, { cookie: mine.cookie }, {}].map(shows))).toEqual([
-      true,
-      false,
-      false,
-    ])
-  })
+  const OTHER_ACCOUNT = 'This browser is signed in to another account.'
+
+  it.each(['of a login', 'of a login that was approved in another way', 'of the sign-in page'])(
+    'says that the link %s replaces their sign-in',
+    async (kind) => {
+      const [theirs, mine] = [await personInBrowser(), await personInBrowser()]
+      const { userCode } = await mine.startLogin()
+      if (kind.endsWith('way')) await expectOk('The approval', mine.post({ action: 'approve', userCode }))
+      const path = kind.endsWith('page')
+        ? `/sign-in/email?token=${await requestSignInLink(service, mine.email)}`
+        : `/v1/auth/magic/consume?token=${mailTokenOf(service, mine.email)}`
+      const shows = async (headers: Record<string, string>) =>
+        (await (await service.fetch(path, { headers })).text()).includes(OTHER_ACCOUNT)
+      const browsers = [{ cookie: theirs.cookie }, { cookie: mine.cookie }, {}]
+      expect(await Promise.all(browsers.map(shows))).toEqual([true, false, false])
+    },
+  )
 
   it('ends their session in the transaction that opens the new one', async () => {
     const [theirs, mine] = [await personInBrowser(), await personInBrowser()]

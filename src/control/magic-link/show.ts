@@ -20,14 +20,16 @@ export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, view
   const { approvalMode: mode, wrongCode = false } = view
   const decide = { token, email: login.email, login: toPendingLogin(login, ipOf(req)), mode, wrongCode }
   const isSignedIn = req.caller?.accountId === login.accountId
+  const replacesOther = req.caller !== undefined && !isSignedIn
   const mayDecide = login.link === 'mail' || isSignedIn
   if (mayDecide && login.status === 'approved') {
     // Nothing is left to decide, and the code is gone. The email's link still signs its reader in, unless they are
     // signed in here already, or that needs the code.
-    const signIn = login.link === 'mail' && mode === 'click' && !isSignedIn ? token : null
+    const canSignIn = login.link === 'mail' && mode === 'click' && !isSignedIn
+    const signIn = canSignIn ? { token, replacesOther } : null
     return approvedBeforePage({ deviceName: login.deviceName, signIn })
   }
   return login.link === 'mail'
-    ? confirmPage({ ...decide, team: login.team, replacesOther: req.caller !== undefined && !isSignedIn })
+    ? confirmPage({ ...decide, team: login.team, replacesOther })
     : waitingPage({ decide: mayDecide ? decide : null })
 }

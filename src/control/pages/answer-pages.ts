@@ -3,7 +3,7 @@ import type { Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
-import { answer, deviceNamed, tokenField } from './parts.ts'
+import { answer, deviceNamed, otherSignIn, tokenField } from './parts.ts'
 
 /** 200: the login is approved. */
 export function approvedPage({ deviceName }: { readonly deviceName: string }): Html {
@@ -17,18 +17,17 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
   )
 }
 
-/**
- * 200: the device was approved in another way, so there is nothing left to decide and no code to compare. `signIn` is
- * the link's token where this browser is not signed in and the link can still do it, so that a person who did not
- * approve the device can sign it out.
- */
-export function approvedBeforePage({
-  deviceName,
-  signIn,
-}: {
+export type ApprovedBeforePage = {
   readonly deviceName: string
-  readonly signIn: Secret | null
-}): Html {
+  /**
+   * The token of the link where this browser is not signed in and the link can still do it, so that a person who did
+   * not approve the device can sign it out. `replacesOther`: another account is signed in, which that ends.
+   */
+  readonly signIn: { readonly token: Secret; readonly replacesOther: boolean } | null
+}
+
+/** 200: the device was approved in another way, so there is nothing left to decide and no code to compare. */
+export function approvedBeforePage({ deviceName, signIn }: ApprovedBeforePage): Html {
   return page(
     { title: 'Already approved' },
     html`${answer('good', 'check', 'Already approved', [
@@ -36,7 +35,7 @@ export function approvedBeforePage({
       `If that was not you, ${signIn ? 'sign in here, then' : 'now'} look at your devices and sign out those ` +
         'that you do not know.',
     ])}
-    ${signIn ? signInForm(signIn) : TO_DEVICES}`,
+    ${signIn ? [signIn.replacesOther && otherSignIn('sign in'), signInForm(signIn.token)] : TO_DEVICES}`,
   )
 }
 

@@ -5,7 +5,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { DECISION, loginFacts, noticeBar, tokenField, warning } from './parts.ts'
+import { DECISION, loginFacts, noticeBar, otherSignIn, tokenField, warning } from './parts.ts'
 import type { PendingLogin } from './parts.ts'
 
 export type ConfirmPage = {
@@ -35,13 +35,9 @@ export function confirmPage(data: ConfirmPage): Html {
         A device wants to sign in as <strong class="name">${data.email}</strong> in
         <span class="name">${data.team}</span>.
       </p>
-      ${data.replacesOther && html`<p class="about">${OTHER_SIGN_IN}</p>`} ${decisionForm(data)}`,
+      ${data.replacesOther && otherSignIn('approve')} ${decisionForm(data)}`,
   )
 }
-
-const OTHER_SIGN_IN =
-  'This browser is signed in to another account. If you approve, that account is signed out here, and this one is ' +
-  'signed in.'
 
 /** The login, the warning and the two buttons, for every page that has a token which can approve. */
 export function decisionForm({

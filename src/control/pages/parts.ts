@@ -98,6 +98,14 @@ export function warning(mode: ApprovalMode): Html {
   </p>`
 }
 
+/** Says that another account is signed in to this browser, and that `step`, such as "approve", ends that sign-in. */
+export function otherSignIn(step: string): Html {
+  return html`<p class="about">
+    This browser is signed in to another account. If you ${step}, that account is signed out here, and this one is
+    signed in.
+  </p>`
+}
+
 /** Whether an address is this browser's. */
 export function ipHint(same: boolean): Interpolation {
   return same ? ' · same as this browser' : html` · <strong>different from this browser</strong>`

@@ -5,7 +5,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { answer, ipHint, noticeBar, time, timeOfDay, tokenField } from './parts.ts'
+import { answer, ipHint, noticeBar, otherSignIn, time, timeOfDay, tokenField } from './parts.ts'
 
 /**
  * 200: a link was asked for. `isKnown`: the person is signed in, so the email is certainly sent. Otherwise the page is
@@ -43,6 +43,8 @@ export type SignInLinkPage = {
   readonly sameIp: boolean
   /** `code`: the person types the email address, which a scanner that presses buttons does not do. */
   readonly mode: ApprovalMode
+  /** Whether another account is signed in to this browser. Signing in ends that sign-in. */
+  readonly replacesOther: boolean
   /** Mode `code`: the address that the person typed is not the account's. The link still works. */
   readonly wrongEmail: boolean
 }
@@ -56,7 +58,8 @@ export function signInLinkPage(data: SignInLinkPage): Html {
       <p class="lead">
         This browser will be signed in as <strong class="name">${email}</strong> in <span class="name">${team}</span>.
       </p>
-      ${data.wrongEmail && noticeBar(400, WRONG_EMAIL)} ${requestFacts(data)}
+      ${data.replacesOther && otherSignIn('sign in')} ${data.wrongEmail && noticeBar(400, WRONG_EMAIL)}
+      ${requestFacts(data)}
       <form method="post" action="${PATHS.signInLink}" class="stack">
         ${tokenField(token)} ${mode === 'code' && EMAIL_FIELD}
         <button class="button primary">${ICONS.check} Sign in</button>

@@ -53,8 +53,13 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
     const { link, token, wrongEmail = false } = shown
     const { email, team, createdAt: requestedAt, ip: requestIp, expiresAt } = link
     const request = { requestedAt, requestIp, expiresAt, sameIp: requestIp === ipOf(req) }
-    const page = signInLinkPage({ token: new Secret(token), email, team, ...request, mode: approvalMode, wrongEmail })
-    sendPage(res, wrongEmail ? 400 : 200, page)
+    const replacesOther = req.caller !== undefined && req.caller.accountId !== link.accountId
+    const view = { mode: approvalMode, replacesOther, wrongEmail }
+    sendPage(
+      res,
+      wrongEmail ? 400 : 200,
+      signInLinkPage({ token: new Secret(token), email, team, ...request, ...view }),
+    )
   }
 
   /** A scanner that opens the link and presses its button does not type the address. */

@@ -77,7 +77,7 @@ function plainPages(words: Words): Named[] {
     ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click', replacesOther: true })],
     ['confirm-code', confirmPage({ ...confirmData(words), mode: 'code' })],
     ['approved', approvedPage(words)],
-    ['approved-before', approvedBeforePage({ ...words, signIn: TOKEN })],
+    ['approved-before', approvedBeforePage({ ...words, signIn: { token: TOKEN, replacesOther: true } })],
     ['approved-before-code', approvedBeforePage({ ...words, signIn: null })],
     ['denied', deniedPage(words)],
     ['denied-too-late', deniedTooLatePage()],
@@ -91,8 +91,14 @@ function plainPages(words: Words): Named[] {
     ['signed-out-everywhere', signedOutPage({ everywhere: true })],
     ['link-sent', linkSentPage({ email: words.email, isKnown: false })],
     ['link-sent-known', linkSentPage({ email: words.email, isKnown: true })],
-    ['sign-in-link', signInLinkPage({ ...signInLinkData(words), mode: 'click', wrongEmail: false })],
-    ['sign-in-link-code', signInLinkPage({ ...signInLinkData(words, false), mode: 'code', wrongEmail: true })],
+    [
+      'sign-in-link',
+      signInLinkPage({ ...signInLinkData(words), mode: 'click', replacesOther: false, wrongEmail: false }),
+    ],
+    [
+      'sign-in-link-code',
+      signInLinkPage({ ...signInLinkData(words, false), mode: 'code', replacesOther: true, wrongEmail: true }),
+    ],
     ...(['used', 'ended', 'expired', 'invalid'] as const).map((refusal): [string, Html] => [
       `sign-in-link-${refusal}`,
       refusedSignInLinkPage(refusal),
