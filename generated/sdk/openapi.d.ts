@@ -3224,7 +3224,8 @@ export interface components {
             name?: string;
             /**
              * Format: uuid
-             * @description For `create-key`: a new id of the form. A form that is sent again makes no second key.
+             * @description For `create-key` and `rotate-key`: a new, random id of the form. A form that is sent again makes no second key. The
+             *     same browser then gets the same key again.
              */
             formId?: string;
             /**
@@ -5065,7 +5066,8 @@ export interface components {
             name?: string;
             /**
              * Format: uuid
-             * @description For `create-key`: a new id of the form. A form that is sent again makes no second key.
+             * @description For `create-key` and `rotate-key`: a new, random id of the form. A form that is sent again makes no second key. The
+             *     same browser then gets the same key again.
              */
             formId?: string;
             /**

@@ -28,6 +28,11 @@ function toRowId(ms: number, counter: number, random: string): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${digits.slice(0, 3)}-8${digits.slice(3)}-${random}`
 }
 
+/** A new id of a form. It is random, because the secret of a key depends on it. */
+export function newFormId(): string {
+  return randomUUID()
+}
+
 /** The id of a row that these texts always lead to: a UUID of version 8 (RFC 9562, section 5.8) of their hash. */
 export function rowIdOf(...texts: readonly string[]): string {
   const hex = createHash('sha256').update(JSON.stringify(texts)).digest('hex')

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
 
 /** A value that prints as `[secret]` in logs, strings and JSON. Only `reveal()` returns the value itself. */
@@ -47,6 +47,11 @@ export function hashSecret(secret: Secret): SecretHash {
 /** 32 random bytes for use as a key, base64url. */
 export function newKeyMaterial(): Secret {
   return new Secret(randomBytes(32).toString('base64url'))
+}
+
+/** 32 bytes for use as a key, base64url: always the same for a random secret and a purpose, and useless to find either. */
+export function deriveKeyMaterial(secret: Secret, purpose: string): Secret {
+  return new Secret(createHmac('sha256', secret.reveal()).update(purpose).digest('base64url'))
 }
 
 /** 32 random bytes that are mixed into a key; they need not be kept secret. */

@@ -331,18 +331,39 @@ describe('the forms for API keys', () => {
     })
     const wanted = formIn(await (await get()).text())
     const sent = await Promise.all([post(wanted), post(wanted)])
-    expect(sent.map(({ status }) => status).toSorted()).toEqual([200, 409])
-    const again = await post(wanted)
-    expect(await noticeOf(again)).toMatch(/^409 This form was sent before/)
+    const shown = await Promise.all([...sent, await post(wanted)].map(keyIn))
+    expect(new Set(shown).size).toBe(1)
+    expect(await isGood(shown[0])).toBe(true)
+    // Another browser of the same person does not get it.
+    const elsewhere = await (await personInBrowser(email)).post(wanted)
+    expect(await noticeOf(elsewhere)).toMatch(/^409 This form was sent before/)
     const [key, ...others] = await ownKeys(email)
     expect([key?.name, others]).toEqual(['editor', []])
     await post({ action: 'revoke-key', keyId: key?.id ?? '' })
-    expect((await post(wanted)).status).toBe(409)
+    const again = await post(wanted)
+    expect(again.status).toBe(409)
 
     // The page that refuses it has a new form, and the same form of another person is another one.
     expect((await post(formIn(await again.text()))).status).toBe(200)
     expect(await ownKeys(email)).toHaveLength(2)
-    expect((await (await personInBrowser()).post(wanted)).status).toBe(200)
+    const theirs = await (await personInBrowser()).post(wanted)
+    expect(await keyIn(theirs)).not.toBe(shown[0])
+  })
+
+  it('rotate a key once, also when a form is sent again or twice at once', async () => {
+    const { email, post, get } = await personInBrowser()
+    await post({ action: 'create-key', name: 'editor' })
+    const keyId = (await ownKeys(email))[0]?.id ?? ''
+    const [, formId = ''] = /name="formId" value="([^"]+)"/.exec(await (await get()).text()) ?? []
+    const wanted = { action: 'rotate-key', keyId, overlapSeconds: '0', formId }
+    const sent = await Promise.all([post(wanted), post(wanted)])
+    const shown = await Promise.all([...sent, await post(wanted)].map(keyIn))
+    expect(new Set(shown).size).toBe(1)
+    expect(await isGood(shown[0])).toBe(true)
+    const events = await service.database.prisma.auditEvent.findMany({
+      where: { details: { path: ['replaces'], equals: keyId } },
+    })
+    expect(events).toHaveLength(1)
   })
 
   it('refuse a key of somebody else, an unknown model, and a name without visible characters', async () => {

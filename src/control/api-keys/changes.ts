@@ -10,6 +10,8 @@ import type { Logger } from '../../log.ts'
 import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { AnnounceKey } from './announce.ts'
+import { keyOfForm } from './key-form.ts'
+import type { KeyForm } from './key-form.ts'
 import { expiryOf, findUnknownModels } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
 import type { ApiKeyStore, KeyHolder, KeyScope, ListedKey } from './store.ts'
@@ -20,12 +22,12 @@ export type WantedKey = {
   /** Empty: all models of the team. */
   readonly models: readonly string[]
   readonly days: number | undefined
-  /** Identifies the form of a page that asks for it. A form makes one key, also when it is sent again. */
-  readonly formId?: string | undefined
+  /** A form makes one key, also when it is sent again. */
+  readonly form?: KeyForm | undefined
 }
 
 /** How a key is rotated. */
-export type WantedRotation = { readonly overlapSeconds: number | undefined; readonly days: number | undefined }
+export type WantedRotation = Pick<WantedKey, 'days' | 'form'> & { readonly overlapSeconds: number | undefined }
 
 /** A key that was just made, with its secret. */
 export type NewKey = { readonly key: Secret; readonly info: ListedKey }
@@ -75,7 +77,7 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       return membership && { invitationId: membership.invitationId, teamId: membership.teamId }
     },
 
-    async create(actor, { scope, holder }, { name, models, days, formId }) {
+    async create(actor, { scope, holder }, { name, models, days, form }) {
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
       const clean = cleanDeviceName(name)
@@ -83,23 +85,27 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       const ofTeam = models.length > 0 ? await keys.findModels(holder.teamId) : []
       const unknown = findUnknownModels(models, ofTeam)
       if (unknown.length > 0) return { unknown, models: ofTeam }
-      const { key, parts } = makeParts(now, days)
+      const of = 'invitationId' in holder ? holder.invitationId : holder.serviceAccountId
+      const { key, parts } = makeParts(now, days, form && keyOfForm(form, of))
       const given = { ...parts, name: clean, models: [...new Set(models)] }
-      const info = await keys.create(scope, holder, given, formId, actor)
-      if (info === 'signed_out') throw new ApiError('unauthorized')
-      if (typeof info === 'string') return info
+      const created = await keys.create(scope, holder, given, actor)
+      if (created === 'signed_out') throw new ApiError('unauthorized')
+      if (typeof created === 'string') return created
+      const { key: info, isNew } = created
+      if (!isNew) return { key, info }
       log.info({ keyId: info.id, accountId: actor.accountId, ...scope }, 'api_key.created')
       announce('created', info, scope, actor)
       return { key, info }
     },
 
-    async rotate(actor, id, scope, { overlapSeconds, days }) {
+    async rotate(actor, id, scope, { overlapSeconds, days, form }) {
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
-      const { key, parts } = makeParts(now, days)
+      const { key, parts } = makeParts(now, days, form && keyOfForm(form, id))
       const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
       if (rotated === 'signed_out') throw new ApiError('unauthorized')
       if (typeof rotated === 'string') return rotated
+      if (!rotated.isNew) return { key, info: rotated.key }
       if (rotated.hasEnded) onKeyEnd(id)
       log.info({ keyId: rotated.key.id, replaces: id, accountId: actor.accountId }, 'api_key.rotated')
       announce('rotated', rotated.key, scope, actor)
@@ -115,8 +121,9 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
   }
 }
 
-function makeParts(now: Date, days: number | undefined) {
-  const key = newApiKey()
-  const parts = { hash: hashSecret(key), prefix: shownPrefixOf(key), createdAt: now, expiresAt: expiryOf(now, days) }
-  return { key, parts }
+/** The parts of a new key. `given`: the key and the id of its row; undefined for new ones. */
+function makeParts(now: Date, days: number | undefined, given: ReturnType<typeof keyOfForm> | undefined) {
+  const { id, key } = given ?? { id: undefined, key: newApiKey() }
+  const hash = hashSecret(key)
+  return { key, parts: { id, hash, prefix: shownPrefixOf(key), createdAt: now, expiresAt: expiryOf(now, days) } }
 }

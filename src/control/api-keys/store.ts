@@ -2,12 +2,11 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
-import { rowIdOf } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { isSignedIn } from '../signed-in.ts'
 import { lockTeam } from '../team-access.ts'
-import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
+import { endOfOverlap, isWorking, judgeRotation, MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
 
 /** An API key, as its owner sees it. */
@@ -27,6 +26,9 @@ export type ListedKey = {
   readonly replacedBy: string | null
 }
 
+/** `isNew`: false when the same request has made the key before. */
+type SavedKey = { readonly key: ListedKey; readonly isNew: boolean }
+
 /** A key of a service account. */
 export type ServiceAccountKey = ListedKey & { readonly serviceAccountId: string }
 
@@ -38,8 +40,9 @@ type ServiceAccountScope = { readonly serviceAccountId: string; readonly teamId:
 /** What a new key belongs to. */
 export type KeyHolder = { readonly invitationId: string; readonly teamId: string } | ServiceAccountScope
 
-/** The parts of a key that are made for it. */
+/** The parts of a key that are made for it. `id`: undefined for a new one. */
 export type KeyParts = {
+  readonly id: string | undefined
   readonly hash: SecretHash
   readonly prefix: string
   readonly createdAt: Date
@@ -108,35 +111,33 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /**
-     * Creates a key. `formId`: the id of the form of a page that asks for it. `sent_before`: the same form has made a
-     * key already. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the session
+     * Creates a key, or finds the one that was created with the same id and secret. `sent_before`: a key with this id
+     * was created with another secret, or it has ended. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the session
      * that creates it has ended in the meantime.
      */
     async create(
       scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
-      formId: string | undefined,
       actor: Actor,
-    ): Promise<ListedKey | 'not_found' | 'sent_before' | 'too_many' | 'signed_out'> {
-      // The id comes from the form, so that no second key has it. The holder in it keeps a caller from choosing the id.
-      const id = formId && rowIdOf('invitationId' in holder ? holder.invitationId : holder.serviceAccountId, formId)
+    ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many' | 'signed_out'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
           if (!(await lockHolder(tx, holder, actor))) return 'not_found'
           if (!(await isSignedIn(tx, actor))) return 'signed_out'
-          if (id && (await tx.apiKey.findUnique({ where: { id } }))) return 'sent_before'
+          const made = await findMade(tx, given)
+          if (made) return made
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
-          const row = await save(tx, holder, { ...given, ...(id && { id }) })
+          const row = await save(tx, holder, given)
           await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
-          return toListed(row)
+          return { key: toListed(row), isNew: true }
         }),
       )
     },
 
     /**
-     * Replaces a key by a new one with the same name, team and models. Resolves with the new key, and with whether the
-     * old one has ended already. `signed_out`: as for `create`.
+     * Replaces a key by a new one with the same name, team and models, or finds the one that has replaced it with the
+     * same id and secret. `hasEnded`: the old one has ended already. `signed_out`: as for `create`.
      */
     async rotate(
       id: string,
@@ -144,7 +145,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       parts: KeyParts,
       overlapSeconds: number | undefined,
       actor: Actor,
-    ): Promise<{ key: ListedKey; hasEnded: boolean } | Exclude<RotationVerdict, 'rotate'> | 'signed_out'> {
+    ): Promise<(SavedKey & { hasEnded: boolean }) | Exclude<RotationVerdict, 'rotate'> | 'signed_out'> {
       const now = parts.createdAt
       return withRetry(() =>
         db.$transaction(async (tx) => {
@@ -155,6 +156,8 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
           await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
           const old = await tx.apiKey.findUnique({ where: { id } })
           if (!old) return 'not_found'
+          const made = await findMade(tx, parts)
+          if (made) return made === 'sent_before' ? 'rotated_before' : { ...made, hasEnded: false }
           const endsAt = endOfOverlap(old, now, overlapSeconds)
           const verdict = judgeRotation(old, await countWorking(tx, scope, now), endsAt, now)
           if (verdict !== 'rotate') return verdict
@@ -165,7 +168,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
           const event = keyEvent('api_key.rotated', row, actor, now)
           const details = { ...event.details, replaces: id, replacedEndsAt: endsAt.toISOString() }
           await tx.auditEvent.create({ data: { ...event, details } })
-          return { key: toListed(row), hasEnded: endsAt <= now }
+          return { key: toListed(row), isNew: true, hasEnded: endsAt <= now }
         }),
       )
     },
@@ -239,13 +242,24 @@ async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Pro
   return rows.length === 1
 }
 
+/** The key that the same request has made before; null when there is none. */
+async function findMade(tx: Transaction, { id, hash, createdAt }: KeyParts): Promise<SavedKey | 'sent_before' | null> {
+  const row = id === undefined ? null : await tx.apiKey.findUnique({ where: { id }, include: WITH_TEAM })
+  if (!row) return null
+  return row.hash === hash && isWorking(row, createdAt) ? { key: toListed(row), isNew: false } : 'sent_before'
+}
+
 async function save(
   tx: Transaction,
   holder: KeyHolder,
-  given: KeyParts & { readonly id?: string; readonly name: string; readonly models: readonly string[] },
+  given: KeyParts & { readonly name: string; readonly models: readonly string[] },
 ): Promise<Row> {
   const { teamId: _team, ...owner } = holder
-  return tx.apiKey.create({ data: { ...given, ...owner, models: [...given.models] }, include: WITH_TEAM })
+  const { id, ...columns } = given
+  return tx.apiKey.create({
+    data: { ...columns, ...(id && { id }), ...owner, models: [...given.models] },
+    include: WITH_TEAM,
+  })
 }
 
 function holderOf({ invitation, serviceAccount }: Row): KeyHolder {

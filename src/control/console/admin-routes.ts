@@ -1,6 +1,7 @@
 import type { Handlers } from '../../http/operation.ts'
 import { sendOutcomePage } from '../../http/page.ts'
 import type { Html, PageReply } from '../../http/page.ts'
+import { toKeyForm } from '../api-keys/key-form.ts'
 import { readAuditCursor, toAuditEvent, writeAuditCursor } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
 import { findPage, readCursor, readTimeCursor } from '../paging.ts'
@@ -92,7 +93,7 @@ export function makeAdminPageHandlers({
 
     async changeTeamKeys(req, res) {
       const admin = await findAdmin(req)
-      const outcome = await keys.change(admin, req.body)
+      const outcome = await keys.change(admin, req.body, toKeyForm(req, req.body.formId))
       send(res, await keys.render(admin, outcome), outcome.notice)
     },
 

@@ -2,7 +2,7 @@ import type { Request } from 'express'
 import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { newRowId } from '../../kernel/identifier.ts'
+import { newFormId } from '../../kernel/identifier.ts'
 import type { KeyChanges, NewKey } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
@@ -70,7 +70,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
       models: holder ? await keys.findModels(holder.teamId) : [],
       madeKey: madeKey ?? null,
       keyDraft: keyDraft ?? null,
-      formId: newRowId(now),
+      formId: newFormId(),
       accepted: {
         rpId,
         userId: Buffer.from(userHandle).toString('base64url'),

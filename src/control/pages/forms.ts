@@ -31,7 +31,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   disown-device         sessionId                  signs out everything but this browser, and deletes the passkeys
  *                                                    and keys that were added since that device signed in
  *   create-key            name, model, expiresInDays, formId
- *   rotate-key            keyId, expiresInDays, overlapSeconds
+ *   rotate-key            keyId, expiresInDays, overlapSeconds, formId
  *   revoke-key            keyId
  *
  * GET `PATHS.device` takes `?userCode=` and only fills it in. Looking a code up is a POST, so that no link can use up a

@@ -14,7 +14,7 @@ import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 export type KeyFormOptions = {
   readonly path: string
   readonly fresh: boolean
-  /** A new id for the form that makes a key: the same form, when it is sent again, makes no second key. */
+  /** A new id for the forms that make a key: the same form, when it is sent again, makes no second key. */
   readonly formId: string
   /** Fields that every form of these keys sends besides its own. */
   readonly fields?: Readonly<Record<string, string>>
@@ -114,6 +114,7 @@ function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
   return html`<form method="post" action="${forms.path}" class="fields">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
+    <input type="hidden" name="formId" value="${forms.formId}" />
     ${choiceField({
       id: `overlap-${key.id}`,
       name: 'overlapSeconds',

@@ -13,9 +13,9 @@ const LENGTH = PREFIX.length + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
 /** How many characters of a key are shown in lists. */
 const SHOWN_CHARACTERS = PREFIX.length + 4
 
-/** Makes a new API key. */
-export function newApiKey(): Secret {
-  const body = PREFIX + newKeyMaterial().reveal()
+/** Makes a new API key. `material`: 256 bits, base64url. */
+export function newApiKey(material = newKeyMaterial()): Secret {
+  const body = PREFIX + material.reveal()
   return new Secret(body + checksumOf(body))
 }
 

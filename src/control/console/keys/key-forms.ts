@@ -1,9 +1,10 @@
 import type { components } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
-import { newRowId } from '../../../kernel/identifier.ts'
+import { newFormId } from '../../../kernel/identifier.ts'
 import { isName } from '../../../kernel/team-name.ts'
 import type { KeyChanges, NewKey } from '../../api-keys/changes.ts'
+import type { KeyForm } from '../../api-keys/key-form.ts'
 import type { ApiKeyStore } from '../../api-keys/store.ts'
 import { isFresh } from '../../fresh.ts'
 import { KEY_REFUSALS } from '../../pages/key-notices.ts'
@@ -26,7 +27,8 @@ type Answered = Outcome & { readonly draft: Form | null }
 /** The keys page and its forms. */
 export type TeamKeyForms = {
   render(admin: Viewer, answered: Answered): Promise<Html>
-  change(admin: Viewer, form: Form): Promise<Answered>
+  /** `keyForm`: the form, where it makes a key. */
+  change(admin: Viewer, form: Form, keyForm: KeyForm | undefined): Promise<Answered>
 }
 
 type Needs = {
@@ -39,14 +41,14 @@ type Needs = {
 
 /** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
-  async function changeKey({ actor, teamId }: Viewer, form: Form): Promise<Outcome> {
+  async function changeKey({ actor, teamId }: Viewer, form: Form, keyForm?: KeyForm): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId, teamId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
-      const { formId } = form
-      const wanted = { name: required('name', form.name), models: form.model ? [form.model] : [], days, formId }
+      const models = form.model ? [form.model] : []
+      const wanted = { name: required('name', form.name), models, days, form: keyForm }
       const made = await changes.create(actor, { scope, holder: scope }, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
@@ -56,11 +58,12 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
       const revoked = await changes.revoke(actor, keyId, scope)
       return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     }
-    const made = await changes.rotate(actor, keyId, scope, { days, overlapSeconds: toNumber(form.overlapSeconds) })
+    const wanted = { days, overlapSeconds: toNumber(form.overlapSeconds), form: keyForm }
+    const made = await changes.rotate(actor, keyId, scope, wanted)
     return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
-  async function apply(admin: Viewer, form: Form): Promise<Outcome> {
+  async function apply(admin: Viewer, form: Form, keyForm?: KeyForm): Promise<Outcome> {
     const { actor, teamId } = admin
     switch (form.action) {
       case 'create-account': {
@@ -74,7 +77,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
         return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
       }
       default:
-        return changeKey(admin, form)
+        return changeKey(admin, form, keyForm)
     }
   }
 
@@ -87,13 +90,13 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
         keys: await keys.listOfServiceAccounts(teamId, now),
         models: await keys.findModels(teamId),
         fresh: isFresh(admin.actor, now),
-        formId: newRowId(now),
+        formId: newFormId(),
         ...answered,
       })
     },
 
-    async change(admin, form) {
-      const outcome = await apply(admin, form)
+    async change(admin, form, keyForm) {
+      const outcome = await apply(admin, form, keyForm)
       return { ...outcome, draft: noticeStatusOf(outcome.notice) === 200 ? null : form }
     },
   }
