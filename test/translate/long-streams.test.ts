@@ -3,6 +3,7 @@ import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
+import { heapUsed } from '../support/garbage.ts'
 import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
 
 /** A model that writes a large file sends this many deltas. */
@@ -54,3 +55,16 @@ it.each(ALL_DIALECTS.filter((client) => client !== 'chat'))(
     expect(seconds).toBeLessThan(3)
   },
 )
+
+it('an answer that has not come yet keeps nothing of its request', async () => {
+  const before = await heapUsed()
+  const conversation = () => Array.from({ length: 10_000 }, (_, at) => ({ role: 'user', content: `message ${at}` }))
+  const answers = PAIRS.map(({ client, backend }) => {
+    const member = client === 'responses' ? 'input' : 'messages'
+    return pair(client, backend, { stream: true, [member]: conversation() }).answer
+  })
+  const kept = (await heapUsed()) - before
+  // Each conversation takes several megabytes.
+  expect(kept).toBeLessThan(1_000_000)
+  expect(answers.flatMap((answer) => answer.stream().end())).not.toEqual([])
+})

@@ -110,15 +110,15 @@ describe('calls', () => {
 describe('reasoning', () => {
   it.each(['whole', 'streamed'])('litellm#16272, vercel/ai#8072: the thinking of Mistral is reasoning (%s)', (how) => {
     const thinking = (said: string) => [{ type: 'thinking', thinking: [{ type: 'text', text: said }] }]
-    const { answer } = pair('messages', 'chat')
+    const answer = () => pair('messages', 'chat').answer
     const message = { content: [...thinking('Let me see'), { type: 'text', text: 'Done.' }] }
-    const whole = answer.whole({ choices: [{ message, finish_reason: 'stop' }] })
+    const whole = answer().whole({ choices: [{ message, finish_reason: 'stop' }] })
     const deltas = [thinking('Let '), thinking('me see'), 'Done.'].map((content) => delta({ content }))
     const events = chunks(...deltas, delta({}, 'stop'), '[DONE]')
     const content =
       how === 'whole' && 'answer' in whole
         ? whole.answer.content
-        : foldMessage(feed(answer.stream(), ...events)).content
+        : foldMessage(feed(answer().stream(), ...events)).content
     expect(content).toMatchObject([
       { type: 'thinking', thinking: 'Let me see' },
       { type: 'text', text: 'Done.' },

@@ -234,9 +234,13 @@ describe('reasoning that comes back', () => {
     const thought = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' }
     const call = { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'read', arguments: '{}' }
     const response = { object: 'response', status: 'completed', output: [thought, call] }
-    const { answer } = pair('messages', 'responses', {}, { seals })
-    const whole = answer.whole(response)
-    const streamed = foldMessage(answer.stream().push(event({ type: 'response.completed', response })))
+    const answer = () => pair('messages', 'responses', {}, { seals }).answer
+    const whole = answer().whole(response)
+    const streamed = foldMessage(
+      answer()
+        .stream()
+        .push(event({ type: 'response.completed', response })),
+    )
     for (const { content } of ['answer' in whole ? whole.answer : {}, streamed]) {
       const signature = String(readObject(readList(content)[0]).signature)
       expect(seals.read(signature, '')).toMatchObject({ data: 'gAAA', before: 'c1' })
@@ -266,9 +270,9 @@ describe('reasoning that comes back', () => {
     const user = { role: 'user', content: 'hi' }
 
     it.each(['whole', 'streamed'])('to a messages client, which moves its calls to the end (%s)', (how) => {
-      const { answer } = pair('messages', 'chat', {}, { seals })
-      const whole = answer.whole(completion)
-      const stream = foldMessage(run(answer.stream(), ...streamed))
+      const answer = () => pair('messages', 'chat', {}, { seals }).answer
+      const whole = answer().whole(completion)
+      const stream = foldMessage(run(answer().stream(), ...streamed))
       const content = readList(how === 'whole' && 'answer' in whole ? whole.answer.content : stream.content)
       const calls = content.filter((block) => readObject(block).type === 'tool_use')
       const others = content.filter((block) => readObject(block).type !== 'tool_use')
@@ -282,9 +286,9 @@ describe('reasoning that comes back', () => {
 
     it.each(['whole', 'streamed'])('to a responses client (%s)', (how) => {
       const include = ['reasoning.encrypted_content']
-      const { answer } = pair('responses', 'chat', { include }, { seals })
-      const whole = answer.whole(completion)
-      const output = finalResponse(run(answer.stream(), ...streamed)).output
+      const answer = () => pair('responses', 'chat', { include }, { seals }).answer
+      const whole = answer().whole(completion)
+      const output = finalResponse(run(answer().stream(), ...streamed)).output
       const items = readList(how === 'whole' && 'answer' in whole ? whole.answer.output : output)
       const { request } = pair('responses', 'chat', { include, input: [user, ...items] }, { seals })
       expect(callsIn(request)).toEqual(made)

@@ -102,8 +102,8 @@ describe('an answer that calls a tool', () => {
   const message = { role: 'assistant', tool_calls: [chatCall('c')] }
   const completion = { choices: [{ index: 0, message, finish_reason: 'tool_calls' }], usage: {} }
   const callOf = (history: Json) => {
-    const { answer } = pair('messages', 'chat', history)
-    const [whole, streamed] = [answer.whole(completion), answer.replay(completion)]
+    const answer = () => pair('messages', 'chat', history).answer
+    const [whole, streamed] = [answer().whole(completion), answer().replay(completion)]
     if (!('answer' in whole) || !('events' in streamed)) throw new Error('The answer failed.')
     const [block] = readList(whole.answer.content).map(readObject)
     const opened = streamed.events.map(({ data }) => readObject(JSON.parse(data))).find(({ type }) => type === START)

@@ -42,7 +42,7 @@ export type Translation = {
   readonly answer: AnswerTranslation
 }
 
-/** Translates the answer of one call. */
+/** Translates the answer of one call. One of the functions may be called, once. */
 export type AnswerTranslation = {
   /** Makes a translator for one stream of the backend. */
   readonly stream: () => StreamTranslator
@@ -91,32 +91,33 @@ export function translateCall(
     const limited = limitOutput(asked, options.caps.maxOutput)
     const request = askToContinue(noteUnreadable(limited, context.caps), context)
     const sent = TRANSLATED[backend].writeRequest(request, context)
-    const makePipeline = (): Pipeline => ({
-      reader: sent.makeAnswerReader(),
-      stages: [
-        ...(usedIds.length > 0 ? [renewCallIds(new Set(usedIds), context.newId)] : []),
-        ...(context.caps.customTools ? [] : [unwrapCustomTools()]),
-        ...(call.argumentsAreObjects ? [requireObjects()] : []),
-        ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
-        ...(context.seals ? [addFollowingCall()] : []),
-        ...(call.isSummary ? [keepSummary()] : []),
-      ],
-      writer: call.makeAnswerWriter(sent.withheld),
-    })
     return {
       request: sent.body,
       headers: sent.headers,
-      answer: {
-        stream: () => makeStreamTranslator(makePipeline()),
-        whole(answer) {
-          const pipeline = makePipeline()
-          return translateWhole(pipeline, pipeline.reader.whole(answer))
-        },
-        collect: () => makeCollector(makePipeline()),
-        replay: (answer) => replayWhole(makePipeline(), answer),
-      },
+      answer: translateAnswer({
+        reader: sent.makeAnswerReader(),
+        stages: [
+          ...(usedIds.length > 0 ? [renewCallIds(new Set(usedIds), context.newId)] : []),
+          ...(context.caps.customTools ? [] : [unwrapCustomTools()]),
+          ...(call.argumentsAreObjects ? [requireObjects()] : []),
+          ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
+          ...(context.seals ? [addFollowingCall()] : []),
+          ...(call.isSummary ? [keepSummary()] : []),
+        ],
+        writer: call.makeAnswerWriter(sent.withheld),
+      }),
     }
   })
+}
+
+/** A function of its own, because closures in `translateCall` would keep the request until the answer ends. */
+function translateAnswer(pipeline: Pipeline): AnswerTranslation {
+  return {
+    stream: () => makeStreamTranslator(pipeline),
+    whole: (answer) => translateWhole(pipeline, pipeline.reader.whole(answer)),
+    collect: () => makeCollector(pipeline),
+    replay: (answer) => replayWhole(pipeline, answer),
+  }
 }
 
 /**
