@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
+import { defaultBodyBudget, openBodyBudget } from '../http/body-budget.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { openBackends } from './backends/backends.ts'
@@ -25,7 +26,7 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 export type GatewayNeeds = CallParts &
   Pick<EdgeNeeds, 'contract'> & {
     readonly settings: EdgeNeeds['settings'] &
-      Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
+      Pick<Config, BackendSettings | 'maxBodiesBytes' | 'processes' | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
     readonly deployment: Deployment
     /** Null: backends of admins are not called. */
     readonly adminBackends: AdminBackendTrust | null
@@ -79,6 +80,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
   const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = makeFindTeam(deployment.findTeam)
+  const openBudget = () => openBodyBudget(settings.maxBodiesBytes ?? defaultBodyBudget(settings.processes))
   const handlers = {
     ...makeListHandlers({ findTeam, backends, spending: deployment.spending }),
     ...makeClientHandlers({
@@ -89,6 +91,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     ...makeCallHandlers({
       findTeam,
       streamLimit,
+      answerBudget: openBudget(),
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
@@ -105,7 +108,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       log,
     }),
   }
-  const edge = makeEdge({ settings, contract, ...deployment, openRateLimit })
+  const edge = makeEdge({ settings, contract, ...deployment, openRateLimit, bodyBudget: openBudget() })
   return {
     routes: { ...edge, handlers },
     async close() {

@@ -3,7 +3,7 @@ import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { bearerOf, callerOfToken, xApiKeyOf } from '../http/authenticate.ts'
 import type { Schemes } from '../http/authenticate.ts'
-import { defaultBodyBudget, openBodyBudget } from '../http/body-budget.ts'
+import type { BodyBudget } from '../http/body-budget.ts'
 import { callBody } from '../http/call-body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
@@ -18,13 +18,15 @@ import { setBody } from './calls/request/request.ts'
 import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
-  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'maxBodiesBytes' | 'processes' | 'allowedOrigins'>
+  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
   /** The published document. */
   readonly contract: Contract
   readonly identify: Identify
   readonly identifyKey: IdentifyKey
   readonly explainToken: ExplainToken
   readonly openRateLimit: OpenRateLimit
+  /** For all bodies of calls. */
+  readonly bodyBudget: BodyBudget
 }
 
 /**
@@ -38,10 +40,9 @@ export function makeEdge({
   identifyKey,
   explainToken,
   openRateLimit,
+  bodyBudget,
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
-  const { maxBodyBytes, maxBodiesBytes, processes } = settings
-  const budget = openBodyBudget(maxBodiesBytes ?? defaultBodyBudget(processes))
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
   const addresses = openRateLimit('calls', toAddressRate(settings.callLimits))
   const callers = openRateLimit('calls-of-caller', { points: accountRequestsPerMinute, seconds: 60 })
@@ -51,7 +52,7 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: makeSchemes({ identify, identifyKey }),
     explainToken,
-    parseBody: callBody({ limitBytes: maxBodyBytes, budget, setBody }),
+    parseBody: callBody({ limitBytes: settings.maxBodyBytes, budget: bodyBudget, setBody }),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(settings.allowedOrigins, GATEWAY_CORS),

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 
@@ -39,6 +40,35 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
       }
       return resize(bytes) ? { resize, release } : null
     },
+  }
+}
+
+/** Smaller bodies are not counted, because their number is bounded by the connections of the process. */
+const MIN_COUNTED_BYTES = 64 * 1024
+
+/** What one body of a call takes of a budget: nothing while it is small, or when its response has closed. */
+export class CountedBody {
+  readonly #budget: BodyBudget
+  readonly #res: Pick<ServerResponse, 'closed' | 'once'>
+  #held: HeldBytes | null = null
+
+  constructor(budget: BodyBudget, res: Pick<ServerResponse, 'closed' | 'once'>) {
+    this.#budget = budget
+    this.#res = res
+  }
+
+  /** Counts it as this many bytes. Returns false, and changes nothing, when there is no room for more. */
+  resize(bytes: number): boolean {
+    if (this.#held) return this.#held.resize(bytes)
+    // Nothing would give its room back when the response has closed: its caller may leave during authentication.
+    if (bytes < MIN_COUNTED_BYTES || this.#res.closed) return true
+    this.#held = this.#budget.take(bytes)
+    if (this.#held) this.#res.once('close', this.#held.release)
+    return this.#held !== null
+  }
+
+  release(): void {
+    this.#held?.release()
   }
 }
 

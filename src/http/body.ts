@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
-import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json.ts'
+import { countValues, MAX_JSON_DEPTH } from '../kernel/json.ts'
 import { ApiError } from './errors.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
@@ -42,13 +42,16 @@ export function smallBody(
   )
   return withTimeout(SMALL_BODY_TIMEOUT_MS, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.contractPath ?? '') ? largerJson : json
-    return read(req, res, (error?: unknown) => next(error ?? judgeDepth(req.body)))
+    return read(req, res, (error?: unknown) => next(error ?? judgeDepth(countValues(req.body, MAX_JSON_DEPTH))))
   })
 }
 
-/** The refusal of a body that is nested too deep for the code that reads it; undefined for any other. */
-export function judgeDepth(body: unknown): ApiError | undefined {
-  if (!isDeeperThan(body, MAX_JSON_DEPTH)) return undefined
+/**
+ * The refusal of a body that is nested too deep for the code that reads it; undefined for any other. `values`: as
+ * `countValues` has counted them to `MAX_JSON_DEPTH`.
+ */
+export function judgeDepth(values: number): ApiError | undefined {
+  if (values !== Infinity) return undefined
   return new ApiError('invalid_request', {
     message: `The body nests objects and lists more than ${MAX_JSON_DEPTH} deep. Flatten it.`,
   })

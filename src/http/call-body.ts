@@ -3,8 +3,9 @@ import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Request, RequestHandler } from 'express'
 import { toCount } from '../kernel/formats/number-format.ts'
-import { MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
+import { countValues, MAX_JSON_DEPTH, MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
 import { ByteChunks } from '../kernel/pieces.ts'
+import { CountedBody } from './body-budget.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { judgeDepth, NOT_UTF8, unsupportedEncoding } from './body.ts'
 import { ApiError } from './errors.ts'
@@ -24,8 +25,8 @@ type CallBodyNeeds = {
   readonly setBody: SetBody
 }
 
-/** Smaller bodies are not counted, because their number is bounded by the connections of the process. */
-const MIN_COUNTED_BYTES = 64 * 1024
+/** Half of what a small value takes when it is parsed, as the size of a body is half of what a usual body takes. */
+const BYTES_PER_VALUE = 32
 
 /**
  * Reads the JSON body of a model call, which is parsed once. `setBody` gets it decompressed (gzip, deflate, br, zstd).
@@ -37,24 +38,19 @@ export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): Reques
     if (req.headers['content-type'] !== JSON_TYPE) return next()
     const declared = declaredSizeOf(req)
     if (Number(req.headers['content-length'] ?? 0) > limitBytes) return next(new ApiError('payload_too_large'))
-    // A caller that left during authentication has closed the response: nothing would give its room back.
-    const isCounted = !res.closed && (declared === null || declared >= MIN_COUNTED_BYTES)
-    const held = isCounted ? budget.take(declared ?? 0) : undefined
-    if (held === null) return next(new ApiError('service_unavailable', NO_ROOM))
-    if (held) {
-      req.heldBody = held
-      res.once('close', held.release)
-    }
+    const counted = new CountedBody(budget, res)
+    req.countedBody = counted
+    const countAs = (size: number) => (counted.resize(size) ? null : new ApiError('service_unavailable', NO_ROOM))
+    const noRoom = declared === null ? null : countAs(declared)
+    if (noRoom) return next(noRoom)
     const judgeSize = (size: number) => {
       if (size > limitBytes) return new ApiError('payload_too_large')
-      const hasRoom = declared !== null || size < MIN_COUNTED_BYTES || !held || held.resize(size)
-      return hasRoom ? null : new ApiError('service_unavailable', NO_ROOM)
+      return declared === null ? countAs(size) : null
     }
     const decoder = openDecoder(req)
     if (decoder instanceof ApiError) return next(decoder)
     readBody(req, decoder, judgeSize, (bytes) => {
       if (bytes instanceof ApiError) return next(bytes)
-      held?.resize(bytes.length)
       // Decoding would replace invalid bytes, and a backend that reads them differently would get another message.
       if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       try {
@@ -63,7 +59,8 @@ export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): Reques
         const message = error instanceof TooManyValues ? tooManyValues() : 'The body is not valid JSON.'
         return next(new ApiError('invalid_request', { message }))
       }
-      next(judgeDepth(req.body))
+      const values = countValues(req.body, MAX_JSON_DEPTH)
+      next(judgeDepth(values) ?? countAs(Math.max(bytes.length, values * BYTES_PER_VALUE)))
     })
   }
 }

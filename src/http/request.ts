@@ -2,7 +2,7 @@ import type { Request, Response } from 'express'
 import type { Actor, Caller } from '../kernel/caller.ts'
 import { readIpAddress } from '../kernel/ip-address.ts'
 import type { ServerSpan } from '../kernel/tracer.ts'
-import type { HeldBytes } from './body-budget.ts'
+import type { CountedBody } from './body-budget.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
 import type { FoundPath } from './find-path.ts'
@@ -19,7 +19,7 @@ declare global {
       /** The authenticated caller; set when the operation takes credentials and the request has a valid one. */
       caller?: Caller
       /** What a large body takes of the memory for all bodies. */
-      heldBody?: HeldBytes
+      countedBody?: CountedBody
       /** The path of the contract that the request's path belongs to. */
       foundPath?: FoundPath
       /** The operation of the contract that the request matches. */

@@ -52,15 +52,21 @@ export const MAX_JSON_DEPTH = 200
 
 /** Whether objects and lists are nested in this value more than `levels` deep. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
+  return countValues(value, levels) === Infinity
+}
+
+/** How many values a value consists of, with itself; `Infinity` when they are nested more than `levels` deep. */
+export function countValues(value: unknown, levels: number): number {
+  if (typeof value !== 'object' || value === null) return 1
+  if (levels === 0) return Infinity
+  let count = 1
   // Loops, because a list of the values of each object takes three times as long.
   if (Array.isArray(value)) {
-    for (const inner of value) if (isDeeperThan(inner, levels - 1)) return true
+    for (const inner of value) count += countValues(inner, levels - 1)
   } else {
-    for (const name in value) if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
+    for (const name in value) count += countValues((value as Record<string, unknown>)[name], levels - 1)
   }
-  return false
+  return count
 }
 
 /** Parses JSON. Undefined when it is not JSON, or is nested more than `MAX_JSON_DEPTH` deep. */

@@ -66,6 +66,14 @@ it('a large call gets 503 while the bodies of others use the memory for all, and
   await expect.poll(async () => (await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
 })
 
+it('a body of many small values counts as what they take when they are parsed', async () => {
+  const leave = await sendWaitingCall()
+  const many = { ...bodyOf(10), metadata: Array.from({ length: 10_000 }, () => ({})) }
+  expect(await outcomeOf(await gateway.post(PATH, many))).toBe('503 service_unavailable')
+  await leave()
+  await expect.poll(async () => (await gateway.post(PATH, many)).status).toBe(200)
+})
+
 describe.each([
   ['a compressed body', { 'content-encoding': 'gzip' }, gzipSync],
   ['a body without a length', {}, inPieces],

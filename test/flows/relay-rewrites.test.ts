@@ -6,7 +6,7 @@ import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import { UNREADABLE } from '../../src/gateway/exchange/unreadable-answer.ts'
 import { ApiError } from '../../src/http/errors.ts'
-import { answerOf, CHAT_EVENTS, nextChunk, readAnswer, startRelay, UNANSWERED } from '../support/relay.ts'
+import { answerOf, CHAT_EVENTS, floods, nextChunk, readAnswer, startRelay, UNANSWERED } from '../support/relay.ts'
 import { answersJson, byteByByte, streams } from '../support/upstream.ts'
 import type { Script } from '../support/upstream.ts'
 
@@ -173,6 +173,17 @@ describe('a rewritten answer', () => {
     const relay = await startRelay(streams(CHAT_EVENTS), { rewrite: broken })
     expect((await relay.post().then(readAnswer)).ended).toBe('broken')
     expect(await relay.outcome()).toMatchObject({ kind: 'cut' })
+  })
+
+  it('breaks off when it is translated and has grown larger than one answer may be', async () => {
+    const silent: AnswerRewrite = {
+      ...capitals,
+      isTranslated: true,
+      stream: () => ({ ...capitals.stream(), push: () => [] }),
+    }
+    const relay = await startRelay(floods(8500), { rewrite: silent })
+    expect((await relay.post().then(readAnswer)).ended).toBe('broken')
+    expect(await relay.outcome()).toMatchObject({ kind: 'cut', reason: 'too_large' })
   })
 
   it('fails when the upstream sends it compressed', async () => {

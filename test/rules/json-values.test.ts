@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../../src/gateway/calls/request/parse-body.ts'
 import { parseExactly, parseObject } from '../../src/gateway/dialects/json/read-json.ts'
-import { hasTooManyValues, MAX_JSON_VALUES, TooManyValues } from '../../src/kernel/json.ts'
+import { countValues, hasTooManyValues, MAX_JSON_VALUES, TooManyValues } from '../../src/kernel/json.ts'
 
 /** A list with this many numbers: as many commas and brackets, with the bracket of the list. */
 const numbers = (count: number) => `[${'1,'.repeat(count - 1)}1]`
@@ -35,6 +35,17 @@ describe('is not parsed with too many values', () => {
     expect(parseExactly(`${many}}`)).toBeNull()
     expect(parseExactly(`${many},"b":12345678901234567890}`)).toBeNull()
   })
+})
+
+it.each<[unknown, number]>([
+  ['a', 1],
+  [null, 1],
+  [{}, 1],
+  [{ a: 1, b: [2, {}] }, 5],
+  [[[[]]], 3],
+  [[[[[]]]], Infinity],
+])('%j consists of %i values, where they are nested 3 deep', (value, expected) => {
+  expect(countValues(value, 3)).toBe(expected)
 })
 
 it('is not parsed with long numbers where it is nested too deep', () => {

@@ -86,6 +86,7 @@ export async function startRelay(
         filter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
+        counted: { resize: () => true },
         clock: systemClock,
         ...options,
       },

@@ -1,3 +1,5 @@
+import { CountedBody } from '../../http/body-budget.ts'
+import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
@@ -24,6 +26,8 @@ export type SendNeeds = RecordNeeds &
     readonly backends: Backends
     readonly keepAlive: StreamKeepAlive
     readonly affinity: SessionAffinity
+    /** For all answers that are held. */
+    readonly answerBudget: BodyBudget
     /** Calls back when the session ends; returns a function that stops watching. */
     readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
   }
@@ -80,12 +84,13 @@ export function sendStep(
     keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
     onAnswer(status) {
       releaseBody(req)
-      req.heldBody?.release()
+      req.countedBody?.release()
       if (status < 400) noteServed(needs, admission, sending, startedAt)
     },
     filter: prepared.filter,
     keepAlive,
     observer,
+    counted: new CountedBody(needs.answerBudget, res),
     clock,
   })
   if (isOnly && !mayRepeat) releaseBody(req)

@@ -5,9 +5,9 @@ import { msBetween } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer } from './answer.ts'
-import { UNAUTHORIZED } from './outcome.ts'
+import { NO_ROOM_FOR_ANSWER, UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, SERVICE_STOPPED } from './relay.ts'
+import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, NO_ROOM, SERVICE_STOPPED } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
@@ -55,15 +55,17 @@ export function startExchange(
 
 type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
 
-/** How a call ends at a stop whose caller has no byte yet. */
-function stopped(): Finish {
-  const { code, message } = SERVICE_STOPPED
-  const refusal = new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_STOP_SECONDS })
-  return { kind: 'ended', reason: code, refusal, kept: null }
+/** The error for a caller that has no byte yet; null for one that has lost the access. */
+function toRefusal({ kind, message }: StreamFailure): ApiError | null {
+  if (kind !== 'overloaded') return null
+  return new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
-/** Another process, or the next one at this address, takes the call. */
-const RETRY_AFTER_STOP_SECONDS = 1
+/** After a stop, another process, or the next one at this address, takes the call. */
+const RETRY_AFTER_SECONDS = 1
+
+/** More of an answer is not held in memory. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024
 
 /** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */
 class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHandler {
@@ -92,11 +94,11 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (res.destroyed || res.closed) this.#onCallerLeft()
   }
 
-  end(why: StreamFailure): void {
+  end(why: StreamFailure, reason = why.code): void {
     if (this.isOver) return
     if (this.#relay?.isComplete()) this.#relay.end()
-    else if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, why.code)
-    else this.finish('ended', why.code)
+    else if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, reason)
+    else this.#finish({ kind: 'ended', reason, refusal: toRefusal(why), kept: null })
     this.abort()
   }
 
@@ -123,6 +125,14 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#bytes += chunk.length
     this.#options.observer.push(chunk)
     this.#relay?.take(chunk)
+    this.#countHeld()
+  }
+
+  #countHeld(): void {
+    if (this.isOver || !this.#relay) return
+    const bytes = this.#relay.heldBytes()
+    if (bytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
+    if (!this.#options.counted.resize(bytes)) this.end(NO_ROOM, NO_ROOM_FOR_ANSWER)
   }
 
   onResponseEnd(): void {
@@ -134,11 +144,9 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     // The connection broke after the last event, so the answer is complete.
     if (this.#relay?.isComplete()) return this.#relay.end()
     // Only this service closes its own connections: calls are still running when SVC_STOP_SECONDS are over.
-    const isStopped = hasCode(error, 'UND_ERR_DESTROYED')
+    if (hasCode(error, 'UND_ERR_DESTROYED')) return this.end(SERVICE_STOPPED)
     const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
-    if (!this.#relay || !this.res.headersSent)
-      this.#finish(isStopped ? stopped() : { kind, ...explain(error), kept: null })
-    else if (isStopped) this.#relay.cut('ended', SERVICE_STOPPED, SERVICE_STOPPED.code)
+    if (!this.#relay || !this.res.headersSent) this.#finish({ kind, ...explain(error), kept: null })
     else this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
   }
 

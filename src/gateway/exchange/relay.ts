@@ -3,6 +3,7 @@
  * answer.
  */
 import type { ServerResponse } from 'node:http'
+import type { CountedBody } from '../../http/body-budget.ts'
 import { ERRORS } from '../../http/errors.ts'
 import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -57,6 +58,8 @@ export type ExchangeOptions = {
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */
   readonly observer: { push(chunk: Buffer): void }
+  /** Counts what is held of the answer, until the caller has it. */
+  readonly counted: Pick<CountedBody, 'resize'>
   readonly clock: Clock
 }
 
@@ -68,6 +71,8 @@ export type Relay = {
   end(): void
   /** Whether the answer is complete, although the backend has not ended it yet. A stream has been handed on by then. */
   isComplete(): boolean
+  /** The bytes of the answer that are in memory until its end. */
+  heldBytes(): number
   /** Writes the failure to a stream and ends it. Call it only after the head has been sent. */
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void
   /** Releases timers and buffers. Called when the exchange is over. */
@@ -121,6 +126,11 @@ export const ACCESS_ENDED = toStreamFailure(
   'failed',
   'unauthorized',
   'The access was ended while the answer was on its way.',
+)
+export const NO_ROOM = toStreamFailure(
+  'overloaded',
+  'service_unavailable',
+  'Too many large answers are on their way. Send the request again.',
 )
 
 /** Ends a stream that failed. `isRegular`: its last event, which was written, reports the failure to the caller. */

@@ -30,6 +30,7 @@ export class RewrittenStream implements Relay, SilentStream {
   readonly #earlyEnd: EarlyEnd
   #hasBegun = false
   #silentTicks = 0
+  #takenBytes = 0
 
   constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, keepAlive }: Needs) {
     this.#exchange = exchange
@@ -42,6 +43,7 @@ export class RewrittenStream implements Relay, SilentStream {
   }
 
   take(chunk: Buffer): void {
+    this.#takenBytes += chunk.length
     const events = this.#decoder.push(chunk)
     this.#write(events.flatMap((event) => this.#translator.push(event)))
     const state = this.#translator.state()
@@ -60,6 +62,11 @@ export class RewrittenStream implements Relay, SilentStream {
 
   isComplete(): boolean {
     return this.#translator.state() === 'ended'
+  }
+
+  /** A translation keeps all texts, of which small events hold less than half. */
+  heldBytes(): number {
+    return this.#rewrite.isTranslated ? this.#takenBytes / 2 : 0
   }
 
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {

@@ -81,6 +81,10 @@ export class StreamOpening implements Relay, SilentStream {
     return false
   }
 
+  heldBytes(): number {
+    return this.#held.length
+  }
+
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
     this.#start().cut(kind, failure, reason)
   }

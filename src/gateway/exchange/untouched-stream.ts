@@ -51,6 +51,10 @@ export class UntouchedStream implements Relay {
     return this.#monitor.isComplete()
   }
 
+  heldBytes(): number {
+    return 0
+  }
+
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
     const event = this.#monitor.failure(failure)
     if (event !== null) this.#exchange.res.write(event)

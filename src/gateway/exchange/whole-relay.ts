@@ -16,9 +16,6 @@ import { UnreadableAnswer } from './unreadable-answer.ts'
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
 
-/** An answer that is rewritten is held in memory until it is complete. */
-const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
-
 type Needs = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'credential' | 'keepsErrors'>
 
 const OK = 200
@@ -88,7 +85,6 @@ export class WholeRelay implements Relay {
     else this.#held.add(chunk)
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
-    if (rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
     const isError = this.#head.status !== OK && keepsErrors === 'all'
     if (isError && this.#heldBytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
     if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(this.#held.take())
@@ -107,6 +103,10 @@ export class WholeRelay implements Relay {
 
   isComplete(): boolean {
     return this.#collector?.state() === 'ended'
+  }
+
+  heldBytes(): number {
+    return this.#writer ? 0 : this.#heldBytes
   }
 
   cut(kind: 'cut' | 'ended', _failure: StreamFailure, reason: string): void {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { HeldBytes } from '../../../http/body-budget.ts'
+import type { CountedBody } from '../../../http/body-budget.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
 import type { LongTexts } from '../../dialects/json/long-texts.ts'
@@ -22,7 +22,7 @@ export type CallRequest = {
   readonly originalUrl: string
   readonly caller?: Caller
   /** Counts the memory of a large body. */
-  readonly heldBody?: HeldBytes
+  readonly countedBody?: CountedBody
   /** Ends with the answer. Only where calls are traced. */
   span?: ServerSpan
 }

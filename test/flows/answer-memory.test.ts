@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { greeting } from '../support/dialect-servers.ts'
+import { startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
+import { answersJson, completionOf, startUpstream, streams } from '../support/upstream.ts'
+import type { Script, TestUpstream } from '../support/upstream.ts'
+import { waitForValue } from '../support/wait.ts'
+
+const PATH = '/vendorb/v1/messages'
+const NO_ROOM = 'Too many large answers are on their way. Send the request again.'
+
+let upstream: TestUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  const models = [servedModel('any/chat', { serve: [serveEntry('vendora', 'large-2026')] })]
+  gateway = await startGateway({ team: { models }, vendora: upstream.url, maxBodiesBytes: 250_000 })
+})
+beforeEach(() => {
+  gateway.log.length = 0
+  upstream.restart(answersJson(completionOf('large-2026')))
+})
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+const post = (stream = false, init: RequestInit = {}) =>
+  gateway.post(PATH, greeting('messages', 'any/chat', stream), { signal: init.signal ?? null })
+
+/** Sends all of a whole answer of 150 KB but its end, which never comes. */
+const isLong: Script = ({ res }) =>
+  void res.writeHead(200, { 'content-type': 'application/json' }).write(`{"id":"${'x'.repeat(150_000)}`)
+
+/** A stream with 300 KB of text in small deltas, without its end. */
+const streamsLong = streams(
+  Array.from({ length: 30 }, () => `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(10_000)}"}}]}\n\n`),
+  { end: 'stalls' },
+)
+
+/** Makes a call whose answer of 150 KB is held. Returns the function that makes its caller leave. */
+async function holdAnswer() {
+  upstream.restart(isLong)
+  const caller = new AbortController()
+  const call = post(false, { signal: caller.signal }).catch(() => null)
+  await waitForValue('the answer', () => upstream.calls[0]?.res.writableLength, 0)
+  return async () => {
+    caller.abort()
+    await call
+  }
+}
+
+describe('while translated answers use the memory for all', () => {
+  it('another large one gets 503, and a small one is served', async () => {
+    const leave = await holdAnswer()
+    const refused = await post()
+    expect(await outcomeOf(refused.clone())).toBe('503 service_unavailable')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await refused.json()).toMatchObject({ error: { message: NO_ROOM } })
+    expect(gateway.log).toContainEqual({
+      event: 'call.no_room',
+      fields: expect.objectContaining({ model: 'any/chat', servedBy: 'vendora', answered: false }) as object,
+    })
+    expect(gateway.log.map(({ event }) => event)).not.toContain('call.upstream_failed')
+    upstream.restart(answersJson(completionOf('large-2026')))
+    expect((await post()).status).toBe(200)
+    await leave()
+    const large = { ...completionOf('large-2026'), id: 'x'.repeat(150_000) }
+    upstream.restart(answersJson(large))
+    await expect.poll(async () => (await post()).status).toBe(200)
+  })
+
+  it('a stream that grows large ends with the same error', async () => {
+    const leave = await holdAnswer()
+    upstream.restart(streamsLong)
+    const stream = await post(true)
+    expect(stream.status).toBe(200)
+    const text = await stream.text()
+    expect(text).toContain('event: error')
+    expect(text).toContain(NO_ROOM)
+    await leave()
+  })
+})
+
+it('a stream that is not translated counts nothing', async () => {
+  const leave = await holdAnswer()
+  const whole = streams([
+    ...Array.from({ length: 30 }, () => `data: {"a":"${'x'.repeat(10_000)}"}\n\n`),
+    'data: [DONE]\n\n',
+  ])
+  upstream.restart(whole)
+  const stream = await gateway.post('/v1/chat/completions', greeting('chat', 'any/chat', true))
+  expect((await stream.text()).length).toBeGreaterThan(300_000)
+  await leave()
+})
