@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
-import { defaultBodyBudget, openBodyBudget } from '../http/body-budget.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { openBackends } from './backends/backends.ts'
@@ -10,7 +9,7 @@ import { makeCallHandlers } from './calls/handle.ts'
 import type { CallNeeds } from './calls/handle.ts'
 import { makeClientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
-import { makeEdge } from './edge.ts'
+import { makeEdge, openCallBudget } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { toAddressRate } from './limits/requests.ts'
@@ -26,7 +25,7 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 export type GatewayNeeds = CallParts &
   Pick<EdgeNeeds, 'contract'> & {
     readonly settings: EdgeNeeds['settings'] &
-      Pick<Config, BackendSettings | 'maxBodiesBytes' | 'processes' | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
+      Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
     readonly deployment: Deployment
     /** Null: backends of admins are not called. */
     readonly adminBackends: AdminBackendTrust | null
@@ -80,7 +79,6 @@ export function openGateway(needs: GatewayNeeds): Gateway {
   const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = makeFindTeam(deployment.findTeam)
-  const openBudget = () => openBodyBudget(settings.maxBodiesBytes ?? defaultBodyBudget(settings.processes))
   const handlers = {
     ...makeListHandlers({ findTeam, backends, spending: deployment.spending }),
     ...makeClientHandlers({
@@ -91,7 +89,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     ...makeCallHandlers({
       findTeam,
       streamLimit,
-      answerBudget: openBudget(),
+      answerBudget: openCallBudget(settings),
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
@@ -108,7 +106,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       log,
     }),
   }
-  const edge = makeEdge({ settings, contract, ...deployment, openRateLimit, bodyBudget: openBudget() })
+  const edge = makeEdge({ settings, contract, ...deployment, openRateLimit })
   return {
     routes: { ...edge, handlers },
     async close() {

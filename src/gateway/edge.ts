@@ -3,6 +3,7 @@ import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { bearerOf, callerOfToken, xApiKeyOf } from '../http/authenticate.ts'
 import type { Schemes } from '../http/authenticate.ts'
+import { defaultBodyBudget, openBodyBudget } from '../http/body-budget.ts'
 import type { BodyBudget } from '../http/body-budget.ts'
 import { callBody } from '../http/call-body.ts'
 import { contractOf } from '../http/contract.ts'
@@ -18,15 +19,13 @@ import { setBody } from './calls/request/request.ts'
 import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
-  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
+  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'> & BudgetSettings
   /** The published document. */
   readonly contract: Contract
   readonly identify: Identify
   readonly identifyKey: IdentifyKey
   readonly explainToken: ExplainToken
   readonly openRateLimit: OpenRateLimit
-  /** For all bodies of calls. */
-  readonly bodyBudget: BodyBudget
 }
 
 /**
@@ -40,7 +39,6 @@ export function makeEdge({
   identifyKey,
   explainToken,
   openRateLimit,
-  bodyBudget,
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
@@ -52,11 +50,18 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: makeSchemes({ identify, identifyKey }),
     explainToken,
-    parseBody: callBody({ limitBytes: settings.maxBodyBytes, budget: bodyBudget, setBody }),
+    parseBody: callBody({ limitBytes: settings.maxBodyBytes, budget: openCallBudget(settings), setBody }),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(settings.allowedOrigins, GATEWAY_CORS),
   }
+}
+
+type BudgetSettings = Pick<Config, 'maxBodiesBytes' | 'processes'>
+
+/** Opens the budget for all bodies of requests, or for all answers. */
+export function openCallBudget({ maxBodiesBytes, processes }: BudgetSettings): BodyBudget {
+  return openBodyBudget(maxBodiesBytes ?? defaultBodyBudget(processes))
 }
 
 /** Access tokens and API keys. Clients of the messages dialect send either of them as `x-api-key`. */

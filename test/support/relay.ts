@@ -12,6 +12,7 @@ import type { ExchangeOptions } from '../../src/gateway/exchange/relay.ts'
 import { toBackendHeaders } from '../../src/gateway/exchange/headers.ts'
 import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
+import { openBodyBudget } from '../../src/http/body-budget.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 import { startUpstream } from './upstream.ts'
@@ -86,7 +87,7 @@ export async function startRelay(
         filter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
-        counted: { resize: () => true },
+        budget: openBodyBudget(Infinity),
         clock: systemClock,
         ...options,
       },

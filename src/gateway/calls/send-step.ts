@@ -1,4 +1,3 @@
-import { CountedBody } from '../../http/body-budget.ts'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -90,7 +89,7 @@ export function sendStep(
     filter: prepared.filter,
     keepAlive,
     observer,
-    counted: new CountedBody(needs.answerBudget, res),
+    budget: needs.answerBudget,
     clock,
   })
   if (isOnly && !mayRepeat) releaseBody(req)

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher, Pool } from 'undici'
+import { CountedBody } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import { msBetween } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
@@ -75,6 +76,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   isOver = false
 
   readonly #options: ExchangeOptions
+  readonly #counted: CountedBody
   readonly #sentAt: Date
   #settle: (outcome: Outcome) => void = () => {}
   #controller: Dispatcher.DispatchController | null = null
@@ -88,6 +90,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.res = res
     this.idleTimeoutMs = idleTimeoutMs
     this.#options = options
+    this.#counted = new CountedBody(options.budget, res)
     this.#sentAt = options.clock.now()
     this.outcome = new Promise((resolve) => (this.#settle = resolve))
     res.on('close', this.#onCallerLeft)
@@ -132,7 +135,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (this.isOver || !this.#relay) return
     const bytes = this.#relay.heldBytes()
     if (bytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
-    if (!this.#options.counted.resize(bytes)) this.end(NO_ROOM, NO_ROOM_FOR_ANSWER)
+    if (!this.#counted.resize(bytes)) this.end(NO_ROOM, NO_ROOM_FOR_ANSWER)
   }
 
   onResponseEnd(): void {

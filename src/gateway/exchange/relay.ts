@@ -3,7 +3,7 @@
  * answer.
  */
 import type { ServerResponse } from 'node:http'
-import type { CountedBody } from '../../http/body-budget.ts'
+import type { BodyBudget } from '../../http/body-budget.ts'
 import { ERRORS } from '../../http/errors.ts'
 import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -58,8 +58,8 @@ export type ExchangeOptions = {
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */
   readonly observer: { push(chunk: Buffer): void }
-  /** Counts what is held of the answer, until the caller has it. */
-  readonly counted: Pick<CountedBody, 'resize'>
+  /** Counts what is held of all answers, until their callers have them. */
+  readonly budget: BodyBudget
   readonly clock: Clock
 }
 

@@ -22,6 +22,7 @@ type Needs = {
 export class RewrittenStream implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
   readonly #dialect: Needs['dialect']
+  readonly #isTranslated: boolean
   readonly #translator: StreamTranslator
   readonly #keepAlive: StreamKeepAlive
   readonly #keepAliveSlot: number
@@ -35,6 +36,7 @@ export class RewrittenStream implements Relay, SilentStream {
   constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, keepAlive }: Needs) {
     this.#exchange = exchange
     this.#dialect = dialect
+    this.#isTranslated = rewrite.isTranslated
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
@@ -66,7 +68,7 @@ export class RewrittenStream implements Relay, SilentStream {
 
   /** A translation keeps all texts, of which small events hold less than half. */
   heldBytes(): number {
-    return this.#rewrite.isTranslated ? this.#takenBytes / 2 : 0
+    return this.#isTranslated ? this.#takenBytes / 2 : 0
   }
 
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
