@@ -5,7 +5,7 @@ import { readContract, routesOf } from '../../src/http/contract.ts'
 import type { OperationObject } from '../../src/http/contract.ts'
 import { collectGarbage } from '../support/garbage.ts'
 import { people } from '../support/people.ts'
-import { ask, bearerOf, bytes, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { ask, bytes, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -150,23 +150,6 @@ describe('a request body', () => {
     expect(await outcomeOf(response)).toBe('400 invalid_request')
     const nested = `{"email":${'['.repeat(4000)}${']'.repeat(4000)},"deviceId":"x"}`
     expect(await outcomeOf(await service.fetch(START, bytes(nested, 'application/json')))).toBe('400 invalid_request')
-  })
-})
-
-describe('a number in the query', () => {
-  type Parameter = { readonly name: string; readonly in: string; readonly schema?: { readonly type?: string } }
-  const numbers = routes.flatMap(({ method, path, operation: { parameters = [] } }) =>
-    (parameters as Parameter[])
-      .filter((parameter) => parameter.in === 'query' && parameter.schema?.type === 'integer')
-      .map(({ name }) => ({ method: method.toUpperCase(), path, name })),
-  )
-
-  it.each(numbers)('that is larger than any is refused: $name of $method $path', async ({ method, path, name }) => {
-    const { accessToken } = await service.signIn(persons.next())
-    for (const value of ['Infinity', '-Infinity', '1e309']) {
-      const answer = await service.fetch(`${path}?${name}=${value}`, { method, headers: bearerOf(accessToken) })
-      expect(await outcomeOf(answer), value).toBe('400 invalid_request')
-    }
   })
 })
 

@@ -1,5 +1,6 @@
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
+import { isUuid } from '../../kernel/identifier.ts'
 import type { Contract, OperationObject, Route } from '../contract.ts'
 import { ApiError } from '../errors.ts'
 import { operationOf } from '../request.ts'
@@ -77,6 +78,8 @@ async function openCheck(contract: Contract, route: Route, { nameAllMistakes }: 
     validateRequests: { allErrors: nameAllMistakes, allowUnknownQueryParameters: true },
     // "fast", which is the default, takes 31 February for a day.
     ajvFormats: { mode: 'full' },
+    // The library's own also takes `urn:uuid:...`, which the database refuses as an id.
+    formats: { uuid: isUuid },
     validateResponses: false,
     // `http/authenticate.ts` does this: the library runs all security schemes of an operation and creates an error for
     // each.
