@@ -175,7 +175,7 @@ describe('a client with a token store', () => {
     })
     const location = `http://127.0.0.1:${await listenOnLoopback(other)}`
     const service = createServer(({ url }, res) =>
-      url === '/v1/models' ? res.writeHead(401).end('{}') : res.writeHead(308, { location: location + url }).end(),
+      url === '/v1/models' ? res.writeHead(401).end('{}') : res.writeHead(308, { location: location + String(url) }).end(),
     )
     try {
       const tokens = memoryTokenStore(KEPT)
