@@ -174,8 +174,8 @@ describe('a client with a token store', () => {
       res.end('{}')
     })
     const location = `http://127.0.0.1:${await listenOnLoopback(other)}`
-    const service = createServer(({ url }, res) =>
-      url === '/v1/models' ? res.writeHead(401).end('{}') : res.writeHead(308, { location: location + String(url) }).end(),
+    const service = createServer(({ url = '' }, res) =>
+      url === '/v1/models' ? res.writeHead(401).end('{}') : res.writeHead(308, { location: location + url }).end(),
     )
     try {
       const tokens = memoryTokenStore(KEPT)
