@@ -93,6 +93,22 @@ describe('createApiKey', () => {
       )
     })
 
+    it('knows the models that admins have added, but for those that are not published', async () => {
+      const { prisma } = keys.service.database
+      const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'core' } })
+      const added = { teamId, displayName: 'Added', serve: [], createdAt: keys.service.clock.now() }
+      const data = [
+        { ...added, id: 'acme/core/shown' },
+        { ...added, id: 'acme/core/draft', published: false },
+      ]
+      await prisma.adminModel.createMany({ data })
+      const response = await create({ name: 'x', models: ['acme/core/shown', 'acme/core/draft'] })
+      await prisma.adminModel.deleteMany()
+      expect(await messageOf(response)).toBe(
+        'models: the team does not have acme/core/draft. It has acme/core/shown, svc/deep, svc/fast.',
+      )
+    })
+
     it('refuses a name without visible characters, and a lifetime above a year', async () => {
       expect(await outcomeOf(await create({ name: ' \u200b ' }))).toBe('400 invalid_request')
       expect(await outcomeOf(await create({ name: 'x', expiresInDays: 367 }))).toBe('400 invalid_request')

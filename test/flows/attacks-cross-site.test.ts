@@ -151,6 +151,11 @@ describe('CORS with SVC_ALLOWED_ORIGINS', () => {
     expect(response.headers.get('vary')).toBe('Origin')
   })
 
+  it('refuses OPTIONS that is no preflight as a method that there is not', async () => {
+    const response = await corsService.fetch('/device', { method: 'OPTIONS', headers: { origin: ORIGIN } })
+    expect([response.status, corsOf(response.headers)]).toEqual([405, READABLE])
+  })
+
   it('lets an allowed origin read answers and errors, which vary by origin', async () => {
     for (const [path, init] of [
       ['/.well-known/jwks.json', {}],

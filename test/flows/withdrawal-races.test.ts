@@ -2,12 +2,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { NewApiKey } from '../../generated/sdk/index.js'
 import { openDatabase } from '../../src/database/open.ts'
+import { lockDirectory } from '../../src/directory/state.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { addPasskey, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { bearerOf, expectJson, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockNewestRow } from '../support/table-lock.ts'
@@ -236,4 +237,21 @@ it('no login is started while the file removes the team', async () => {
   const start = () => service.fetch('/v1/auth/device/start', json({ email, deviceId: 'laptop', deviceName: 'Laptop' }))
   const remove: Step = (tx) => tx.team.deleteMany({ where: { name: 'other' } })
   expect(await whileLocked(email, start, nothing, remove)).toBe('403 not_invited')
+})
+
+it('an admin changes no model of the team while the directory file is applied', async () => {
+  const email = persons.next()
+  const by = bearerOf((await service.signIn(email)).accessToken)
+  const { prisma } = service.database
+  await prisma.invitation.updateMany({ where: { account: { email } }, data: { role: 'admin' } })
+  const change = { ...json({ defaultModel: null }, by), method: 'PATCH' }
+  const answer = await prisma.$transaction(
+    async (tx) => {
+      await lockDirectory(tx)
+      return service.fetch('/v1/teams/%40acme%2Fcore', change)
+    },
+    { timeout: 30_000 },
+  )
+  expect(answer.status).toBe(409)
+  expect(await messageOf(answer)).toBe('The directory file is being applied. Repeat the request in a few seconds.')
 })
