@@ -88,9 +88,9 @@ describe('startDeviceLogin', () => {
         await service.startLogin(email, { deviceId: `device-${at}` })
         service.clock.advance({ ms: 1 })
       }
-      const where = { invitation: { account: { email } }, status: 'cancelled' }
-      const select = { deviceId: true }
-      expect(await service.database.prisma.deviceLogin.findMany({ where, select })).toEqual([{ deviceId: 'device-0' }])
+      const where = { invitation: { account: { email } }, status: 'cancelled' } as const
+      const cancelled = await service.database.prisma.deviceLogin.findMany({ where })
+      expect(cancelled.map(({ deviceId }) => deviceId)).toEqual(['device-0'])
     })
   })
 

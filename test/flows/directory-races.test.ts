@@ -48,6 +48,24 @@ it('a snapshot that is loaded while a file is applied has the whole file', async
   expect(await reader.loadSnapshot()).toEqual(toSnapshot(directory({ model: 'svc/second' }), NOW))
 })
 
+it('a file that lists members and names of models that admins have added says so', async () => {
+  await using database = await freshDatabase()
+  const store = makeDirectoryStore(database)
+  const { overridden: none } = await store.applyDirectory(directory({ model: 'svc/first' }), NOW)
+  expect(none).toBe(undefined)
+  const { id: teamId } = await database.prisma.team.findFirstOrThrow()
+  const added = { teamId, displayName: 'Added', serve: [], createdAt: NOW }
+  await database.prisma.adminModel.createMany({
+    data: [
+      { ...added, id: 'acme/core/taken', aliases: ['svc/second'] },
+      { ...added, id: 'acme/core/other' },
+    ],
+  })
+  await database.prisma.invitation.updateMany({ data: { source: 'admin' } })
+  const { overridden } = await store.applyDirectory(directory({ model: 'svc/second' }), NOW)
+  expect(overridden).toEqual({ members: 1, models: ['acme/core/taken'] })
+})
+
 it('a file is refused with a reason when the directory changes each time before the file is applied', async () => {
   await using database = await freshDatabase()
   const store = makeDirectoryStore(database)
