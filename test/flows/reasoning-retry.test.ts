@@ -63,8 +63,8 @@ const refusesReasoning: Script = (call) => {
   return isRefused ? answersJson(REFUSAL, { status: 400 })(call) : hello(call)
 }
 
-const post = (body: object, path = '/codex/v1/responses') =>
-  gateway.post(path, { model: 'vendorc/coder', store: false, ...body })
+const post = (body: object, init: Parameters<TestGateway['post']>[2] = {}) =>
+  gateway.post('/codex/v1/responses', { model: 'vendorc/coder', store: false, ...body }, init)
 
 describe('a responses backend that cannot read the reasoning of a request', () => {
   it.each([false, true])(
@@ -81,11 +81,11 @@ describe('a responses backend that cannot read the reasoning of a request', () =
     },
   )
 
-  it('is reported with both of its attempts', async () => {
-    await (await post({ input: INPUT })).text()
-    await expect.poll(() => gateway.events.map(({ kind }) => kind)).toEqual(['finished'])
+  it('is reported as one call of its session, with both of its attempts', async () => {
+    await (await post({ input: INPUT }, { headers: { 'x-svc-session-id': 'run-1' } })).text()
+    await expect.poll(() => gateway.events.map(({ kind }) => kind)).toEqual(['started', 'finished'])
     const attempts = ['400', '200'].map((result) => ({ backend: 'vendorc', result }))
-    expect(gateway.events[0]?.result?.attempts).toEqual(attempts)
+    expect(gateway.events[1]?.result?.attempts).toEqual(attempts)
   })
 
   it('may say so in the first event of a stream', async () => {
