@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { NewApiKey } from '../../generated/sdk/index.js'
 import { openDatabase } from '../../src/database/open.ts'
@@ -25,6 +25,8 @@ beforeAll(async () => {
   const database = await openDatabase({ kind: 'postgres', url })
   service = await startService({ directory: persons.directory, database })
 })
+// Also where a test fails before it lists its people again.
+afterEach(() => service.applyDirectory(persons.directory))
 afterAll(async () => {
   await service[Symbol.asyncDispose]()
   await postgres[Symbol.asyncDispose]()
@@ -45,6 +47,8 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
     await waitForValue('the second request to wait', waitingStatements, 2, WAIT)
   } finally {
     await release()
+    // Also where a wait has failed, so that nothing of this test runs on in the next one.
+    await Promise.allSettled([answer, other])
   }
   await other
   return answer
