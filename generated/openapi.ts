@@ -2659,6 +2659,35 @@ export interface components {
          * @enum {string}
          */
         BreakerState: "closed" | "open" | "half_open";
+        /**
+         * @description The call cannot be taken now: the process is about to stop, the bodies of other calls take all memory, or the database
+         *     cannot be reached. Try again.
+         */
+        CallNotTaken: {
+            /**
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "api_error";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "service_unavailable";
+                /**
+                 * @description For people. The wording may change.
+                 * @example Too many large requests are running. Try again.
+                 */
+                message: string;
+            };
+        };
         /** @description The tokens of one call, as the backend reported them. A number that it did not report is left out. */
         CallTokens: {
             /**
@@ -5761,6 +5790,7 @@ export type BackendList = components['schemas']['BackendList'];
 export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
+export type CallNotTaken = components['schemas']['CallNotTaken'];
 export type CallTokens = components['schemas']['CallTokens'];
 export type CapabilitySupport = components['schemas']['CapabilitySupport'];
 export type ChangeMember = components['schemas']['ChangeMember'];
@@ -15205,6 +15235,10 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15218,6 +15252,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15328,6 +15364,10 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15341,6 +15381,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15354,6 +15396,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15474,6 +15518,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -18668,10 +18714,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -18914,10 +18962,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19164,10 +19214,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19398,10 +19450,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19618,10 +19672,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19843,10 +19899,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20101,10 +20159,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20359,10 +20419,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20583,10 +20645,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20807,10 +20871,12 @@ export interface operations {
                     "request-id": string;
                     /** @description `false` when the same request fails again. */
                     "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
                 };
             };
             /** @description The upstream did not answer in time. */

@@ -45,6 +45,9 @@ export async function checkAnswer(method: string, url: URL, response: Response):
     throw new Error(`${name} does not match the contract: ${mistakes.join('; ')}\n${JSON.stringify(body)}`)
 }
 
+/** What clients act on. */
+const DECISIVE_HEADERS = ['retry-after', 'x-should-retry', 'www-authenticate', 'location']
+
 function checkHeaders(route: Route, response: Response, { headers = {} }: Documented): void {
   const wrong = Object.entries(headers).flatMap(([header, { required }]) => {
     const value = response.headers.get(header)
@@ -52,6 +55,9 @@ function checkHeaders(route: Route, response: Response, { headers = {} }: Docume
     const schema = [...placeOf(route, response.status), 'headers', header, 'schema']
     return findMistakes(schema, value, 'text').map((mistake) => `${header}: ${value}${mistake}`)
   })
+  const declared = new Set(Object.keys(headers).map((header) => header.toLowerCase()))
+  const undeclared = DECISIVE_HEADERS.filter((header) => response.headers.has(header) && !declared.has(header))
+  wrong.push(...undeclared.map((header) => `${header} is not declared`))
   if (wrong.length > 0)
     throw new Error(`The headers of ${route.id} ${response.status} do not match the contract: ${wrong.join('; ')}.`)
 }
