@@ -135,13 +135,13 @@ function withHelpOption(table: CommandTable, args: readonly string[]): readonly 
 }
 
 /**
- * Loads only the command that the arguments name. Loads all commands for a name that does not exist, and for the help
- * of the program, which `svc --help keys` prints too.
+ * Loads only the command that the arguments name. Loads all commands for a name that does not exist, for the help of
+ * the program, which `svc --help keys` prints too, and for `svc completion`.
  */
 async function loadCommands(table: CommandTable, args: readonly string[]): Promise<MakeCommand[]> {
   const at = args.findIndex((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--url')
   const named = args[at] ?? ''
-  const isForProgram = args.slice(0, at).some((arg) => arg === '-h' || arg === '--help')
+  const isForProgram = named === 'completion' || args.slice(0, at).some((arg) => arg === '-h' || arg === '--help')
   const load = Object.hasOwn(table, named) && !isForProgram ? table[named] : undefined
   return Promise.all(load ? [load()] : Object.values(table).map((each) => each()))
 }

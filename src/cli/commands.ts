@@ -18,5 +18,6 @@ export const peopleCommands: CommandTable = {
   sessions: async () => (await import('./commands/sessions.ts')).makeSessions,
   keys: async () => (await import('./commands/keys.ts')).makeKeys,
   ...adminCommands,
+  completion: async () => (await import('./commands/completion.ts')).makeCompletion,
   version: async () => (await import('./commands/version.ts')).makeVersion,
 }
