@@ -19,6 +19,7 @@ it.each([
   [['members', 'role', 'ada@example.com', ''], 'member admin'],
   [['usage', '--by', 'd'], 'day dialect'],
   [['usage', '--by', '=', 'd'], 'day dialect'],
+  [['usage', '--by=d'], '--by=day --by=dialect'],
   [['usage', '--by', '='], 'day model member key backend dialect'],
   [['keys', 'create', '--model', ''], ''],
   [['help', 'keys', 'cr'], 'create'],

@@ -14,7 +14,11 @@ complete -o default -F _svc svc`,
   if (( $#found )); then compadd -a found; else _files; fi
 }
 compdef _svc svc`,
-  fish: `complete -c svc -a '(svc completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'`,
+  fish: `function _svc
+  set -l found (svc completion fish -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+  if set -q found[1]; printf '%s\\n' $found; else; __fish_complete_path (commandline -ct); end
+end
+complete -c svc -f -a '(_svc)'`,
 } as const
 
 type Shell = keyof typeof SCRIPTS
@@ -37,11 +41,17 @@ function complete({ output }: Cli, program: Command | null, shell: Shell, words:
 
 /** The commands, options and values that the last word can be. */
 function findWords(program: Command, words: readonly string[]): string[] {
-  // bash makes three words of `--by=day`. Those that it makes of a URL are ignored.
+  // bash makes three words of `--by=day`, and the other shells one. Those that it makes of a URL are ignored.
   const typed = words.filter((word) => word !== '=')
   const last = words.at(-1) === '=' ? '' : (typed.pop() ?? '')
   // What follows is for the agent.
   if (typed.includes('--')) return []
+  const [, name = '', value = ''] = /^(--[^=]+)=(.*)$/.exec(last) ?? []
+  if (name) return findCandidates(program, [...typed, name], value).map((word) => `${name}=${word}`)
+  return findCandidates(program, typed, last)
+}
+
+function findCandidates(program: Command, typed: readonly string[], last: string): string[] {
   const { command, position, option } = findPlace(program, typed)
   return candidatesAt(command, position, option, last).filter((word) => word.startsWith(last))
 }
