@@ -10,6 +10,9 @@ import type { TestEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
+/** The programs reach the service directly, not through a proxy of this machine. */
+const ENVIRONMENT = { ...process.env, no_proxy: '*' }
+
 let engine: TestEngine
 let service: TestService
 let folder: string
@@ -34,7 +37,7 @@ afterAll(async () => {
 function run(name: string, env: Record<string, string> = {}): Promise<string> {
   const file = path.join(import.meta.dirname, name)
   const command = name.endsWith('.sh') ? 'bash' : process.execPath
-  const child = spawn(command, [file], { env: { ...process.env, SVC_BASE_URL: service.origin, ...env } })
+  const child = spawn(command, [file], { env: { ...ENVIRONMENT, SVC_BASE_URL: service.origin, ...env } })
   let printed = ''
   let errorOutput = ''
   return new Promise((resolve, reject) => {
@@ -87,7 +90,7 @@ describe('the curl commands of /docs', () => {
   })
 
   async function curl(command = '', env: Record<string, string> = {}): Promise<Record<string, unknown>> {
-    const { stdout } = await promisify(execFile)('bash', ['-c', command], { env: { ...process.env, ...env } })
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], { env: { ...ENVIRONMENT, ...env } })
     // The commands print an answer of the service, which is JSON.
     return JSON.parse(stdout) as Record<string, unknown>
   }
