@@ -4371,6 +4371,8 @@ export interface components {
             basePath?: string;
             /** @description Left out: it stays as it is. Null: the backend needs none. It must be given when the host of the URL changes. */
             credential?: components["schemas"]["NewBackendCredential"] | null;
+            /** @description Changes the backend only while it has this version. Answered with 409 when it was changed since. */
+            version?: string;
         };
         /** @description A model that an admin adds or replaces. */
         PutTeamModel: {
@@ -4386,6 +4388,8 @@ export interface components {
             caps?: components["schemas"]["Open"];
             /** @description Default: true. */
             published?: boolean;
+            /** @description Replaces the model only while it has this version. Answered with 409 when it was changed since. */
+            version?: string;
         };
         /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
         RateLimited: {
@@ -5005,6 +5009,8 @@ export interface components {
              *     the key that encrypted its credential is missing, so set the credential again. Null: nothing is known.
              */
             problem: ("host_not_allowed" | "credential_unreadable") | null;
+            /** @description Another one after each change by an admin. Null for a backend of the directory file. */
+            version: string | null;
         };
         /** @description The backends of a team. */
         TeamBackendList: {
@@ -5180,6 +5186,8 @@ export interface components {
              *     directory file has a model of this id.
              */
             usable: boolean;
+            /** @description Another one after each change by an admin. Null for a model of the file. */
+            version: string | null;
         };
         /** @description The models of a team, and its default model. */
         TeamModelList: {
@@ -5199,6 +5207,8 @@ export interface components {
              *     default model.
              */
             model?: string;
+            /** @description For `change-model` and `change-backend`: the version that the form shows. Nothing changes when it is another one. */
+            version?: string;
             /** @description The name for people. */
             displayName?: string;
             /** @description Further names of the model, separated by commas. */
@@ -10862,7 +10872,8 @@ export interface operations {
                      *           ],
                      *           "contextWindow": null,
                      *           "published": true,
-                     *           "usable": true
+                     *           "usable": true,
+                     *           "version": null
                      *         }
                      *       ]
                      *     }
@@ -11016,7 +11027,8 @@ export interface operations {
                      *       ],
                      *       "contextWindow": null,
                      *       "published": true,
-                     *       "usable": true
+                     *       "usable": true,
+                     *       "version": "mB2m8fTqzj7gEwTzQ4Xv1w"
                      *     }
                      */
                     "application/json": components["schemas"]["TeamModel"];
@@ -11326,7 +11338,8 @@ export interface operations {
                      *             "as": "bearer",
                      *             "setAt": "2026-11-22T09:00:00Z"
                      *           },
-                     *           "problem": null
+                     *           "problem": null,
+                     *           "version": null
                      *         }
                      *       ]
                      *     }
@@ -11471,7 +11484,8 @@ export interface operations {
                      *         "as": "bearer",
                      *         "setAt": "2026-11-22T09:00:00Z"
                      *       },
-                     *       "problem": null
+                     *       "problem": null,
+                     *       "version": null
                      *     }
                      */
                     "application/json": components["schemas"]["TeamBackend"];

@@ -433,6 +433,25 @@ describe('changeTeamModels with what admins add', () => {
     expect((await post(path, { action: 'delete' })).status).toBe(400)
   })
 
+  it('409: a form that another admin was faster than replaces nothing, and shows what was typed', async () => {
+    const versionIn = (page: string, id: string) =>
+      new RegExp(`value="${id}" />\\s+<input type="hidden" name="version" value="([^"]+)"`).exec(page)?.[1] ?? ''
+    const opened = await (await open(path)).text()
+    const mine = { ...model, model: MODEL, displayName: 'Mine', version: versionIn(opened, MODEL) }
+    const ofBackend = { ...backend, backend: BACKEND, version: versionIn(opened, BACKEND) }
+    expect(await change('change-model', { ...mine, displayName: 'Theirs' })).toMatch(/^200 The model is saved/)
+    expect(await change('change-backend', { ...ofBackend, basePath: '/v2' })).toMatch(/^200 The backend is saved/)
+
+    const refused = await post(path, { action: 'change-model', ...mine })
+    expect(await noticeOf(Promise.resolve(refused))).toMatch(/^409 The model was not saved. It was changed after you/)
+    const page = await refused.text()
+    expect(page).toMatch(/<span class="name">Theirs<\/span>[^]*value="Mine"/)
+    expect(await change('change-backend', ofBackend)).toMatch(/^409 Nothing was changed. It was changed after you/)
+    expect(await rows().adminModel.findUniqueOrThrow({ where: { id: MODEL } })).toMatchObject({ displayName: 'Theirs' })
+    const again = await change('change-model', { ...mine, version: versionIn(page, MODEL) })
+    expect(again).toMatch(/^200 The model is saved/)
+  })
+
   it('200: deletes the model, and then its backend', async () => {
     expect(await change('delete', { model: MODEL })).toMatch(/^200 The model is deleted/)
     expect(await change('delete-backend', { backend: BACKEND })).toMatch(/^200 The backend is deleted/)

@@ -93,6 +93,7 @@ describe('listTeamBackends', () => {
       basePath: null,
       credential: null,
       problem: null,
+      version: null,
     })
   })
 })
@@ -112,6 +113,7 @@ describe('putTeamBackend', () => {
       basePath: '/v1',
       credential: { as: 'bearer', setAt: keys.service.clock.now().toISOString() },
       problem: null,
+      version: expect.any(String),
     })
     await expectOk('The model', putModel('own', name))
     afterReload()
@@ -202,6 +204,15 @@ describe('putTeamBackend', () => {
 
   it('403: needs a sign-in of the last 15 minutes', async () => {
     expect(await outcomeOf(await put('acme/core/stale', {}, keys.adaStale))).toBe('403 reauthenticate')
+  })
+
+  it('409: changes only the version that the request names', async () => {
+    const name = 'acme/core/versioned'
+    const { version } = await expectJson<TeamBackend>('The backend', put(name))
+    const changed = await expectJson<TeamBackend>('The change', put(name, { dialects: ['messages'], version }))
+    expect(await outcomeOf(await put(name, { version }))).toBe('409 conflict')
+    expect(await find(name)).toEqual(changed)
+    await expectOk('The deletion', send('DELETE', pathOf(name)))
   })
 
   it('409: has a limit for each team', async () => {

@@ -84,6 +84,7 @@ describe('putTeamModel', () => {
       contextWindow: null,
       published: true,
       usable: true,
+      version: expect.any(String),
     })
     afterReload()
     expect(await modelIds(keys.ada)).toEqual(expect.arrayContaining([id, 'my-writer']))
@@ -149,6 +150,16 @@ models: [${models}]`
     expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
     expect(await messageOf(await put('acme/core/a b'))).toContain('id: must have 1 to 64 letters, digits')
     expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
+  })
+
+  it('409: replaces only the version that the request names', async () => {
+    const id = 'acme/core/versioned'
+    const { version } = await expectJson<TeamModel>('The model', put(id))
+    const changed = await expectJson<TeamModel>('The change', put(id, { displayName: 'Theirs', version }))
+    expect(changed.version).not.toBe(version)
+    expect(await outcomeOf(await put(id, { displayName: 'Mine', version }))).toBe('409 conflict')
+    expect(await outcomeOf(await put('acme/core/deleted', { version }))).toBe('409 conflict')
+    expect(await find(id)).toEqual(changed)
   })
 
   it('409: refuses models and names of the directory file', async () => {

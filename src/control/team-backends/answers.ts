@@ -2,6 +2,7 @@ import type { components } from '../../../generated/openapi.ts'
 import { readAdminCredential } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
+import { versionOfBackend } from '../../directory/version.ts'
 import type { BackendsOfTeam } from './store.ts'
 
 type TeamBackend = components['schemas']['TeamBackend']
@@ -22,7 +23,8 @@ export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, 
 }
 
 function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {
-  return { name, source: 'file', dialects: [...dialects], url: null, basePath: null, credential: null, problem: null }
+  const unknown = { url: null, basePath: null, credential: null, problem: null, version: null }
+  return { name, source: 'file', dialects: [...dialects], ...unknown }
 }
 
 /** Converts a backend that an admin has added. Its credential is not shown. */
@@ -37,5 +39,6 @@ export function toAddedBackend(backend: AdminBackend, trust: AdminBackendTrust |
     basePath: basePath || '/',
     credential: credential && { as: credential.as, setAt: credential.setAt.toISOString() },
     problem: 'problem' in opened ? opened.problem : null,
+    version: versionOfBackend(backend),
   }
 }

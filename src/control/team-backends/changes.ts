@@ -1,5 +1,6 @@
 import { readAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
+import type { Versioned } from '../../directory/version.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -13,7 +14,7 @@ export type BackendRefusal = DirectoryRefusal | 'off' | 'reauthenticate'
 /** Changes the backends of a team, for an admin of it. */
 export type TeamBackendChanges = {
   /** Adds or changes a backend. `team`: its id, and its name as `@organization/name`. */
-  put(admin: Actor, team: NamedTeam, name: string, given: unknown): Promise<BackendRefusal | null>
+  put(admin: Actor, team: NamedTeam, name: string, given: object & Versioned): Promise<BackendRefusal | null>
   remove(admin: Actor, teamId: string, name: string): Promise<DirectoryRefusal | null>
 }
 
@@ -30,13 +31,13 @@ type Needs = {
 /** Makes the changes that the API and the models page share. */
 export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): TeamBackendChanges {
   return {
-    async put(admin, team, name, given) {
+    async put(admin, team, name, { version, ...given }) {
       const now = clock.now()
       if (!trust) return 'off'
       if (!isFresh(admin, now)) return 'reauthenticate'
       const read = readAdminBackend(given)
       if ('mistakes' in read) return read
-      const refusal = await backends.put(team, name, read.settings, trust, admin, now)
+      const refusal = await backends.put(team, name, { ...read.settings, version }, trust, admin, now)
       if (!refusal) log.info({ teamId: team.id, backend: name, by: admin.accountId }, 'team_backend.saved')
       return refusal
     },

@@ -8,6 +8,8 @@ import { taken } from '../../directory/mistakes.ts'
 import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
+import { refuseOutdated, versionOfBackend } from '../../directory/version.ts'
+import type { Versioned } from '../../directory/version.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { isName } from '../../kernel/team-name.ts'
 import { changeDirectory } from '../directory-change.ts'
@@ -38,11 +40,11 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** Those that admins of the team have added. */
     findAdded: (teamId: string) => findAdminBackends(db, teamId),
 
-    /** Adds a backend, or changes one that an admin has added, with its audit row. */
+    /** Adds a backend, or changes one that an admin has added, with its audit row. `version`: as for models. */
     put: (
       team: { readonly id: string; readonly name: string },
       name: string,
-      wanted: AdminBackendSettings,
+      { version, ...wanted }: AdminBackendSettings & Versioned,
       trust: AdminBackendTrust,
       actor: Actor,
       now: Date,
@@ -50,10 +52,12 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
       changeDirectory(db, async (tx) => {
         await lockTeam(tx, team.id, actor)
         const existing = await findAdminBackends(tx, team.id)
+        const current = existing.find((backend) => backend.name === name) ?? null
+        const outdated = refuseOutdated(version, current && versionOfBackend(current))
+        if (outdated) return outdated
         const mistake = judgeAdminBackend(name, wanted, { team: team.name, hosts: trust.hosts, existing })
         if (mistake) return mistake
         const id = { name, teamId: team.id }
-        const current = existing.find((backend) => backend.name === name) ?? null
         const columns = { ...toColumns(wanted), ...toCredentialColumns(id, wanted, trust, now) }
         await tx.adminBackend.upsert({
           where: { name },

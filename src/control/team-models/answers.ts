@@ -2,6 +2,7 @@ import type { components } from '../../../generated/openapi.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
+import { versionOfModel } from '../../directory/version.ts'
 import type { ModelsOfTeam } from './store.ts'
 
 type TeamModel = components['schemas']['TeamModel']
@@ -19,7 +20,17 @@ export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam)
 function toFileModel(model: SnapshotModel): TeamModel {
   const { id, displayName, aliases, contextWindow, published, certified } = model
   const serve = serveEntriesOf(model).map(toServing)
-  return { id, displayName, source: 'file', aliases: [...aliases], serve, contextWindow, published, usable: certified }
+  return {
+    id,
+    displayName,
+    source: 'file',
+    aliases: [...aliases],
+    serve,
+    contextWindow,
+    published,
+    usable: certified,
+    version: null,
+  }
 }
 
 function toOwnModel({ model, usable }: ModelsOfTeam['adminModels'][number]): TeamModel {
@@ -33,6 +44,7 @@ function toOwnModel({ model, usable }: ModelsOfTeam['adminModels'][number]): Tea
     contextWindow: usable?.contextWindow ?? model.contextWindow,
     published,
     usable: usable !== null,
+    version: versionOfModel(model),
   }
 }
 

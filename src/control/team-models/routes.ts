@@ -29,9 +29,11 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
       const admin = actorOf(req)
       const { team, id } = req.params
       const teamId = await findAdminTeam(team, admin)
-      const read = readAdminModel(req.body)
+      const { version, ...given } = req.body
+      const read = readAdminModel(given)
       if ('mistakes' in read) throw toChangeError(read, 'model')
-      const refusal = await models.put({ id: teamId, name: team }, id, read.settings, admin, clock.now())
+      const wanted = { ...read.settings, version }
+      const refusal = await models.put({ id: teamId, name: team }, id, wanted, admin, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
       log.info({ teamId, model: id, by: admin.accountId }, 'team_model.saved')
       const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)

@@ -8,6 +8,8 @@ import { toAdminModel, toModel } from '../../directory/rows/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
+import { refuseOutdated, versionOfModel } from '../../directory/version.ts'
+import type { Versioned } from '../../directory/version.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
@@ -42,21 +44,26 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
       }
     },
 
-    /** Adds a model, or replaces one that an admin has added, with its audit row. */
+    /**
+     * Adds a model, or replaces one that an admin has added, with its audit row. `version`: only while it has this one.
+     */
     put: (
       team: { readonly id: string; readonly name: string },
       id: string,
-      wanted: AdminModelSettings,
+      { version, ...wanted }: AdminModelSettings & Versioned,
       actor: Actor,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
         await lockTeam(tx, team.id, actor)
         const { team: row, ...sources } = await loadTeamModels(tx, team.id)
-        const others = row.adminModels.filter((other) => other.id !== id)
+        const current = row.adminModels.find((model) => model.id === id)
+        const others = row.adminModels.filter((other) => other !== current)
+        const outdated = refuseOutdated(version, current ? versionOfModel(toAdminModel(current)) : null)
+        if (outdated) return outdated
         const mistake = judgeAdminModel(id, wanted, { team: team.name, ...sources, others })
         if (mistake) return mistake
-        const kind = others.length < row.adminModels.length ? 'model.changed' : 'model.created'
+        const kind = current ? 'model.changed' : 'model.created'
         await saveModel(tx, { kind, teamId: team.id, id, settings: wanted }, actor, now)
         await raiseVersion(tx, now)
         return null

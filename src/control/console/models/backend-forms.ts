@@ -1,3 +1,4 @@
+import { refuseOutdated, versionOfBackend } from '../../../directory/version.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
@@ -14,10 +15,14 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
   async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? prefixOfTeam(team) + given : given
-    const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
-    if (form.action === 'add-backend' && exists) return refuse(form, 'backend_taken', EXISTS)
-    if (form.action === 'change-backend' && !exists) return refuse(form, 'unknown_backend')
+    const existing = (await backends.findAdded(teamId)).find((backend) => backend.name === name) ?? null
+    if (form.action === 'add-backend' && existing) return refuse(form, 'backend_taken', EXISTS)
+    if (form.action === 'change-backend' && !existing) return refuse(form, 'unknown_backend')
+    // Before the other mistakes: the page that names those shows the version of now.
+    const outdated = refuseOutdated(form.version, existing && versionOfBackend(existing))
+    if (outdated) return refuse(form, 'backend_taken', outdated.mistakes)
     const settings = {
+      version: form.version,
       dialects: DIALECT_NAMES.filter((dialect) => form[dialect] === '1'),
       url: required('url', form.url),
       ...(form.basePath && { basePath: form.basePath }),

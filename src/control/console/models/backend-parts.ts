@@ -8,6 +8,7 @@ import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
+import { versionField } from './model-parts.ts'
 import type { ModelsPageForms } from './model-parts.ts'
 import { LABELS } from './models-outcome.ts'
 import type { FormMistakes, ModelsForm } from './models-outcome.ts'
@@ -78,7 +79,7 @@ function editForms(
   return [
     (canChange || given !== null) &&
       html`<form method="post" action="${path}" class="fields roomy">
-        ${hidden}
+        ${hidden} ${versionField(backend)}
         ${backendFields({
           prefix: name,
           values: given ?? toForm(backend),

@@ -1,4 +1,5 @@
 import { readAdminModel } from '../../../directory/admin-models.ts'
+import { refuseOutdated, versionOfModel } from '../../../directory/version.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
@@ -37,6 +38,9 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
+    // Before the other mistakes: the page that names those shows the version of now.
+    const outdated = refuseOutdated(form.version, existing && versionOfModel(existing))
+    if (outdated) return refuse(form, 'model_taken', outdated.mistakes)
     const read = readAdminModel({
       displayName: required('displayName', form.displayName),
       aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
@@ -46,7 +50,8 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       published: existing?.published ?? true,
     })
     if ('mistakes' in read) return refuse(form, 'model_invalid', read.mistakes)
-    const refusal = await models.put({ id: teamId, name: team }, id, read.settings, actor, clock.now())
+    const wanted = { ...read.settings, version: form.version }
+    const refusal = await models.put({ id: teamId, name: team }, id, wanted, actor, clock.now())
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }

@@ -78,7 +78,8 @@ function ownModel(model: TeamModel, backends: readonly string[], { path, draft, 
       id,
       [
         html`<form method="post" action="${path}" class="fields">
-          ${hidden} ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {})}
+          ${hidden} ${versionField(model)}
+          ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {})}
           <button class="button" name="action" value="change-model">Save</button>
         </form>`,
         html`<form method="post" action="${path}">
@@ -90,6 +91,11 @@ function ownModel(model: TeamModel, backends: readonly string[], { path, draft, 
       given !== null,
     )}
   </li>`
+}
+
+/** The version that a form shows, so that it replaces no change of another admin unseen. */
+export function versionField({ version }: Pick<TeamModel, 'version'>): Html {
+  return html`<input type="hidden" name="version" value="${version}" />`
 }
 
 type Values = Partial<ModelsForm>

@@ -32,7 +32,7 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
 }
 
 function teamModels(words: Words): ModelsPage['models'] {
-  const model = { source: 'file', contextWindow: null, published: true, usable: true } as const
+  const model = { source: 'file', contextWindow: null, published: true, usable: true, version: null } as const
   const serve = ['vendorb', 'vendorb-eu', 'local-engine'].map((backend, rank) => {
     return { backend, model: 'writer', when: 'always', rank, weight: 1 } as const
   })
@@ -48,13 +48,14 @@ function teamModels(words: Words): ModelsPage['models'] {
       serve,
       published: false,
       usable: false,
+      version: 'v1',
     },
   ]
 }
 
 function teamBackends({ deviceName, passkeyName }: Words): TeamBackendList {
   const setAt = '2026-11-22T09:00:00.000Z'
-  const none = { url: null, basePath: null, credential: null, problem: null }
+  const none = { url: null, basePath: null, credential: null, problem: null, version: null }
   return {
     allowedHosts: ['api.vendor.example', '*.models.example'],
     backends: [
@@ -67,6 +68,7 @@ function teamBackends({ deviceName, passkeyName }: Words): TeamBackendList {
         basePath: '/v1',
         credential: { as: 'x-api-key', setAt },
         problem: 'credential_unreadable',
+        version: 'v2',
       },
     ],
   }
