@@ -112,8 +112,8 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Creates a key, or finds the one that was created with the same id and secret. `sent_before`: a key with this id
-     * was created with another secret, or it has ended. `not_found`: the invitation was withdrawn, or the service account deleted. `signed_out`: the session
-     * that creates it has ended in the meantime.
+     * was created with another secret, or it has ended. `not_found`: the invitation was withdrawn, or the service
+     * account deleted. `signed_out`: the session that creates it has ended in the meantime.
      */
     async create(
       scope: KeyScope,

@@ -32,8 +32,16 @@ export async function applyFiles(
 ): Promise<Reload> {
   const directory = makeDirectoryFile(config, service, log)
   const prices = makePricesFile(config, service, log)
-  const reloadDirectory = (forced = false) => logRefusal(directory.apply(forced), 'directory.rejected', log)
-  const reloadPrices = () => logRefusal(prices.apply(false), 'prices.rejected', log)
+  const reloadDirectory = (forced = false) =>
+    directory.apply(forced).catch((err: unknown) => {
+      log.error({ err }, 'directory.rejected')
+      throw err
+    })
+  const reloadPrices = () =>
+    prices.apply(false).catch((err: unknown) => {
+      log.error({ err }, 'prices.rejected')
+      throw err
+    })
   if (isLaterProcess()) {
     await reloadPrices().catch(orShared(prices))
     await reloadDirectory(force).catch(orShared(directory))
@@ -47,13 +55,6 @@ export async function applyFiles(
 /** Whether this is one of several processes, and not the first: that one ends when a file has a mistake. */
 function isLaterProcess(): boolean {
   return (cluster.worker?.id ?? 1) > 1
-}
-
-async function logRefusal(applying: Promise<string>, event: string, log: Logger): Promise<string> {
-  return applying.catch((err: unknown) => {
-    log.error({ err }, event)
-    throw err
-  })
 }
 
 /** Uses what the other processes use when a file was refused. Throws any other error. */

@@ -1,6 +1,8 @@
 import type { Worker as Child } from 'node:cluster'
 import type { Socket } from 'node:net'
-import type { SharedFile } from './shared-files.ts'
+
+/** A file whose text the process above the others keeps. */
+export type SharedFile = 'directory' | 'prices'
 
 /** What the process above the others sends to them. The answer to a question has its `id`. */
 export type ToChild =

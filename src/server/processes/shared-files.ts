@@ -5,8 +5,7 @@
 import cluster from 'node:cluster'
 import type { Worker as Child } from 'node:cluster'
 import { isFromChild, isToChild, tell, tellParent } from './child-messages.ts'
-
-export type SharedFile = 'directory' | 'prices'
+import type { SharedFile } from './child-messages.ts'
 
 /** Tells the process above this one what this process has applied. Does nothing in a process that has none. */
 export function shareFile(file: SharedFile, text: string): void {
