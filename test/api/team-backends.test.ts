@@ -212,7 +212,7 @@ describe('putTeamBackend', () => {
     const changed = await expectJson<TeamBackend>('The change', put(name, { dialects: ['messages'], version }))
     expect(await outcomeOf(await put(name, { version }))).toBe('409 conflict')
     expect(await find(name)).toEqual(changed)
-    await expectOk('The deletion', send('DELETE', pathOf(name)))
+    await expectOk('The deletion', keys.send('DELETE', pathOf(name)))
   })
 
   it('409: has a limit for each team', async () => {
