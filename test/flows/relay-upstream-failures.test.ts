@@ -46,14 +46,14 @@ describe('an upstream that fails before its answer', () => {
   })
 })
 
-it('an upstream that says 100 Continue without being asked is named as the cause', async () => {
-  const relay = await startRelay(writesRaw('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
+it.each([
+  ['100 Continue', 'unasked_continue', '\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['101 Switching Protocols', 'unasked_upgrade', 'upgrade: h2c\r\nconnection: upgrade\r\n\r\n'],
+] as const)('an upstream that says %s without being asked is named as the cause', async (status, reason, rest) => {
+  const relay = await startRelay(writesRaw(`HTTP/1.1 ${status}\r\n${rest}`))
   await relay.post().then(readAnswer)
-  expect(await relay.outcome()).toMatchObject({
-    kind: 'failed',
-    reason: 'unasked_continue',
-    refusal: { code: 'upstream_failed', message: UNREADABLE.unasked_continue },
-  })
+  const refusal = { code: 'upstream_failed', message: UNREADABLE[reason] }
+  expect(await relay.outcome()).toMatchObject({ kind: 'failed', reason, refusal })
 })
 
 describe('an upstream that fails in the middle of a stream', () => {

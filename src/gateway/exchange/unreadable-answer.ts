@@ -15,6 +15,9 @@ export const UNREADABLE = {
   unasked_continue:
     'The backend answered with the interim status 100 Continue, although it was not asked to. Switch that off there, ' +
     'or in the proxy in front of it.',
+  unasked_upgrade:
+    'The backend answered with 101 Switching Protocols, although it was not asked to. Switch that off there, or in ' +
+    'the proxy in front of it.',
 } as const
 
 /**
@@ -43,7 +46,8 @@ export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead,
 
 /** The parts of an outcome that say why an answer failed. */
 export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
-  const cause = isUnaskedContinue(error) ? new UnreadableAnswer('unasked_continue') : error
+  const unasked = hasCode(error, 'UND_ERR_SOCKET') ? UNASKED.get(error.message) : undefined
+  const cause = unasked ? new UnreadableAnswer(unasked) : error
   const isUnreadable = cause instanceof UnreadableAnswer
   return {
     reason: reasonOf(cause),
@@ -51,7 +55,8 @@ export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
   }
 }
 
-/** undici fails on this status, with a message that does not name it, and has no setting to accept it. */
-function isUnaskedContinue(error: Error): boolean {
-  return hasCode(error, 'UND_ERR_SOCKET') && error.message === 'bad response'
-}
+/** undici fails on these statuses, with messages that do not name them, and has no setting to accept them. */
+const UNASKED: ReadonlyMap<string, keyof typeof UNREADABLE> = new Map([
+  ['bad response', 'unasked_continue'],
+  ['bad upgrade', 'unasked_upgrade'],
+])
