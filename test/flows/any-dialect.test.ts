@@ -5,6 +5,7 @@ import { ENDED_EARLY } from '../../src/gateway/dialects/failures/failure.ts'
 import { FREE_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import {
+  beginsHello,
   GATEWAY_PATHS,
   SERVER_PATHS,
   bodyOf,
@@ -72,6 +73,18 @@ afterAll(async () => {
 const call = (client: Dialect, model: string, stream = false, headers = {}) =>
   gateway.post(GATEWAY_PATHS[client], greeting(client, model, stream), { headers })
 
+/** The text of an answer that may break off. */
+async function readToEnd({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const chunks: Uint8Array[] = []
+  try {
+    for (let read = await reader?.read(); read?.value; read = await reader?.read()) chunks.push(read.value)
+  } catch {
+    // In the chat dialect only a broken connection cannot look like success.
+  }
+  return Buffer.concat(chunks).toString()
+}
+
 /** An answer without its ids and times, which differ from call to call. */
 const withoutIds = (answer: unknown): unknown =>
   JSON.parse(JSON.stringify(answer, (name, value: unknown) => (/^(id|created|.*_at)$/.test(name) ? null : value)))
@@ -116,6 +129,16 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
     const response = await call(client, `any/${backend}`)
     servers[backend].script = saysHello(backend)
     expect([response.status, await response.json()]).toMatchObject([502, { error: { message: ENDED_EARLY.message } }])
+  })
+
+  it('is told in a stream that its access has ended', async () => {
+    servers[backend].script = beginsHello(backend)
+    const response = await call(client, `any/${backend}`, true)
+    servers[backend].script = saysHello(backend)
+    gateway.endSession()
+    const text = await readToEnd(response)
+    expect(text).toContain('The access was ended')
+    expect(text).toMatch(client === 'messages' ? /"type":"authentication_error"/ : /"code":"unauthorized"/)
   })
 
   it('sees an overload of the backend in its own dialect', async () => {

@@ -92,6 +92,12 @@ export function streamsHello(dialect: Dialect, end: Ending = 'well'): Script {
   return streams(toEvents(dialect), { end })
 }
 
+/** Says `Hello` as a stream that then stalls. */
+export function beginsHello(dialect: Dialect): Script {
+  const events = toEvents(dialect)
+  return streams(events.slice(0, 1 + events.findIndex((event) => event.includes('Hello'))), { end: 'stalls' })
+}
+
 export function startServer(dialect: Dialect): Promise<TestUpstream> {
   return startUpstream(saysHello(dialect))
 }

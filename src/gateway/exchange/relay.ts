@@ -123,7 +123,7 @@ export const SERVICE_STOPPED = toStreamFailure(
 
 /** Why a call is ended whose caller has lost the access. */
 export const ACCESS_ENDED = toStreamFailure(
-  'failed',
+  'access',
   'unauthorized',
   'The access was ended while the answer was on its way.',
 )

@@ -67,6 +67,13 @@ export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
     messagesType: 'overloaded_error',
   },
   timeout: { ...FAILED, status: 504, code: 'upstream_timeout', messagesType: 'timeout_error' },
+  access: {
+    status: 401,
+    type: 'authentication_error',
+    code: 'unauthorized',
+    streamCode: 'unauthorized',
+    messagesType: 'authentication_error',
+  },
   account: { ...FAILED, code: 'upstream_refused_credential' },
   failed: FAILED,
 }

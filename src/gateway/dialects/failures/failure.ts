@@ -6,6 +6,7 @@ import { readCount, readList, readName, readObject, readText } from '../json/rea
  * - correct the request: `invalid`; `context`: the prompt is too long, so clients compact it; `tooLarge`: too many
  *   bytes; `filter`: the content is not allowed; `notFound`: no such model;
  * - call again later: `rateLimit`, `overloaded`, `timeout`;
+ * - sign in again: `access`: the caller has lost the access to this service;
  * - ask the operator: `account`, `quota`: the backend refused the service's own account;
  * - nothing: `failed`: the backend failed, or its answer broke off.
  */
@@ -18,6 +19,7 @@ export type FailureKind =
   | 'rateLimit'
   | 'overloaded'
   | 'timeout'
+  | 'access'
   | 'account'
   | 'quota'
   | 'failed'

@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
+import { FAILURES } from '../failures/failure-table.ts'
 import { readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readCount, readText } from '../json/read-json.ts'
@@ -17,7 +18,10 @@ export function passResponsesStream({ model }: PassOptions): StreamTranslator {
   let sequence = -1
 
   const fail = ({ kind, message }: Failure): SseEvent[] => {
-    const error = { code: kind === 'context' ? 'context_length_exceeded' : 'server_error', message }
+    const error = {
+      code: kind === 'context' || kind === 'access' ? FAILURES[kind].streamCode : 'server_error',
+      message,
+    }
     const failed = { ...NO_RESPONSE, model, ...response, status: 'failed', error }
     const data = { type: 'response.failed', sequence_number: sequence + 1, response: failed }
     return [{ event: 'response.failed', data: JSON.stringify(data) }]
