@@ -15,7 +15,7 @@ import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { looksLikeApiKey } from '../kernel/credentials/api-key.ts'
 import { Secret } from '../kernel/secret.ts'
 import { CALL_OPERATION_IDS } from './calls/operations.ts'
-import { setBody } from './calls/request/request.ts'
+import { releaseBody, setBody } from './calls/request/request.ts'
 import { limitAddresses, limitCallers, toAddressRate } from './limits/requests.ts'
 
 export type EdgeNeeds = {
@@ -50,7 +50,7 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: makeSchemes({ identify, identifyKey }),
     explainToken,
-    parseBody: callBody({ limitBytes: settings.maxBodyBytes, budget: openCallBudget(settings), setBody }),
+    parseBody: callBody({ limitBytes: settings.maxBodyBytes, budget: openCallBudget(settings), setBody, releaseBody }),
     nameAllMistakes: false,
     firstOperations: CALL_OPERATION_IDS,
     before: cors(settings.allowedOrigins, GATEWAY_CORS),

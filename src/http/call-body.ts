@@ -23,17 +23,19 @@ type CallBodyNeeds = {
   /** For all bodies together. */
   readonly budget: BodyBudget
   readonly setBody: SetBody
+  /** Drops what `setBody` has set, because a refused request lives until its caller has the refusal. */
+  readonly releaseBody: (req: Request) => void
 }
 
-/** Half of what a small value takes when it is parsed, as the size of a body is half of what a usual body takes. */
-const BYTES_PER_VALUE = 32
+/** What an empty object takes when it is parsed. */
+const BYTES_PER_VALUE = 64
 
 /**
  * Reads the JSON body of a model call, which is parsed once. `setBody` gets it decompressed (gzip, deflate, br, zstd).
  * A large body counts until the answer begins or the connection closes, and gets 503 when the budget has no room. One
  * whose size is not known before it is read counts as it arrives.
  */
-export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): RequestHandler {
+export function callBody({ limitBytes, budget, setBody, releaseBody }: CallBodyNeeds): RequestHandler {
   return (req, res, next) => {
     if (req.headers['content-type'] !== JSON_TYPE) return next()
     const declared = declaredSizeOf(req)
@@ -60,7 +62,9 @@ export function callBody({ limitBytes, budget, setBody }: CallBodyNeeds): Reques
         return next(new ApiError('invalid_request', { message }))
       }
       const values = countValues(req.body, MAX_JSON_DEPTH)
-      next(judgeDepth(values) ?? countAs(Math.max(bytes.length, values * BYTES_PER_VALUE)))
+      const refusal = judgeDepth(values) ?? countAs(Math.max(bytes.length, values * BYTES_PER_VALUE))
+      if (refusal) releaseBody(req)
+      next(refusal)
     })
   }
 }
