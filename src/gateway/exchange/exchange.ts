@@ -62,7 +62,7 @@ function toRefusal({ kind, message }: StreamFailure): ApiError | null {
   return new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
-/** After a stop, another process, or the next one at this address, takes the call. */
+/** Short: after a stop another process takes the call, and answers that fill the memory end within seconds. */
 const RETRY_AFTER_SECONDS = 1
 
 /** More of an answer is not held in memory. */

@@ -110,11 +110,13 @@ export const BACKEND_BROKE_OFF = toStreamFailure(
   'upstream_failed',
   'The upstream broke off in the middle of its answer.',
 )
+
 export const BACKEND_WAS_SILENT = toStreamFailure(
   'timeout',
   'upstream_timeout',
   'The upstream fell silent in the middle of its answer.',
 )
+
 export const SERVICE_STOPPED = toStreamFailure(
   'overloaded',
   'service_unavailable',
@@ -127,6 +129,8 @@ export const ACCESS_ENDED = toStreamFailure(
   'unauthorized',
   'The access was ended while the answer was on its way.',
 )
+
+/** Why a call is ended whose answer has no room in the memory for all. */
 export const NO_ROOM = toStreamFailure(
   'overloaded',
   'service_unavailable',
