@@ -6,7 +6,7 @@ import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
-import { bearerOf, expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 
 type Page = components['schemas']['AuditEventList']
@@ -384,6 +384,14 @@ describe('listAuditEvents', () => {
       'before=x',
     ])('refuses %s', async (query) => {
       expect(await outcomeOf(await keys.send('GET', `${PATH}?${query}`))).toBe('400 invalid_request')
+    })
+
+    it.each([
+      ['limit=many', 'limit in the query must be a whole number.'],
+      ['limit=Infinity', 'limit in the query must be a whole number.'],
+      ['from=yesterday', 'from in the query must be a time such as 2026-11-26T09:00:00Z.'],
+    ])('says what %s must be', async (query, message) => {
+      expect(await messageOf(await keys.send('GET', `${PATH}?${query}`))).toBe(message)
     })
   })
 

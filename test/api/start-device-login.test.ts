@@ -102,8 +102,8 @@ describe('startDeviceLogin', () => {
       ['without both fields, and names both', {}, /email is missing; deviceId is missing/],
       ['with empty fields', { email: '', deviceId: '' }, /email .*; deviceId /],
       ['with an invalid email address', { ...good, email: 'not an address' }, /email must be one email address/],
-      ['with a number for an email', { ...good, email: 7 }, /email must be string/],
-      ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be string/],
+      ['with a number for an email', { ...good, email: 7 }, /email must be a text/],
+      ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be a text/],
       ['with a deviceId that has a space', { ...good, deviceId: 'a b' }, /deviceId must match/],
       [
         'with a deviceId of 129 characters',
@@ -112,9 +112,9 @@ describe('startDeviceLogin', () => {
       ],
       ['with an invalid team name', { ...good, team: 'core' }, /team must match/],
       ['with an unknown field', { ...good, admin: true }, /admin is not a field/],
-      ['with an array as body', [good], /must be object/],
-      ['with null as body', null, /^The body must be object/],
-      ['with a text as body', 'a', /^The body must be object/],
+      ['with an array as body', [good], /must be an object/],
+      ['with null as body', null, /^The body must be an object/],
+      ['with a text as body', 'a', /^The body must be an object/],
     ])('refuses a request %s', async (_, body, message) => {
       const response = await service.fetch(PATH, json(body))
       expect(await outcomeOf(response)).toBe('400 invalid_request')

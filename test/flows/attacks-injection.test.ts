@@ -233,7 +233,7 @@ describe('hostile strings in fields', () => {
       json({ account: ['hunter2'], refreshToken: { value: 'hunter2' }, extra: 'hunter2' }),
     )
     expect(await outcomeOf(response)).toBe('400 invalid_request')
-    expect(await messageOf(response)).toMatch(/account must be string/)
+    expect(await messageOf(response)).toMatch(/account must be a text/)
     expect(await messageOf(response)).not.toContain('hunter2')
   })
 })

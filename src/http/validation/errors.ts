@@ -35,14 +35,36 @@ function toMessage({ errors = [] }: ValidatorError): string {
   return errors.length > 0 ? `${[...new Set(errors.map(describe))].join('; ')}.` : ERRORS.invalid_request.message
 }
 
-/** Describes a mistake in terms of what the client sent: `/body/email` is its field `email`. */
+/**
+ * Describes a mistake in terms of what the client sent: `/body/email` is its field `email`, and `/query/limit` is
+ * `limit in the query`.
+ */
 function describe({ path, message }: Mistake): string {
   const [, where = '', ...names] = path.split('/')
   if (where === 'body' && message.includes("required property 'body'")) return 'The body is missing'
-  const field = where === 'body' ? names.join('.') || 'The body' : [where, ...names].join(' ')
+  const name = names.join('.')
+  const field = where === 'body' ? name || 'The body' : `${name} in the ${where === 'params' ? 'path' : where}`
   if (message.includes('additional properties')) return `${field} is not a field of this request`
-  return `${field} ${REWORDED.reduce((words, [pattern, better]) => words.replace(pattern, better), message)}`
+  const words = message.replace(/^must be ([a-z,]+)$/, (_all, types: string) => `must be ${toTypes(types)}`)
+  return `${field} ${REWORDED.reduce((reworded, [pattern, better]) => reworded.replace(pattern, better), words)}`
 }
+
+/** The types that a value may have: `string,null` is `a text or null`. */
+function toTypes(types: string): string {
+  return types
+    .split(',')
+    .map((type) => TYPES.get(type) ?? type)
+    .join(' or ')
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['string', 'a text'],
+  ['object', 'an object'],
+  ['array', 'a list'],
+  ['number', 'a number'],
+  ['integer', 'a whole number'],
+  ['boolean', 'true or false'],
+])
 
 /** The validator's words, and those that people read instead. */
 const REWORDED: readonly (readonly [RegExp, string])[] = [
@@ -50,6 +72,9 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/^must NOT have fewer than 1 (characters|items)$/, 'must not be empty'],
   [/^must NOT have fewer than (\d+) (characters|items)$/, 'must have at least $1 $2'],
   [/^must NOT have more than (\d+) (characters|items)$/, 'must have at most $1 $2'],
+  [/^must match format "uuid"$/, 'must be a UUID'],
+  [/^must match format "date"$/, 'must be a day such as 2026-11-26'],
+  [/^must match format "date-time"$/, 'must be a time such as 2026-11-26T09:00:00Z'],
 ]
 
 function toReadableTypes(req: Request): string {

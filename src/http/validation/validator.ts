@@ -105,7 +105,7 @@ function judgeNumbers(query: object): ApiError | undefined {
   const [name] = Object.entries(query).find(([, value]) => typeof value === 'number' && !Number.isFinite(value)) ?? []
   return name === undefined
     ? undefined
-    : new ApiError('invalid_request', { message: `query ${name} must be a whole number.` })
+    : new ApiError('invalid_request', { message: `${name} in the query must be a whole number.` })
 }
 
 /** Finds a step of the library by its function's name. */
