@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
+import { VERSION_AT_END } from '../kernel/backend-url.ts'
 import { readEncryptionKey } from '../kernel/credentials/cipher.ts'
 import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
 import { Secret } from '../kernel/secret.ts'
@@ -74,9 +75,9 @@ export const httpUrl = z
   .transform((value) => new URL(value))
   .refine((url) => !(url.username || url.password || url.hash), 'must not have credentials or a fragment')
 
-/** What precedes `/v1` at an upstream. Vendors name their address with it, and calls would then go to `/v1/v1`. */
+/** The URL of an upstream. With the `/v1` of vendors at its end, calls would go to `/v1/v1`. */
 export const upstreamUrl = httpUrl.refine(
-  (url) => !/\/v1\/*$/.test(url.pathname),
+  (url) => !VERSION_AT_END.test(url.pathname),
   'must not end in /v1, because the path of a call begins with it',
 )
 

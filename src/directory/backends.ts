@@ -1,6 +1,7 @@
 /** What the directory file says of backends, of the models that they serve, and of what those models can be asked. */
 import { z } from 'zod'
 import { teamOfBackend } from '../kernel/backend-name.ts'
+import { VERSION_AT_END } from '../kernel/backend-url.ts'
 import { CREDENTIAL_HEADERS } from '../kernel/credentials/credential-header.ts'
 import type { CredentialHeader } from '../kernel/credentials/credential-header.ts'
 import type { SecretSource } from '../kernel/credentials/secret-source.ts'
@@ -50,7 +51,7 @@ const url = z.string(must('text')).refine((given) => isBackendUrl(given, ['http:
 export function isBackendUrl(given: string, protocols: readonly string[]): boolean {
   if (!URL.canParse(given)) return false
   const { protocol, username, password, search, hash, pathname } = new URL(given)
-  return protocols.includes(protocol) && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
+  return protocols.includes(protocol) && !(username || password || search || hash) && !VERSION_AT_END.test(pathname)
 }
 
 export const basePath = z

@@ -3,6 +3,7 @@ import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
+import { VERSION_AT_END } from '../../kernel/backend-url.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
@@ -146,6 +147,6 @@ const PROBE_HEADERS = [
 /** Removes `/v1` from the end of the server's URL, because operators configure it with or without. */
 function withoutVersion(url: URL): URL {
   const bare = new URL(url)
-  bare.pathname = bare.pathname.replace(/\/v1\/*$/, '/')
+  bare.pathname = bare.pathname.replace(VERSION_AT_END, '/')
   return bare
 }
