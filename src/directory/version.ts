@@ -4,7 +4,7 @@ import type { AdminModel } from './admin-models.ts'
 import { taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 
-/** A change that is made only while the settings have this version; undefined: whatever they are. */
+/** The version that the settings must still have when they are changed; undefined: any. */
 export type Versioned = { readonly version?: string | undefined }
 
 /** Identifies the settings of a model that an admin has added. */

@@ -46,7 +46,7 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
 /** Smaller bodies are not counted, because their number is bounded by the connections of the process. */
 const MIN_COUNTED_BYTES = 64 * 1024
 
-/** What one body of a call takes of a budget: nothing while it is small, or when its response has closed. */
+/** The share of one body in a budget. Small bodies are not counted, nor those whose response has closed. */
 export class CountedBody {
   readonly #budget: BodyBudget
   readonly #res: Pick<ServerResponse, 'closed' | 'once'>
@@ -60,7 +60,7 @@ export class CountedBody {
   /** Counts it as this many bytes. Returns false, and changes nothing, when there is no room for more. */
   resize(bytes: number): boolean {
     if (this.#held) return this.#held.resize(bytes)
-    // Nothing would give its room back when the response has closed: its caller may leave during authentication.
+    // A closed response emits no further `close`, so the room would never be released. The caller may have left.
     if (bytes < MIN_COUNTED_BYTES || this.#res.closed) return true
     this.#held = this.#budget.take(bytes)
     if (this.#held) this.#res.once('close', this.#held.release)

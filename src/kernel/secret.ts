@@ -49,7 +49,7 @@ export function newKeyMaterial(): Secret {
   return new Secret(randomBytes(32).toString('base64url'))
 }
 
-/** 32 bytes for use as a key, base64url, that only the secret and the purpose lead to, and that do not lead back. */
+/** Derives 32 bytes for use as a key, base64url (HMAC-SHA-256). They do not reveal the secret. */
 export function deriveKeyMaterial(secret: Secret, purpose: string): Secret {
   return new Secret(createHmac('sha256', secret.reveal()).update(purpose).digest('base64url'))
 }

@@ -21,7 +21,7 @@ export function formatTeamName({ organization, name }: TeamName): string {
   return `@${organization}/${name}`
 }
 
-/** How the names of what the admins of a team add begin: `organization/team/`. `team`: as `@organization/team`. */
+/** The prefix of models and backends that admins of a team add: `organization/team/` of `@organization/team`. */
 export function prefixOfTeam(team: string): string {
   return `${team.slice(1)}/`
 }

@@ -45,7 +45,8 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /**
-     * Adds a model, or replaces one that an admin has added, with its audit row. `version`: only while it has this one.
+     * Adds a model, or replaces one that an admin has added, with its audit row. `version`: the one that the model must
+     * still have; undefined: any.
      */
     put: (
       team: { readonly id: string; readonly name: string },

@@ -42,7 +42,7 @@ export type Translation = {
   readonly answer: AnswerTranslation
 }
 
-/** Translates the answer of one call. One of the functions may be called, once. */
+/** Translates the answer of one call. Call only one of the functions, and only once: they share their state. */
 export type AnswerTranslation = {
   /** Makes a translator for one stream of the backend. */
   readonly stream: () => StreamTranslator

@@ -86,7 +86,7 @@ export type BackendCall = {
   readonly makeAnswerReader: () => AnswerReader
 }
 
-/** Reads one answer of a backend as neutral events. What follows a `finish` or a `fail` does not count. */
+/** Reads one answer of a backend as neutral events. What follows a `finish` or a `fail` is ignored. */
 export type AnswerReader = {
   push(event: SseEvent): AnswerEvent[]
   /** All events of a whole answer, given as parsed JSON. */

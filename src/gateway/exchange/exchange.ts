@@ -65,7 +65,7 @@ function toRefusal({ kind, message }: StreamFailure): ApiError | null {
 /** Short: after a stop another process takes the call, and answers that fill the memory end within seconds. */
 const RETRY_AFTER_SECONDS = 1
 
-/** More of an answer is not held in memory. */
+/** The maximum that is held in memory of one answer. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 
 /** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */

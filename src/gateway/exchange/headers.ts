@@ -44,7 +44,7 @@ const PREFIXES_TO_BACKEND = [
   'x-responsesapi-',
 ] as const
 
-/** Of the names with these prefixes, those of credentials, such as `x-openai-actor-authorization` of Codex. */
+/** Names with these prefixes that carry a credential, such as `x-openai-actor-authorization` of Codex. */
 const NAMES_CREDENTIAL = /authorization|token|key|secret/
 
 /**

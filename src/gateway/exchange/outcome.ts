@@ -35,7 +35,7 @@ export type Outcome = {
 /** The reason of a stream in which the backend has reported a failure itself. */
 export const REPORTED = 'reported'
 
-/** The reason of a call that was ended because its answer has no room in the memory for all. */
+/** The reason of a call that was ended because the memory for answers is full. */
 export const NO_ROOM_FOR_ANSWER = 'no_room'
 
 /** Whether the backend failed, whether or not the caller has received an error. */

@@ -130,7 +130,7 @@ export const ACCESS_ENDED = toStreamFailure(
   'The access was ended while the answer was on its way.',
 )
 
-/** Why a call is ended whose answer has no room in the memory for all. */
+/** Why a call is ended when the memory for answers is full. */
 export const NO_ROOM = toStreamFailure(
   'overloaded',
   'service_unavailable',

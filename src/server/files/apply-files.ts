@@ -21,8 +21,8 @@ type AppliedFile = {
 }
 
 /**
- * Applies both files at a start, and resolves with the function that does so again. Rejects when a file is refused. One
- * of several processes, which is not the first, then uses what the others use.
+ * Applies both files at a start, and resolves with the function that does so again. Rejects when a file is refused,
+ * but for one of several processes that is not the first: it then uses what the others use.
  */
 export async function applyFiles(
   config: Config,

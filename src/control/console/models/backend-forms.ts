@@ -18,7 +18,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     const existing = (await backends.findAdded(teamId)).find((backend) => backend.name === name) ?? null
     if (form.action === 'add-backend' && existing) return refuse(form, 'backend_taken', EXISTS)
     if (form.action === 'change-backend' && !existing) return refuse(form, 'unknown_backend')
-    // Before the other mistakes: the page that names those shows the version of now.
+    // Checked first: a page that reports another mistake has the current version, and the next save would pass.
     const outdated = refuseOutdated(form.version, existing && versionOfBackend(existing))
     if (outdated) return refuse(form, 'backend_taken', outdated.mistakes)
     const settings = {

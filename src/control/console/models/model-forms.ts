@@ -38,7 +38,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
-    // Before the other mistakes: the page that names those shows the version of now.
+    // Checked first: a page that reports another mistake has the current version, and the next save would pass.
     const outdated = refuseOutdated(form.version, existing && versionOfModel(existing))
     if (outdated) return refuse(form, 'model_taken', outdated.mistakes)
     const read = readAdminModel({

@@ -7,7 +7,7 @@ import type { OpenPart, PartEnd, PartEvent } from '../neutral.ts'
  */
 export type GivenEnd = Partial<PartEnd>
 
-/** The parts of one answer. `Key`: what its reader knows a part by, such as the key of the backend's block or item. */
+/** The parts of one answer. `Key`: what identifies a part, such as the index of its block. */
 export type PartQueue<Key> = {
   /** Opens a part. A call without a name waits until it is opened again with its name. */
   open(key: Key, part: OpenPart): PartEvent[]

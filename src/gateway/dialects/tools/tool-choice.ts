@@ -6,7 +6,7 @@ import { toolKeyOf, toRef } from './tool-names.ts'
 /** Reads a tool that a choice names. */
 type ReadChosen = (choice: Json, find: FindTool) => ToolRef
 
-/** Reads the choice of tools in the chat or the responses dialect. `allowed`: what lists the allowed tools of it. */
+/** Reads the choice of tools in the chat or the responses dialect. `allowed`: lists the allowed tools. */
 export function readToolChoice(
   choice: unknown,
   allowed: unknown,
