@@ -4,7 +4,7 @@ import type { AdminModel } from './admin-models.ts'
 import { taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 
-/** The version that the settings must still have when they are changed; undefined: any. */
+/** The version that the settings must still have when they are changed; undefined: no condition. */
 export type Versioned = { readonly version?: string | undefined }
 
 /** Identifies the settings of a model that an admin has added. */

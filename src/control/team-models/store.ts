@@ -46,7 +46,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Adds a model, or replaces one that an admin has added, with its audit row. `version`: the one that the model must
-     * still have; undefined: any.
+     * still have; undefined: no condition.
      */
     put: (
       team: { readonly id: string; readonly name: string },
