@@ -4,6 +4,7 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { messageOf } from '../support/requests.ts'
 import { servedModel } from '../support/served-models.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -13,7 +14,8 @@ const NAMED = servedModel('vendora/named', { upstreamModel: 'large-2026' })
 const FAST = servedModel('svc/fast', { backendModel: 'qwen3:8b' })
 const BOTH = servedModel('svc/both', { backendModel: 'qwen3:8b', upstreamModel: 'large-2026' })
 const DRAFT = servedModel('svc/draft', { certified: false })
-const TEAM = { defaultModel: 'vendora/large', models: [LARGE, NAMED, FAST, BOTH, DRAFT] }
+const ELSEWHERE = servedModel('svc/elsewhere', { serve: [{ backend: 'other', model: 'large-2026' }] })
+const TEAM = { defaultModel: 'vendora/large', models: [LARGE, NAMED, FAST, BOTH, DRAFT, ELSEWHERE] }
 
 const MESSAGES = [{ role: 'user', content: 'Grüß Gott' }]
 const CALLS = [
@@ -227,6 +229,13 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
       'false',
       null,
     ])
+  })
+
+  it('tells who can add a backend to a model that none serves', async () => {
+    const hint = 'The operator can name backends for it in the directory file (serve)'
+    expect(await messageOf(await alone.post(path, body))).toContain(hint)
+    const listed = await alone.post(path, { ...body, model: 'svc/elsewhere' })
+    expect(await messageOf(listed)).toContain('none of its backends can be used on this gateway. Tell the operator.')
   })
 
   it('lets opencode, which repeats every error of 500 and above, show a permanent one after seconds', async () => {

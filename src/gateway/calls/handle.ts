@@ -63,12 +63,22 @@ function cannotCount(plan: Plan): boolean {
 }
 
 function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model, caller }: Admission): ApiError {
-  if (code === 'model_unavailable' && caller.isOffline) return new ApiError(code, { message: OFFLINE })
-  if (code === 'model_unavailable' || model.serve.length === 0) return new ApiError(code)
+  if (code === 'model_unavailable')
+    return new ApiError(code, { message: caller.isOffline ? OFFLINE : explainUnserved(model) })
+  if (model.serve.length === 0) return new ApiError(code)
   const { path, dialect } = operation
   return new ApiError(code, {
     message: `No backend of ${model.id} supports POST ${path}: it needs one that speaks the ${dialect} dialect.`,
   })
+}
+
+function explainUnserved({ id, serve }: Admission['model']): string {
+  if (serve.length > 0)
+    return `You may call ${id}, but none of its backends can be used on this gateway. Tell the operator.`
+  return (
+    `You may call ${id}, but no backend serves it on this route. The operator can name backends for it in the ` +
+    'directory file (serve), which then serve it on every route.'
+  )
 }
 
 const OFFLINE =
