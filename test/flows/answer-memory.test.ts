@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { greeting } from '../support/dialect-servers.ts'
+import { bodyOf, greeting } from '../support/dialect-servers.ts'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { readEvents } from '../support/local-worker.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, completionOf, startUpstream, streams } from '../support/upstream.ts'
@@ -13,11 +16,19 @@ const NO_ROOM = 'Too many large answers are on their way. Send the request again
 
 let upstream: TestUpstream
 let gateway: TestGateway
+let engine: TestEngine
 
 beforeAll(async () => {
   upstream = await startUpstream()
-  const models = [servedModel('any/chat', { serve: [serveEntry('vendora', 'large-2026')] })]
-  gateway = await startGateway({ team: { models }, vendora: upstream.url, maxBodiesBytes: 250_000 })
+  engine = await startEngine()
+  const models = [
+    servedModel('any/chat', { serve: [serveEntry('vendora', 'large-2026')] }),
+    servedModel('any/two', {
+      serve: [serveEntry('vendora', 'failing'), serveEntry('vendora', 'waiting', { rank: 1 })],
+    }),
+    servedModel('any/local', { backendModel: 'qwen3:8b' }),
+  ]
+  gateway = await startGateway({ team: { models }, vendora: upstream.url, engine: engine.url, maxBodiesBytes: 250_000 })
 })
 beforeEach(() => {
   gateway.log.length = 0
@@ -25,6 +36,7 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()
+  await engine[Symbol.asyncDispose]()
   await upstream[Symbol.asyncDispose]()
 })
 
@@ -38,6 +50,15 @@ const isLong: Script = ({ res }) =>
 /** A stream with 300 KB of text in small deltas, without its end. */
 const streamsLong = streams(
   Array.from({ length: 30 }, () => `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(10_000)}"}}]}\n\n`),
+  { end: 'stalls' },
+)
+
+/** A stream that begins, and then sends 120 KB of an event whose end never comes. */
+const streamsUnfinished = streams(
+  [
+    'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n',
+    `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(120_000)}`,
+  ],
   { end: 'stalls' },
 )
 
@@ -83,6 +104,36 @@ describe('while translated answers use the memory for all', () => {
     expect(text).toContain(NO_ROOM)
     await leave()
   })
+
+  it('a stream ends with the same error in the middle of a large event', async () => {
+    const leave = await holdAnswer()
+    upstream.restart(streamsUnfinished)
+    expect(await (await post(true)).text()).toContain(NO_ROOM)
+    await leave()
+  })
+
+  it('so does a stream of the local worker, whose events are renamed', async () => {
+    const leave = await holdAnswer()
+    engine.chat = streamsUnfinished
+    const stream = await gateway.post('/v1/chat/completions', greeting('chat', 'any/local', true))
+    expect(stream.headers.get('x-svc-served-by')).toBe('local-engine')
+    const { events, ended } = await readEvents(stream)
+    expect(events.at(-1)?.data).toContain(NO_ROOM)
+    expect(ended).toBe('broken')
+    await leave()
+  })
+})
+
+it('the answer of a backend that failed uses no memory while the next one is waited for', async () => {
+  const failure = { error: { message: 'Busy.' }, padding: 'x'.repeat(150_000) }
+  upstream.restart((seen) => bodyOf(seen).model === 'failing' && answersJson(failure, { status: 500 })(seen))
+  const caller = new AbortController()
+  const call = gateway.post(PATH, greeting('messages', 'any/two'), { signal: caller.signal }).catch(() => 'left')
+  await waitForValue('the second attempt', () => upstream.calls.length, 2)
+  upstream.restart(answersJson({ ...completionOf('large-2026'), id: 'x'.repeat(150_000) }))
+  expect((await post()).status).toBe(200)
+  caller.abort()
+  await call
 })
 
 it('a stream that is not translated counts nothing', async () => {

@@ -102,6 +102,21 @@ describe('reading an event stream', () => {
     const manyEvents = makeSseDecoder(100)
     for (let n = 0; n < 20; n++) manyEvents.push(Buffer.from('data: aaaaaa\n\n'))
   })
+
+  it('says how much memory an unfinished event takes: two bytes for each character where one needs them', () => {
+    const decoder = makeSseDecoder()
+    decoder.push(Buffer.from('data: first\n\ndata: abc'))
+    expect(decoder.heldBytes()).toBe('data: abc'.length)
+    decoder.push(Buffer.from('ü'))
+    expect(decoder.heldBytes()).toBe('data: abcü'.length * 2)
+    decoder.push(Buffer.from('\n\n'))
+    expect(decoder.heldBytes()).toBe(0)
+  })
+
+  it('counts short lines of data with what each of them takes besides its characters', () => {
+    const decoder = makeSseDecoder(20_000)
+    expect(() => decoder.push(Buffer.from('data: a\n'.repeat(1000)))).toThrow(SseEventTooLarge)
+  })
 })
 
 describe('writing an event stream', () => {

@@ -194,6 +194,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.isOver = true
     this.res.off('close', this.#onCallerLeft)
     this.#relay?.stop()
+    // The response to the caller, which is still open, has none of these bytes.
+    if (!this.res.headersSent) this.#counted.resize(how.kept?.answer.body.length ?? 0)
     this.#settle({
       ...how,
       answered: this.res.headersSent,

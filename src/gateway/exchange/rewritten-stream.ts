@@ -66,9 +66,10 @@ export class RewrittenStream implements Relay, SilentStream {
     return this.#translator.state() === 'ended'
   }
 
-  /** A translation keeps all texts, of which small events hold less than half. */
+  /** A translation keeps all texts, of which small events hold less than half. An unfinished event is held in full. */
   heldBytes(): number {
-    return this.#isTranslated ? this.#takenBytes / 2 : 0
+    const unfinished = this.#decoder.heldBytes()
+    return this.#isTranslated ? (this.#takenBytes + unfinished) / 2 : unfinished
   }
 
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {

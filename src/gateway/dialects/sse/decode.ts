@@ -7,6 +7,8 @@ export type SseEvent = { readonly event: string | null; readonly data: string }
 export type SseDecoder = {
   /** Returns the events that these bytes complete. Throws `SseEventTooLarge` when an event exceeds the limit. */
   push(chunk: Uint8Array): SseEvent[]
+  /** The memory that the event takes which is not complete yet, at most. */
+  heldBytes(): number
 }
 
 /** 16 Mi characters: the largest event seen in practice is one tool call that writes a file. */
@@ -30,6 +32,9 @@ export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDe
   const fields = eventFields()
   const unfinished = new TextPieces()
   let afterCarriageReturn = false
+  let isAscii = true
+
+  const heldCharacters = () => unfinished.length + fields.size()
 
   function takeLines(text: string): SseEvent[] {
     const events: SseEvent[] = []
@@ -44,17 +49,23 @@ export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDe
     // Only new text is searched for line ends, so that a long line in many chunks takes linear time.
     if (from < text.length) unfinished.add(text.slice(from))
     afterCarriageReturn = text.endsWith('\r')
-    if (unfinished.length + fields.size() > maxEventCharacters) throw new SseEventTooLarge(maxEventCharacters)
+    if (heldCharacters() > maxEventCharacters) throw new SseEventTooLarge(maxEventCharacters)
     return events
   }
 
   return {
     push(chunk) {
       const text = decoder.decode(chunk, { stream: true })
+      isAscii &&= text.length === chunk.length
       return text === '' ? [] : takeLines(text)
     },
+    // V8 takes two bytes for each character of a text where one of them needs two.
+    heldBytes: () => heldCharacters() * (isAscii ? 1 : 2),
   }
 }
+
+/** What a line takes in memory besides its characters. */
+const LINE_BYTES = 32
 
 /** Collects the fields of one event until a blank line completes it. */
 function eventFields(): { take(line: string): SseEvent | null; size(): number } {
@@ -79,7 +90,7 @@ function eventFields(): { take(line: string): SseEvent | null; size(): number } 
       if (name === 'event') event = value
       if (name === 'data') {
         data.push(value)
-        size += value.length + 1
+        size += value.length + LINE_BYTES
       }
       return null
     },
