@@ -7,7 +7,7 @@ import type { TestGateway } from '../support/gateway.ts'
 import { readEvents } from '../support/local-worker.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
-import { answersJson, completionOf, startUpstream, streams } from '../support/upstream.ts'
+import { answersJson, completionOf, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { Script, TestUpstream } from '../support/upstream.ts'
 import { waitForValue } from '../support/wait.ts'
 
@@ -125,8 +125,8 @@ describe('while translated answers use the memory for all', () => {
 })
 
 it('the answer of a backend that failed uses no memory while the next one is waited for', async () => {
-  const failure = { error: { message: 'Busy.' }, padding: 'x'.repeat(150_000) }
-  upstream.restart((seen) => bodyOf(seen).model === 'failing' && answersJson(failure, { status: 500 })(seen))
+  const fails = answersJson({ error: { message: 'Busy.' }, padding: 'x'.repeat(150_000) }, { status: 500 })
+  upstream.restart((seen) => (bodyOf(seen).model === 'failing' ? fails : neverAnswers)(seen))
   const caller = new AbortController()
   const call = gateway.post(PATH, greeting('messages', 'any/two'), { signal: caller.signal }).catch(() => 'left')
   await waitForValue('the second attempt', () => upstream.calls.length, 2)
