@@ -2,7 +2,7 @@
  * The hosts that an operator lets admins of teams send calls to. A list such as
  * `api.vendor.example, *.models.example, engine.internal:8443, 10.20.0.0/16` has host names, all names below a domain,
  * and addresses or ranges of addresses. A name must resolve to a public address or to one that is listed, because every
- * host can choose the addresses of its own name.
+ * host can choose the addresses of its own name. An address is listed with one port, a range for the ports of all names.
  */
 import { BlockList, isIP } from 'node:net'
 
@@ -11,8 +11,11 @@ export type AllowedHosts = {
   readonly names: readonly string[]
   /** Whether the host and the port of an https:// URL are listed. */
   allowsUrl(url: URL): boolean
-  /** Whether a connection to an address may be made that the name of a listed host has resolved to. */
-  allowsAddress(address: string): boolean
+  /**
+   * Whether a connection to an address may be made that the name of a listed host has resolved to. `port`: that of the
+   * URL, which is empty for the default one.
+   */
+  allowsAddress(address: string, port: string): boolean
 }
 
 /** A listed host: `suffix` begins with a dot. `port` is empty for the default one, as in a URL. */
@@ -29,7 +32,7 @@ export function readAllowedHosts(text: string): AllowedHosts | null {
     const host = readHost(entry)
     if (!host) return null
     listed.push(host)
-    if ('host' in host) addresses.add(withoutBrackets(host.host))
+    if ('host' in host) addresses.add(toAddressKey(host.host, host.port))
   }
   return {
     names: entries.filter((entry) => readHost(entry) !== null),
@@ -38,7 +41,8 @@ export function readAllowedHosts(text: string): AllowedHosts | null {
       const isInRange = isIP(address) !== 0 && url.port === '' && contains(ranges, address)
       return url.protocol === 'https:' && (isInRange || listed.some((one) => matches(one, url)))
     },
-    allowsAddress: (address) => isPublicAddress(address) || contains(ranges, address) || addresses.has(address),
+    allowsAddress: (address, port) =>
+      isPublicAddress(address) || contains(ranges, address) || addresses.has(toAddressKey(address, port)),
   }
 }
 
@@ -71,6 +75,10 @@ function addRange(ranges: BlockList, text: string): boolean {
 function contains(ranges: BlockList, address: string): boolean {
   const version = isIP(address)
   return version !== 0 && ranges.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+function toAddressKey(host: string, port: string): string {
+  return `${withoutBrackets(host)} ${port}`
 }
 
 function withoutBrackets(host: string): string {

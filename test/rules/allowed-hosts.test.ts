@@ -47,12 +47,23 @@ describe('allowsUrl', () => {
 })
 
 describe('allowsAddress', () => {
-  it.each(['93.184.216.34', '2606:4700::1111', '10.20.255.255', '192.168.7.7', 'fd00::9'])('allows %s', (address) =>
-    expect(hosts.allowsAddress(address)).toBe(true),
-  )
+  it.each(['93.184.216.34', '2606:4700::1111', '10.20.255.255', 'fd00::9'])('allows %s at every port', (address) => {
+    expect(hosts.allowsAddress(address, '')).toBe(true)
+    expect(hosts.allowsAddress(address, '8443')).toBe(true)
+  })
+
+  it('allows an address that is listed by itself only at its port', () => {
+    expect(hosts.allowsAddress('192.168.7.7', '9443')).toBe(true)
+    expect(hosts.allowsAddress('192.168.7.7', '')).toBe(false)
+    expect(hosts.allowsAddress('192.168.7.7', '8443')).toBe(false)
+    const own = read('10.1.1.1:443, [fd00::1]:8443')
+    expect(own.allowsAddress('10.1.1.1', '')).toBe(true)
+    expect(own.allowsAddress('fd00::1', '8443')).toBe(true)
+    expect(own.allowsAddress('fd00::1', '')).toBe(false)
+  })
 
   it.each(['10.21.0.1', '192.168.7.8', 'fd00:0:0:1::9', '127.0.0.1', 'localhost', ''])('refuses %s', (address) =>
-    expect(hosts.allowsAddress(address)).toBe(false),
+    expect(hosts.allowsAddress(address, '')).toBe(false),
   )
 })
 

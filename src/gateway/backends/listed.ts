@@ -42,7 +42,6 @@ type Credentials = { readonly secret: Secret | null } | { readonly report: () =>
 export function openListedBackends({ readSecret, adminBackends, log, ...needs }: Needs): ListedBackends {
   let known: ReadonlyMap<string, Listed> = new Map()
   const retiring = new Set<Backend>()
-  const lookup = adminBackends && makeCheckedLookup(adminBackends.hosts.allowsAddress, needs.lookup)
 
   function list(row: BackendRow): Listed {
     const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
@@ -68,11 +67,16 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   }
 
   function open(row: BackendRow, secret: Secret | null): Backend | null {
-    const { name, dialects, url, basePath, credential } = row
-    if (url === null) return null
+    const { name, dialects, basePath, credential } = row
+    if (row.url === null) return null
+    const url = new URL(row.url)
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
-    const connecting = 'teamId' in row && lookup ? { ...needs, lookup } : needs
-    return openUpstream({ name, url: new URL(url), basePath, credential: sent, dialects }, connecting)
+    const connecting = 'teamId' in row && adminBackends ? { ...needs, lookup: checked(url, adminBackends) } : needs
+    return openUpstream({ name, url, basePath, credential: sent, dialects }, connecting)
+  }
+
+  function checked({ port }: URL, { hosts }: AdminBackendTrust) {
+    return makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
   }
 
   function retire(backend: Backend): void {
