@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
 import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/secrets.ts'
-import { SETTINGS } from './config/settings.ts'
+import { SECRET_SETTING_NAMES, SETTINGS } from './config/settings.ts'
 import { readTracing } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
 import type { Config, OtherEnvironment } from './config/values.ts'
@@ -45,6 +45,18 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const mistakes = [...otherMistakes, ...findContradictions(config, read.data, isProduction)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
+}
+
+/** The settings that are given as files, with what the files contain, as a text for `readConfigAgain`. */
+export function readFileSettings(env: Environment = process.env): string {
+  const { values } = readSettingFiles(env)
+  const given = SECRET_SETTING_NAMES.filter((name) => env[`${name}_FILE`])
+  return JSON.stringify(Object.fromEntries(given.flatMap((name) => [[name, values[name]], [`${name}_FILE`, '']])))
+}
+
+/** Reads every setting as `readConfig` does, but none of the files: `fileSettings` is what they contained before. */
+export function readConfigAgain(fileSettings: string, env: Environment = process.env): Config {
+  return readConfig({ ...env, ...(JSON.parse(fileSettings) as Environment) })
 }
 
 /** Warnings for the operator about settings that are valid. */

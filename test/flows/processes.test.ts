@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
@@ -20,6 +20,8 @@ const prices = () => path.join(folder.path, 'prices.json')
 /** In the form of LiteLLM. */
 const PRICES = JSON.stringify({ large: { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } })
 const socket = () => path.join(folder.path, 'management.sock')
+/** The file of a setting, and of the credential of a backend. */
+const secret = () => path.join(folder.path, 'secret.txt')
 
 const notified = () => path.join(folder.path, 'notified.txt')
 
@@ -37,6 +39,7 @@ beforeAll(async () => {
   metricsPort = await freePort()
   await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
   await writeFile(prices(), PRICES)
+  await writeFile(secret(), 'sk-of-a-backend')
   running = await startProcess({
     SVC_ROLE: 'gateway',
     SVC_PROCESSES: '2',
@@ -46,6 +49,7 @@ beforeAll(async () => {
     SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9',
     SVC_DIRECTORY_FILE: file(),
     SVC_PRICES_FILE: prices(),
+    SVC_UPSTREAM_BEARER_TOKEN_FILE: secret(),
     SVC_MANAGEMENT_SOCKET: socket(),
     ...(await fakeSystemd()),
   })
@@ -172,14 +176,26 @@ describe('SVC_PROCESSES=2', () => {
     process.kill(pids[0] ?? 0, 'SIGKILL')
     await waitForValue('the next start', countListening, listening + 1)
     const next = childrenOf(running.pid).find((pid) => !pids.includes(pid))
-    // The other process may still write what it applied before.
-    const ofNext = running
-      .output()
-      .split('\n')
-      .filter((line) => line.includes(`"pid":${next},`))
-      .join('\n')
+    const ofNext = linesOf(next)
     expect(ofNext.match(/"(directory|prices)\.\w+"/g)).toEqual(['"prices.rejected"', '"directory.rejected"'])
     expect(ofNext).toMatch(/"teams":1,.*"service\.listening"/)
+  })
+
+  it('replaces a process although the files of a setting and of a credential were removed after the start', async () => {
+    await writeFile(prices(), PRICES)
+    const backend = `{ name: one, dialects: [chat], url: 'https://a.example', credential: { file: '${secret()}' } }`
+    await writeFile(file(), `organizations: [{ name: acme, teams: [{ name: core }] }]\nbackends: [${backend}]`)
+    await askService(socket(), 'reload')
+    await rm(secret())
+    const listening = countListening()
+    const pids = childrenOf(running.pid)
+    process.kill(pids[0] ?? 0, 'SIGKILL')
+    await waitForValue('the next start', countListening, listening + 1)
+    const ofNext = linesOf(childrenOf(running.pid).find((pid) => !pids.includes(pid)))
+    expect(ofNext).toMatch(/SVC_UPSTREAM_BEARER_TOKEN_FILE: the file .* does not exist.*"settings\.rejected"/)
+    expect(ofNext).toContain('"directory.rejected"')
+    expect(ofNext).toContain('"backend.credential_missing"')
+    expect(running.output()).not.toContain('sk-of-a-backend')
   })
 
   it('stops all processes with one signal, and closes idle connections', async () => {
@@ -218,6 +234,12 @@ describe('SVC_PROCESSES=2', () => {
     expect(stderr.match(/was not applied/g)).toHaveLength(1)
   })
 })
+
+/** What a process has logged. Another one may still write what it did before. */
+function linesOf(pid: number | undefined): string {
+  const lines = running.output().split('\n')
+  return lines.filter((line) => line.includes(`"pid":${pid},`)).join('\n')
+}
 
 /** The processes below one (Linux, proc(5)). */
 function childrenOf(pid: number): number[] {

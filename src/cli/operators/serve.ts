@@ -1,10 +1,12 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
-import { readConfig, warningsOf } from '../../config.ts'
+import { ConfigError, readConfig, readConfigAgain, readFileSettings, warningsOf } from '../../config.ts'
+import type { Config } from '../../config/values.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { openLog } from '../../log.ts'
 import type { Log } from '../../log.ts'
 import { obeyParent } from '../../server/processes/child.ts'
+import { findSharedFile } from '../../server/processes/shared-files.ts'
 import type { Running } from '../../server/running.ts'
 import { interrupted } from './interrupt.ts'
 import { notifySystemd } from './notify-systemd.ts'
@@ -15,8 +17,9 @@ import { notifySystemd } from './notify-systemd.ts'
  * starts the service again.
  */
 export async function runService({ force = false }: { readonly force?: boolean }): Promise<void> {
-  const config = readConfig()
+  const { config, rejected } = await readSettings()
   const log = await openLog(config.logLevel, cluster.isWorker ? process.pid : null)
+  if (rejected) log.error({ err: rejected }, 'settings.rejected')
   // The service is loaded after the settings are read, so that a mistake in them shows at once.
   const serveHere = async () => {
     const { serve } = await import('../../server/serve.ts')
@@ -27,7 +30,10 @@ export async function runService({ force = false }: { readonly force?: boolean }
   }
   if (cluster.isWorker) return runChild(serveHere(), log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
-  const openProcesses = async () => (await import('../../server/processes/processes.ts')).openProcesses(config, log)
+  const openProcesses = async () => {
+    const fileSettings = readFileSettings()
+    return (await import('../../server/processes/processes.ts')).openProcesses(config, fileSettings, log)
+  }
   const starting = config.processes > 1 ? openProcesses() : serveHere()
   // Handled from the start: the default action of SIGHUP ends the process.
   process.on('SIGHUP', () => {
@@ -42,6 +48,17 @@ export async function runService({ force = false }: { readonly force?: boolean }
   await running.stop()
   await closeLog(log)
   if (reason instanceof Error) throw reason
+}
+
+/** A process that replaces another one uses what the others use when the file of a setting is refused, `rejected`. */
+async function readSettings(): Promise<{ readonly config: Config; readonly rejected: ConfigError | null }> {
+  try {
+    return { config: readConfig(), rejected: null }
+  } catch (error) {
+    const shared = cluster.isWorker && error instanceof ConfigError ? await findSharedFile('settings') : null
+    if (shared === null) throw error
+    return { config: readConfigAgain(shared), rejected: error as ConfigError }
+  }
 }
 
 /** Serves as one of several processes, until the parent process tells it to stop. */

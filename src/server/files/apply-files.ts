@@ -79,7 +79,7 @@ function makeDirectoryFile(config: Config, service: Service, log: Logger): Appli
       // The database has the directory that the processes before this one have applied.
       if (!isShared || !file) return true
       const { applySharedDirectory } = await import('./directory-file.ts')
-      return applySharedDirectory({ file, readSecret, service })
+      return applySharedDirectory({ file, service })
     },
   }
 }

@@ -52,12 +52,11 @@ export async function applyDirectoryFile({ file, readSecret, service, force, isS
 
 /**
  * Applies the directory that the processes before this one use, in a process without a database. Resolves with false
- * when there is none.
+ * when there is none. A backend whose credential cannot be read any more is not called, and the log names it.
  */
-export async function applySharedDirectory(needs: Pick<Needs, 'file' | 'readSecret' | 'service'>): Promise<boolean> {
-  const { file, readSecret, service } = needs
+export async function applySharedDirectory({ file, service }: Pick<Needs, 'file' | 'service'>): Promise<boolean> {
   const text = await findSharedFile('directory')
-  if (text !== null) await service.applyDirectory(await parseDirectory(file, text, readSecret))
+  if (text !== null) await service.applyDirectory(await parseDirectory(file, text, null))
   return text !== null
 }
 

@@ -1,8 +1,8 @@
 import type { Worker as Child } from 'node:cluster'
 import type { Socket } from 'node:net'
 
-/** A file whose text the process above the others keeps. */
-export type SharedFile = 'directory' | 'prices'
+/** A file whose text the process above the others keeps. `settings`: all files that settings name, in one text. */
+export type SharedFile = 'directory' | 'prices' | 'settings'
 
 /** What the process above the others sends to them. The answer to a question has its `id`. */
 export type ToChild =

@@ -38,14 +38,14 @@ const MAX_CLOSE_MS = 10_000
 /**
  * Starts SVC_PROCESSES processes and replaces those that end. The first one starts alone, so that a mistake is reported
  * once. This process gives them the connections of their port, and serves the metrics of all of them and the management
- * socket.
+ * socket. `fileSettings`: what the files of settings contain, for a process that cannot read them any more.
  */
-export async function openProcesses(config: Config, given: Logger): Promise<Processes> {
+export async function openProcesses(config: Config, fileSettings: string, given: Logger): Promise<Processes> {
   const { processes: count, managementSocket, host, metricsPort, stop } = config
   const own = openMetrics()
   const log = countEvents(given, own)
   const stopping = new AbortController()
-  const keepFiles = makeKeepFiles()
+  const keepFiles = makeKeepFiles(fileSettings)
   const fork = () => {
     const child = cluster.fork()
     keepFiles(child)

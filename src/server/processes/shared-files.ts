@@ -25,9 +25,12 @@ export function findSharedFile(file: SharedFile): Promise<string | null> {
   })
 }
 
-/** Makes the function that keeps and hands out the texts. Call it with each process that is started. */
-export function makeKeepFiles(): (child: Child) => void {
-  const texts = new Map<SharedFile, string>()
+/**
+ * Makes the function that keeps and hands out the texts. Call it with each process that is started. `settings`: what
+ * the files of settings contain.
+ */
+export function makeKeepFiles(settings: string): (child: Child) => void {
+  const texts = new Map<SharedFile, string>([['settings', settings]])
   return (child) => {
     child.on('message', (message: unknown) => {
       if (!isFromChild(message)) return
