@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../kernel/durations.ts'
 import { isIpAddress, isLoopback } from './fields.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from './settings.ts'
 import type { Settings } from './settings.ts'
@@ -40,6 +41,9 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
         'first poll',
     s.SVC_REFRESH_IDLE_DAYS > s.SVC_REFRESH_ABSOLUTE_DAYS &&
       'SVC_REFRESH_IDLE_DAYS: must not be greater than SVC_REFRESH_ABSOLUTE_DAYS',
+    s.SVC_ACCESS_TOKEN_SECONDS > s.SVC_REFRESH_IDLE_DAYS * DAY_SECONDS &&
+      'SVC_ACCESS_TOKEN_SECONDS: must not be longer than SVC_REFRESH_IDLE_DAYS, because a device renews its tokens ' +
+        'only when they expire, and could not renew them then, however often it was used',
   ].filter((mistake) => mistake !== false)
 }
 
@@ -65,6 +69,10 @@ export function findWarnings(config: Config, givenNames: readonly string[], isPr
       config.database?.kind === 'postgres' &&
       config.spoolDirectory === null &&
       'SVC_SPOOL_DIR is not set: usage events that wait for the database are lost when the gateway stops meanwhile.',
+    config.maxBodiesBytes !== null &&
+      config.maxBodiesBytes < config.maxBodyBytes &&
+      'SVC_MAX_BODIES_BYTES is less than SVC_MAX_BODY_BYTES: a call with a body of the permitted size is refused ' +
+        'while any other large one runs.',
     config.database === null &&
       config.directoryFile === null &&
       'Without a database and without SVC_DIRECTORY_FILE there are no teams and no models, so every call is refused.',

@@ -2,7 +2,7 @@
  * The hosts that an operator lets admins of teams send calls to. A list such as
  * `api.vendor.example, *.models.example, engine.internal:8443, 10.20.0.0/16` has host names, all names below a domain,
  * and addresses or ranges of addresses. A name must resolve to a public address or to one that is listed, because every
- * host can choose the addresses of its own name. An address is listed with one port, a range for the ports of all names.
+ * host can choose the addresses of its own name. An address is listed for one port, a range for the ports of all names.
  */
 import { BlockList, isIP } from 'node:net'
 

@@ -228,6 +228,11 @@ describe('readConfig', () => {
         { SVC_LOGIN_SECONDS: '30', SVC_POLL_INTERVAL_SECONDS: '30' },
         'SVC_POLL_INTERVAL_SECONDS',
       ],
+      [
+        'an access token that outlives the idle time of its device',
+        { SVC_ACCESS_TOKEN_SECONDS: '86401', SVC_REFRESH_IDLE_DAYS: '1' },
+        'SVC_ACCESS_TOKEN_SECONDS',
+      ],
       ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
     ])('%s', (_, env, name) => {
       expect(mistakesOf(env)).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])
@@ -362,6 +367,11 @@ describe('warningsOf', () => {
       { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'postgresql://db/svc' },
       'SVC_SPOOL_DIR',
     ],
+    [
+      'room for less than one body of a call',
+      { SVC_MAX_BODIES_BYTES: '9999', SVC_MAX_BODY_BYTES: '10000' },
+      'SVC_MAX_BODIES_BYTES',
+    ],
     ['trust in every proxy', { SVC_TRUST_PROXY: 'true' }, 'SVC_TRUST_PROXY'],
   ])('warns of %s in production', (_, env, setting) => {
     expect(production(env)).toContain(setting)
@@ -373,6 +383,8 @@ describe('warningsOf', () => {
       SVC_MAIL_URL: 'smtp://mail:587',
       SVC_DIRECTORY_FILE: 'directory.yaml',
       SVC_TRUST_PROXY: '1',
+      SVC_MAX_BODIES_BYTES: '10000',
+      SVC_MAX_BODY_BYTES: '10000',
     }
     expect(production(env)).toBe('')
   })
