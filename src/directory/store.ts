@@ -28,8 +28,8 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
   let loaded: { readonly version: number; readonly snapshot: DirectorySnapshot } | null = null
   return {
     /**
-     * Makes the rows equal to the directory in one transaction, and writes an audit event for each changed invitation
-     * and team. Rows are read before and outside of the transaction, so that other statements need not wait for it, and
+     * Makes the rows equal to the directory in one transaction, and writes an audit event for each changed invitation,
+     * team, model and backend. Rows are read before and outside of the transaction, so that other statements need not wait for it, and
      * only rows that differ are written. Processes that do this at the same time wait for each other. `judge` sees the
      * changes before they are made, and nothing is changed when it throws.
      */
@@ -134,7 +134,7 @@ async function savePlan(
   await withdrawMembers(tx, members, now)
   await removeTeams(tx, teams, now)
   await saveModelChanges(tx, models, now)
-  await saveBackendChanges(tx, backends)
+  await saveBackendChanges(tx, backends, now)
   const teamIds = await saveTeamChanges(tx, teams, now)
   await saveMemberChanges(tx, members, teamIds, now)
   await saveState(tx, state, revision, now)

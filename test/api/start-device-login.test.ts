@@ -91,6 +91,10 @@ describe('startDeviceLogin', () => {
       const where = { invitation: { account: { email } }, status: 'cancelled' } as const
       const cancelled = await service.database.prisma.deviceLogin.findMany({ where })
       expect(cancelled.map(({ deviceId }) => deviceId)).toEqual(['device-0'])
+      const audit = { kind: 'device_login.cancelled', subjectId: cancelled[0]?.id ?? '' }
+      expect(await service.database.prisma.auditEvent.findMany({ where: audit })).toMatchObject([
+        { accountId: expect.any(String) as string, teamId: null, details: { reason: 'too_many' } },
+      ])
     })
   })
 

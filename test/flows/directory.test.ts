@@ -35,6 +35,9 @@ function directory({ core = CORE, other = '', models = MODELS }: Parts = {}): Di
   return read.directory
 }
 
+/** The audit log after the directory was applied for the first time. */
+const CREATED = ['model.created', 'model.created', 'team.created', 'invitation.created', 'invitation.created']
+
 const withoutBob = CORE.replace(', { email: bob@example.com }', '')
 
 /** All rows of all tables that applying a directory writes. */
@@ -102,7 +105,7 @@ describe('applying a directory', () => {
       revokedAt: null,
     })
     expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
-    expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
+    expect(await auditKinds(database)).toEqual(CREATED)
   })
 
   it('gives each account its own random user handle', async () => {
@@ -141,7 +144,32 @@ describe('applying a directory', () => {
     expect(after.teams).toEqual([{ ...before.teams[0], defaultModel: 'vendora/large' }])
     expect(after.models[0]).toEqual({ ...before.models[0], backendModel: 'qwen3' })
     expect(await invitationOf(database, 'ada@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
-    expect((await auditKinds(database)).slice(3)).toEqual(['invitation.changed'])
+    expect((await auditKinds(database)).slice(CREATED.length)).toEqual([
+      ...['model.changed', 'team.changed', 'invitation.changed'],
+    ])
+  })
+
+  it('says in the audit log what has changed of teams, models and backends, and no address', async () => {
+    await using database = await freshDatabase()
+    const store = makeDirectoryStore(database)
+    const one = { name: 'one', dialects: ['chat'], url: 'https://a.example/secret', basePath: '/v1', credential: null }
+    const backends = [one] as unknown as Directory['backends']
+    await store.applyDirectory({ ...directory(), backends }, MONDAY)
+    const core = CORE.replace('models: [svc/fast, vendora/large]', 'models: [svc/fast]')
+    const other = { ...one, url: 'https://b.example/secret' }
+    await store.applyDirectory({ ...directory({ core }), backends: [other] as unknown as typeof backends }, TUESDAY)
+    await store.applyDirectory({ ...directory({ core, models: MODELS.replace('qwen', 'q') }), backends: [] }, WEDNESDAY)
+
+    const audit = (await allRows(database)).audit.filter(({ at }) => at > MONDAY)
+    const team = { team: '@acme/core', defaultModel: 'svc/fast', timeZone: 'UTC' }
+    expect(audit).toMatchObject([
+      { kind: 'backend.changed', subjectId: 'one', teamId: null, details: { name: 'one', fields: ['url'] } },
+      { kind: 'team.changed', details: { ...team, modelsAdded: [], modelsRemoved: ['vendora/large'] } },
+      { kind: 'model.changed', subjectId: 'svc/fast', details: { name: 'svc/fast', fields: ['backendModel'] } },
+      { kind: 'backend.deleted', subjectId: 'one', teamId: null, accountId: null },
+    ])
+    expect(audit[1]?.teamId).not.toBeNull()
+    expect(JSON.stringify(audit.map(({ details }) => details))).not.toContain('secret')
   })
 
   it('removes models, allow-lists, teams and organizations that are gone, and keeps the audit', async () => {
@@ -161,7 +189,9 @@ describe('applying a directory', () => {
     expect(models.map(({ id }) => id)).toEqual(['svc/fast'])
     expect(allowed.map(({ modelId }) => modelId)).toEqual(['svc/fast'])
     expect([sessions, browsers, logins]).toEqual([[], [], []])
-    expect((await auditKinds(database)).slice(-2)).toEqual(['invitation.withdrawn', 'team.removed'])
+    expect((await auditKinds(database)).slice(-4)).toEqual([
+      ...['invitation.withdrawn', 'team.removed', 'model.deleted', 'team.changed'],
+    ])
     expect((await auditKinds(database)).filter((kind) => kind === 'invitation.created')).toHaveLength(3)
 
     await store.applyDirectory({ organizations: [], models: [], backends: [] }, WEDNESDAY)
@@ -369,7 +399,7 @@ describe('two processes that apply a file at once', () => {
     const stores = [makeDirectoryStore(database), makeDirectoryStore(database)]
     const changes = await Promise.all(stores.map((store) => store.applyDirectory(directory(), MONDAY)))
     expect(changes.map(({ invited }) => invited).toSorted()).toEqual([0, 2])
-    expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
+    expect(await auditKinds(database)).toEqual(CREATED)
   })
 })
 

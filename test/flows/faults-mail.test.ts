@@ -182,7 +182,13 @@ describe('a mail server whose certificate is not trusted', () => {
 it('cancels a login when no mail server listens', async () => {
   await using service = await startService({ env: { SVC_MAIL_URL: `smtp://127.0.0.1:${await freePort()}` } })
   expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
-  expect(await service.database.prisma.deviceLogin.findMany()).toMatchObject([{ status: 'cancelled' }])
+  const { prisma } = service.database
+  const [login] = await prisma.deviceLogin.findMany()
+  expect(login).toMatchObject({ status: 'cancelled' })
+  const audit = { kind: 'device_login.cancelled', subjectId: login?.id ?? '' }
+  expect(await prisma.auditEvent.findMany({ where: audit })).toMatchObject([
+    { ip: '127.0.0.1', details: { reason: 'mail_failed' } },
+  ])
 })
 
 /** A mail server that refuses this command with this status. */

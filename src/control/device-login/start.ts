@@ -159,7 +159,7 @@ export function makeStartLogin(needs: Needs): StartLogin {
     } catch (error) {
       if (!(error instanceof MailError)) throw error
       // The link may not have arrived, so the device must not wait for it.
-      await logins.cancel(id)
+      await logins.cancel(id, startIp, clock.now())
       log.warn({ loginId: id, reason: error.message }, 'device_login.mail_failed')
       throw new ApiError('email_unavailable', { cause: error })
     }

@@ -51,11 +51,17 @@ export function makeDeviceLoginStore(database: Statements) {
       return row?.isInvited ? 'taken' : 'not_invited'
     },
 
-    /** Ends a login whose email was not accepted. */
-    async cancel(id: string): Promise<void> {
+    /** Ends a login whose email was not accepted, with its audit row. `ip`: of the device that has started it. */
+    async cancel(id: string, ip: string, at: Date): Promise<void> {
+      const subjects = sql`
+        SELECT login.id, account_id, NULL::uuid FROM cancelled login
+        JOIN invitations invitation ON invitation.id = invitation_id`
       await database.execute(sql`
-        UPDATE device_logins SET status = 'cancelled', user_code = NULL
-        WHERE id = ${id}::uuid AND status = 'pending'`)
+        WITH cancelled AS (
+          UPDATE device_logins SET status = 'cancelled', user_code = NULL
+          WHERE id = ${id}::uuid AND status = 'pending' RETURNING id, invitation_id
+        )
+        ${insertEvents({ kind: 'device_login.cancelled', at, ip, details: { reason: 'mail_failed' }, subjects })}`)
     },
 
     async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
@@ -83,11 +89,15 @@ export function makeDeviceLoginStore(database: Statements) {
 
 type Started = { readonly isStarted: boolean; readonly isInvited: boolean }
 
-/** Inserts a login with its audit row, and cancels the surplus. Nothing when another live login has the same code. */
+/** Inserts a login, and cancels the surplus, with their audit rows. Nothing when another live login has the same code. */
 function startLogin(id: string, login: NewDeviceLogin, accountId: string | null): Sql {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
   const subjects = sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM started`
   const event = { kind: 'device_login.started', at: createdAt, ip: startIp, details: { deviceId }, subjects }
+  const cancelled = {
+    ...{ kind: 'device_login.cancelled', at: createdAt, ip: startIp, details: { reason: 'too_many' } },
+    subjects: sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM cancelled`,
+  }
   // By the account's invitations, so that no plan reads the logins of all accounts.
   const isPending = sql`
     invitation_id = ANY (ARRAY(SELECT id FROM invitations WHERE account_id = ${accountId}::uuid))
@@ -118,8 +128,11 @@ function startLogin(id: string, login: NewDeviceLogin, accountId: string | null)
     ), cancelled AS (
       UPDATE device_logins SET status = 'cancelled', user_code = NULL
       WHERE ${isPending} AND id = ANY (ARRAY(SELECT id FROM surplus)) AND EXISTS (SELECT FROM account)
+      RETURNING id
     ), event AS (
       ${insertEvents(event)}
+    ), cancelled_event AS (
+      ${insertEvents(cancelled)}
     )
     SELECT is_invited AS "isInvited", EXISTS (SELECT FROM started) AS "isStarted" FROM admitted`
 }

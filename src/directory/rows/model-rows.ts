@@ -78,12 +78,13 @@ export async function findBackendChanges(
   return compareRows(kept, new Map(backends.map((backend) => [backend.name, toBackendRow(backend)])), differs)
 }
 
-/** Writes the changes of the backends of the directory file. */
-export async function saveBackendChanges(tx: Transaction, changes: BackendChanges): Promise<void> {
+/** Writes the changes of the backends of the directory file, with their audit rows. */
+export async function saveBackendChanges(tx: Transaction, changes: BackendChanges, now: Date): Promise<void> {
   const { added, changed, removed } = changes
   await tx.backend.deleteMany({ where: { name: { in: removed.map(({ name }) => name) } } })
   await tx.backend.createMany({ data: [...added] })
   for (const { row, wanted } of changed) await tx.backend.update({ where: { name: row.name }, data: wanted })
+  await saveEvents(tx, 'backend', changes, ({ name }) => name, now)
 }
 
 export type ModelChanges = RowChanges<Prisma.ModelGetPayload<object>, ReturnType<typeof toModelRow>>
@@ -98,7 +99,7 @@ export async function findModelChanges(db: Transaction, models: readonly Directo
   return compareRows(kept, new Map(models.map((model) => [model.id, toModelRow(model)])), differs)
 }
 
-/** Writes the changes of the models of the directory file. */
+/** Writes the changes of the models of the directory file, with their audit rows. */
 export async function saveModelChanges(tx: Transaction, changes: ModelChanges, now: Date): Promise<void> {
   const { added, changed, removed } = changes
   for (const batch of batchesOf(removed))
@@ -107,9 +108,37 @@ export async function saveModelChanges(tx: Transaction, changes: ModelChanges, n
     await tx.model.createMany({ data: batch.map((model) => ({ ...model, createdAt: now })) })
   }
   for (const { row, wanted } of changed) await tx.model.update({ where: { id: row.id }, data: wanted })
+  await saveEvents(tx, 'model', changes, ({ id }) => id, now)
 }
 
-/** Whether a row lacks one of these values. JSON counts by its content. */
-function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
-  return (Object.keys(wanted) as (keyof Row)[]).some((key) => !isDeepStrictEqual(row[key], wanted[key]))
+/**
+ * Writes an audit row for each model or backend that the file has changed. They belong to no team. A changed one names
+ * its changed fields without their values, because an address may contain a secret.
+ */
+async function saveEvents<Row extends object, Wanted extends object>(
+  tx: Transaction,
+  subject: 'model' | 'backend',
+  { added, changed, removed }: RowChanges<Row, Wanted>,
+  nameOf: (row: Row | Wanted) => string,
+  now: Date,
+): Promise<void> {
+  const toEvent = (action: 'created' | 'changed' | 'deleted', name: string, details: object = {}) => {
+    return { kind: `${subject}.${action}`, at: now, subjectId: name, details: { name, ...details } }
+  }
+  const events = [
+    ...added.map((row) => toEvent('created', nameOf(row))),
+    ...changed.map(({ row, wanted }) => toEvent('changed', nameOf(row), { fields: listChanged(row, wanted) })),
+    ...removed.map((row) => toEvent('deleted', nameOf(row))),
+  ]
+  for (const batch of batchesOf(events)) await tx.auditEvent.createMany({ data: batch })
+}
+
+function differs(row: object, wanted: object): boolean {
+  return listChanged(row, wanted).length > 0
+}
+
+/** The columns in which a row has another value than these. JSON counts by its content. */
+function listChanged(row: object, wanted: object): string[] {
+  const values: Readonly<Record<string, unknown>> = { ...row }
+  return Object.entries(wanted).flatMap(([name, value]) => (isDeepStrictEqual(values[name], value) ? [] : name))
 }

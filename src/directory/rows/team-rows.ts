@@ -92,12 +92,13 @@ export async function saveTeamChanges(tx: Transaction, changes: TeamChanges, now
   const { organizations, teams, names } = changes
   await tx.organization.deleteMany({ where: { name: { in: [...organizations.removed] } } })
   await tx.organization.createMany({ data: organizations.added.map((name) => ({ name })), skipDuplicates: true })
-  for (const { row, wanted } of teams.changed) await changeTeam(tx, row, wanted)
+  for (const { row, wanted } of teams.changed) await changeTeam(tx, row, wanted, now)
   const added = teams.added.length > 0 ? await addTeams(tx, teams.added, now) : []
   return new Map([...[...names].map(([id, name]) => [name, id] as const), ...added])
 }
 
-async function changeTeam(tx: Transaction, { id, models, ...row }: TeamRow, wanted: WantedTeam): Promise<void> {
+async function changeTeam(tx: Transaction, team: TeamRow, wanted: WantedTeam, now: Date): Promise<void> {
+  const { id, models, ...row } = team
   const { defaultModel, timeZone } = wanted
   if (row.defaultModel !== defaultModel || row.timeZone !== timeZone)
     await tx.team.update({ where: { id }, data: { defaultModel, timeZone } })
@@ -108,6 +109,9 @@ async function changeTeam(tx: Transaction, { id, models, ...row }: TeamRow, want
     tx,
     added.map((modelId) => ({ teamId: id, modelId })),
   )
+  const event = teamEvent('team.changed', team, now)
+  const details = { ...event.details, defaultModel, timeZone, modelsAdded: added, modelsRemoved: gone }
+  await tx.auditEvent.create({ data: { ...event, details } })
 }
 
 async function addTeams(tx: Transaction, added: readonly WantedTeam[], now: Date): Promise<[string, string][]> {
