@@ -29,9 +29,9 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /**
      * Makes the rows equal to the directory in one transaction, and writes an audit event for each changed invitation,
-     * team, model and backend. Rows are read before and outside of the transaction, so that other statements need not wait for it, and
-     * only rows that differ are written. Processes that do this at the same time wait for each other. `judge` sees the
-     * changes before they are made, and nothing is changed when it throws.
+     * team, model and backend. Rows are read before and outside of the transaction, so that other statements need not
+     * wait for it, and only rows that differ are written. Processes that do this at the same time wait for each other.
+     * `judge` sees the changes before they are made, and nothing is changed when it throws.
      */
     async applyDirectory(
       directory: Directory,

@@ -89,7 +89,7 @@ export function makeDeviceLoginStore(database: Statements) {
 
 type Started = { readonly isStarted: boolean; readonly isInvited: boolean }
 
-/** Inserts a login, and cancels the surplus, with their audit rows. Nothing when another live login has the same code. */
+/** Inserts a login and cancels the surplus, with audit rows. Does nothing when another live login has the same code. */
 function startLogin(id: string, login: NewDeviceLogin, accountId: string | null): Sql {
   const { invitationId, deviceId, deviceName, clientId, createdAt, startIp } = login
   const subjects = sql`SELECT id, ${accountId}::uuid, NULL::uuid FROM started`
