@@ -51,7 +51,14 @@ export function readConfig(env: Environment = process.env, defaults: Environment
 export function readFileSettings(env: Environment = process.env): string {
   const { values } = readSettingFiles(env)
   const given = SECRET_SETTING_NAMES.filter((name) => env[`${name}_FILE`])
-  return JSON.stringify(Object.fromEntries(given.flatMap((name) => [[name, values[name]], [`${name}_FILE`, '']])))
+  return JSON.stringify(
+    Object.fromEntries(
+      given.flatMap((name) => [
+        [name, values[name]],
+        [`${name}_FILE`, ''],
+      ]),
+    ),
+  )
 }
 
 /** Reads every setting as `readConfig` does, but none of the files: `fileSettings` is what they contained before. */

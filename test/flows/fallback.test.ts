@@ -536,6 +536,24 @@ describe('a session', () => {
     expect(await turn('run-2')).toBe('b')
     expect(await turn('run-3')).toBe('a')
   })
+
+  it('comes back to its backend after an outage in which the backend for that time has served it', async () => {
+    const names = serve([{ to: 'a' }, { to: 'b' }, { to: 'c', more: { when: 'offline' } }])
+    const moveTo = (...urls: readonly URL[]) =>
+      gateway.applyBackends(
+        names.map((name, at) => ({
+          ...{ name, dialects: ['chat'] as const, basePath: '/v1', credential: null },
+          url: urls[at]?.href ?? null,
+        })),
+      )
+    a.restart(fails(529))
+    expect(await turn('run-4')).toBe('b')
+    a.restart(answers)
+    moveTo(deadUrl, deadUrl, c.url)
+    expect(await turn('run-4')).toBe('c')
+    moveTo(a.url, b.url, c.url)
+    expect(await turn('run-4')).toBe('b')
+  })
 })
 
 describe('a backend that fails repeatedly', () => {

@@ -79,6 +79,23 @@ describe.skipIf(!hasRedis)('a stream limit that two processes share', () => {
     return { client, limit: makeStreamLimit({ perCaller: 2, perAddress: 100, leases }), end }
   }
 
+  /** Holds the answer to the next script back until another one has run. Resolves then. */
+  function answersAfterNext(client: Redis): Promise<unknown> {
+    const run = client.eval.bind(client) as (...given: unknown[]) => Promise<unknown>
+    const next = Promise.withResolvers<unknown>()
+    let scripts = 0
+    Object.assign(client, {
+      async eval(...given: unknown[]) {
+        const isFirst = scripts++ === 0
+        const answer = await run(...given)
+        if (isFirst) await next.promise
+        else next.resolve(answer)
+        return answer
+      },
+    })
+    return next.promise
+  }
+
   it('counts the streams of both', async () => {
     const [one, two] = [await processOf(), await processOf()]
     const taken = await Promise.all([1, 2, 3, 4, 5, 6].map((nth) => (nth % 2 ? one : two).limit.take(ADA, OFFICE)))
@@ -88,6 +105,16 @@ describe.skipIf(!hasRedis)('a stream limit that two processes share', () => {
     taken.find(isTaken)?.free()
     await waitForValue('a free slot', async () => isTaken(await two.limit.take(ADA, OFFICE)), true)
     expect(isTaken(await one.limit.take(ADA, OFFICE))).toBe(false)
+  })
+
+  it('does not count a stream that was refused while the leases were renewed', async () => {
+    const [one, two] = [await processOf(), await processOf(900)]
+    const taken = [await one.limit.take(ADA, OFFICE), await one.limit.take(ADA, OFFICE)]
+    expect(taken.filter(isTaken)).toHaveLength(2)
+    const renewed = answersAfterNext(two.client)
+    expect(isTaken(await two.limit.take(ADA, OFFICE))).toBe(false)
+    await renewed
+    expect(await two.client.zcard('svc:streams:account:ada')).toBe(2)
   })
 
   it('frees the slots of streams that have ended while Redis could not be reached, as soon as it can', async () => {
