@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
 import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/secrets.ts'
 import { SECRET_SETTING_NAMES, SETTINGS } from './config/settings.ts'
-import { readTracing } from './config/tracing.ts'
+import { readTracing, TRACING_FILES } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
 import type { Config, OtherEnvironment } from './config/values.ts'
 import { OperatorError } from './kernel/operator-error.ts'
@@ -51,14 +51,9 @@ export function readConfig(env: Environment = process.env, defaults: Environment
 export function readFileSettings(env: Environment = process.env): string {
   const { values } = readSettingFiles(env)
   const given = SECRET_SETTING_NAMES.filter((name) => env[`${name}_FILE`])
-  return JSON.stringify(
-    Object.fromEntries(
-      given.flatMap((name) => [
-        [name, values[name]],
-        [`${name}_FILE`, ''],
-      ]),
-    ),
-  )
+  const contents = given.map((name) => [name, values[name]])
+  const files = [...given.map((name) => `${name}_FILE`), ...TRACING_FILES].map((name) => [name, ''])
+  return JSON.stringify(Object.fromEntries([...contents, ...files]))
 }
 
 /** Reads every setting as `readConfig` does, but none of the files: `fileSettings` is what they contained before. */

@@ -61,7 +61,7 @@ export function readTracing(env: Environment): {
     ...COMPRESSIONS.map((name) => !isCompression(env[name]) && `${name}: must be gzip or none`),
     ...HEADERS.map((name) => !hasPairs(env[name], HEADER) && `${name}: ${PAIRS_EXPECTED}`),
     !hasPairs(env[ATTRIBUTES], ATTRIBUTE) && `${ATTRIBUTES}: ${PAIRS_EXPECTED}`,
-    ...FILES.map((name) => findUnreadable(name, env[name])),
+    ...TRACING_FILES.map((name) => findUnreadable(name, env[name])),
   ].filter((mistake) => mistake !== false)
   return { tracing: { sampler: known ?? 'always_off', ratio, timeoutMs, delayMs, maxWaiting }, mistakes }
 }
@@ -72,7 +72,8 @@ const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PRO
 
 const COMPRESSIONS = namesOf('COMPRESSION')
 const HEADERS = namesOf('HEADERS')
-const FILES = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap(namesOf)
+/** The variables that name files. */
+export const TRACING_FILES: readonly string[] = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap(namesOf)
 const ATTRIBUTES = 'OTEL_RESOURCE_ATTRIBUTES'
 
 /** What the exporter and its resource read as a pair. The value of a header may have a `=`, as base64 has. */

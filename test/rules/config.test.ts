@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ConfigError, readConfig, warningsOf } from '../../src/config.ts'
+import { ConfigError, readConfig, readConfigAgain, readFileSettings, warningsOf } from '../../src/config.ts'
 import { isLoopback } from '../../src/config/fields.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { Secret } from '../../src/kernel/secret.ts'
@@ -307,6 +307,16 @@ describe('a setting that is given as a file', () => {
     SVC_SECRET_KEY: 'A'.repeat(43) + '=',
   }
   const valueOf = (name: string) => VALUES[name] ?? 'hunter2'
+
+  it('need not be read again, nor the files of traces', () => {
+    const file = write('hunter2')
+    const traces = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_CERTIFICATE: file }
+    const env = { SVC_VENDORA_UPSTREAM_URL: 'https://a.example', SVC_UPSTREAM_BEARER_TOKEN_FILE: file, ...traces }
+    const before = readFileSettings(env)
+    rmSync(file)
+    expect(mistakesOf(env)).toHaveLength(2)
+    expect(readConfigAgain(before, env).upstreams.vendora?.bearer?.reveal()).toBe('hunter2')
+  })
 
   it('is possible for the settings that hold secrets', () => {
     const named = SETTING_NAMES.filter((name) => /TOKEN$|_KEY$|^SVC_(DATABASE|REDIS|MAIL)_URL$/.test(name))
