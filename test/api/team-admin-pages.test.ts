@@ -370,6 +370,19 @@ describe('changeTeamModels with what admins add', () => {
     })
   })
 
+  it('200: saves a form as it was opened without setting the context window that the model inherits', async () => {
+    const field = async () => {
+      const page = await (await open(path)).text()
+      const start = page.indexOf(`<label for="${MODEL}-contextWindow"`)
+      return page.slice(start, page.indexOf('</div>', start)).replaceAll(/\s+/g, ' ')
+    }
+    const changed = { ...model, model: MODEL, contextWindow: '' }
+    expect(await change('change-model', changed)).toMatch(/^200 The model is saved/)
+    expect(await field()).toMatch(/<small>empty: inherited, 200,000<\/small>.* value="" /)
+    await change('change-model', { ...changed, contextWindow: '1000' })
+    expect(await field()).toMatch(/<small>empty: inherited<\/small>.* value="1000" /)
+  })
+
   it('200: changes the order of several backends, their shares, and when they are asked', async () => {
     const fields = { model: MODEL, displayName: 'Planned' }
     const serve = servedBy(['2', 'vendora', 'fast-1', 'offline'], ['1', BACKEND, 'a'], ['1', BACKEND, 'b'])

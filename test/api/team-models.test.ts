@@ -81,7 +81,7 @@ describe('putTeamModel', () => {
       source: 'admin',
       aliases: ['my-writer'],
       serve: [{ backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1 }],
-      contextWindow: null,
+      contextWindow: 200000,
       published: true,
       usable: true,
       version: expect.any(String),

@@ -15,7 +15,7 @@ organizations:
         models: [svc/deep]
         members: [{ email: ada@example.com }, { email: stranger@example.com, role: admin }]
 models:
-  - { id: svc/fast, displayName: Fast, owner: svc, upstreamModel: fast-1, aliases: [quick] }
+  - { id: svc/fast, displayName: Fast, owner: svc, upstreamModel: fast-1, aliases: [quick], contextWindow: 200000 }
   - { id: svc/deep, displayName: Deep, owner: svc, upstreamModel: deep-1 }
   - { id: svc/hidden, displayName: Hidden, owner: svc, published: false }
 `

@@ -9,6 +9,8 @@ type Field = {
   /** What the field holds when the page is opened. */
   readonly value: string
   readonly isOptional?: boolean
+  /** What the label says besides of an optional field; `optional` unless given. */
+  readonly hint?: string | undefined
   readonly maxLength?: number
   /** Keyboards and spelling checks do not change what is typed. */
   readonly isName?: boolean
@@ -18,9 +20,9 @@ type Field = {
 
 /** A field of a form for one line of text. It is required unless it is optional. */
 export function textField({ id, name, label, value, mistake, ...field }: Field): Html {
-  const { isOptional = false, maxLength = 64, isName = false } = field
+  const { isOptional = false, hint = 'optional', maxLength = 64, isName = false } = field
   return html`<div>
-    <label for="${id}">${label} ${isOptional && html`<small>optional</small>`}</label>
+    <label for="${id}">${label} ${isOptional && html`<small>${hint}</small>`}</label>
     <input
       id="${id}"
       name="${name}"

@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { toCount } from '../../../kernel/formats/number-format.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { fold } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
@@ -20,6 +21,8 @@ export type ModelsPageForms = {
   readonly mistakes: FormMistakes
   /** `@organization/name` */
   readonly team: string
+  /** The context windows that admins have set, in tokens, by the ids of models. The others inherit theirs. */
+  readonly ownWindows: ReadonlyMap<string, number>
 }
 
 /** The models that admins have added, each with its form, and the form for another one. */
@@ -65,8 +68,11 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
   )
 }
 
-function ownModel(model: TeamModel, backends: readonly string[], { path, draft, mistakes }: ModelsPageForms): Html {
-  const { id, displayName } = model
+function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPageForms): Html {
+  const { path, draft, mistakes, ownWindows } = forms
+  const { id, displayName, contextWindow } = model
+  const ownWindow = ownWindows.get(id)
+  const inherited = ownWindow === undefined ? contextWindow : null
   const given = draft?.action === 'change-model' && draft.model === id ? draft : null
   const serve = given ? readServeRows(given) : toServeRows(model.serve)
   const hidden = html`<input type="hidden" name="model" value="${id}" />`
@@ -79,7 +85,7 @@ function ownModel(model: TeamModel, backends: readonly string[], { path, draft, 
       [
         html`<form method="post" action="${path}" class="fields">
           ${hidden} ${versionField(model)}
-          ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {})}
+          ${modelFields(id, given ?? toForm(model, ownWindow), serve, backends, given ? mistakes : {}, inherited)}
           <button class="button" name="action" value="change-model">Save</button>
         </form>`,
         html`<form method="post" action="${path}">
@@ -100,20 +106,23 @@ export function versionField({ version }: Pick<TeamModel, 'version'>): Html {
 
 type Values = Partial<ModelsForm>
 
-function toForm({ displayName, aliases, contextWindow }: TeamModel): Values {
+/** `ownWindow` alone fills its field: an inherited one would no longer follow the directory file once it is saved. */
+function toForm({ displayName, aliases }: TeamModel, ownWindow: number | undefined): Values {
   return {
     displayName,
     aliases: aliases.join(', '),
-    ...(contextWindow !== null && { contextWindow: String(contextWindow) }),
+    ...(ownWindow !== undefined && { contextWindow: String(ownWindow) }),
   }
 }
 
+/** `inherited`: the context window that the model has while its field is empty; null: not known. */
 function modelFields(
   prefix: string,
   values: Values,
   serve: readonly ServeRow[],
   backends: readonly string[],
   mistakes: FormMistakes,
+  inherited: number | null = null,
 ): Interpolation {
   const { displayName = '', aliases = '', contextWindow = '' } = values
   return [
@@ -142,6 +151,7 @@ function modelFields(
       mistake: mistakes['contextWindow'],
       value: contextWindow,
       isOptional: true,
+      hint: inherited === null ? 'empty: inherited' : `empty: inherited, ${toCount(inherited)}`,
       maxLength: 9,
     }),
     serveFields(prefix, serve, backends, mistakes),

@@ -15,6 +15,7 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
       'team-models',
       modelsPage(admin, {
         models,
+        ownWindows: new Map([['vendorb/writer', 200_000]]),
         defaultModel: 'svc/fast',
         defaultModelSource: 'admin',
         admin: { ...teamBackends(words), fresh: true },
@@ -26,7 +27,14 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
     ],
     [
       'team-models-member',
-      modelsPage(member, { models, defaultModel: null, defaultModelSource: null, admin: null, ...NO_OUTCOME }),
+      modelsPage(member, {
+        models,
+        ownWindows: new Map(),
+        defaultModel: null,
+        defaultModelSource: null,
+        admin: null,
+        ...NO_OUTCOME,
+      }),
     ],
   ]
 }
