@@ -39,6 +39,11 @@ describe.each(names)('the page %s', (name) => {
     expect(markup).toMatch(/<title>[^<]+ · svc<\/title>/)
     expect(markup.match(/<h1\b/g)).toHaveLength(1)
   })
+
+  it('has only buttons that take the focus in Safari, which a click twice and the tab key need', () => {
+    const buttons = markup.match(/<button\b[^>]*>/g) ?? []
+    expect(buttons.filter((button) => !button.includes(' tabindex="0"'))).toEqual([])
+  })
 })
 
 describe('the pages in a browser', () => {

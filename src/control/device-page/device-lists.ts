@@ -88,7 +88,9 @@ function deviceRow(device: ShownDevice, lasting: readonly LastingCredential[], f
       html`<p>Sign out ${deviceNamed(device.deviceName)}? Its access ends within seconds.</p>
         <form method="post" action="${PATHS.device}">
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
-          <button class="button danger" name="action" value="revoke-device">Sign out this ${device.kind}</button>
+          <button tabindex="0" class="button danger" name="action" value="revoke-device">
+            Sign out this ${device.kind}
+          </button>
         </form>
         ${!device.current && since.length > 0 && disownForm(device, since, fresh)}`,
     )}
@@ -106,7 +108,7 @@ function disownForm({ sessionId }: ShownDevice, since: readonly LastingCredentia
       fresh
         ? html`<form method="post" action="${PATHS.device}">
             <input type="hidden" name="sessionId" value="${sessionId}" />
-            <button class="button danger" name="action" value="disown-device">
+            <button tabindex="0" class="button danger" name="action" value="disown-device">
               Sign out everywhere else and delete ${which}
             </button>
           </form>`
@@ -140,7 +142,7 @@ function passkeyForms({ id, name }: ListedPasskey, fresh: boolean): Html {
       <input type="hidden" name="passkeyId" value="${id}" />
       <label for="${inputId}">Name</label>
       <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
-      <button class="button" name="action" value="rename-passkey">Rename</button>
+      <button tabindex="0" class="button" name="action" value="rename-passkey">Rename</button>
     </form>
     ${fresh ? deletePasskeyForm(id) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
 }
@@ -149,14 +151,14 @@ function deletePasskeyForm(id: string): Html {
   return html`<form method="post" action="${PATHS.device}">
     <input type="hidden" name="passkeyId" value="${id}" />
     <p>Once deleted, it no longer signs you in here, on any of your devices.</p>
-    <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
+    <button tabindex="0" class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
   </form>`
 }
 
 const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
     <label for="passkey-name">Name of a new passkey <small>optional</small></label>
     <input id="passkey-name" name="name" maxlength="64" autocomplete="off" placeholder="Work laptop" />
-    <button class="button">${ICONS.key} Add a passkey</button>
+    <button tabindex="0" class="button">${ICONS.key} Add a passkey</button>
     ${PASSKEY_STATUS}
   </form>
   ${PASSKEY_MISSING}`

@@ -164,5 +164,5 @@ function countOthers(devices: readonly ShownDevice[]): string {
 }
 
 function actionButton(action: DeviceAction, label: string, look: '' | 'primary' | 'danger' = ''): Interpolation {
-  return html`<button class="button ${look}" name="action" value="${action}">${label}</button>`
+  return html`<button tabindex="0" class="button ${look}" name="action" value="${action}">${label}</button>`
 }

@@ -42,7 +42,7 @@ export function approvedBeforePage({ deviceName, signIn }: ApprovedBeforePage): 
 function signInForm(token: Secret): Html {
   return html`<form method="post" action="${PATHS.consume}" class="more">
     ${tokenField(token)}
-    <button class="button" name="action" value="approve">Sign in here</button>
+    <button tabindex="0" class="button" name="action" value="approve">Sign in here</button>
   </form>`
 }
 

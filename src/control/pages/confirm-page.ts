@@ -65,12 +65,12 @@ function codeForms(token: Secret): Html {
       ${tokenField(token)}
       <label for="user-code">Type the code from the device’s screen</label>
       ${codeInput()}
-      <button class="button" name="action" value="approve">${ICONS.check} Approve</button>
+      <button tabindex="0" class="button" name="action" value="approve">${ICONS.check} Approve</button>
     </form>
     <form method="post" action="${PATHS.consume}" class="choice">
       ${tokenField(token)}
       <label class="tick"><input type="checkbox" required /> I did not start this sign-in</label>
-      <button class="button" name="action" value="deny">${ICONS.cross} Deny</button>
+      <button tabindex="0" class="button" name="action" value="deny">${ICONS.cross} Deny</button>
     </form>
   </div>`
 }

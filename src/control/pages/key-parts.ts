@@ -84,7 +84,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
       mistake: mistakes.model,
     })}
     ${lifetimeField({ id: id('days'), label: 'Works for', chosen: draft?.expiresInDays })}
-    <button class="button" name="action" value="create-key">${ICONS.key} Create a key</button>
+    <button tabindex="0" class="button" name="action" value="create-key">${ICONS.key} Create a key</button>
   </form>`
 }
 
@@ -123,7 +123,7 @@ function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
       chosen: '86400',
     })}
     ${lifetimeField({ id: `days-${key.id}`, label: 'The new one works for' })}
-    <button class="button" name="action" value="rotate-key">Rotate</button>
+    <button tabindex="0" class="button" name="action" value="rotate-key">Rotate</button>
   </form>`
 }
 
@@ -132,7 +132,7 @@ function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
     <p>It stops working within seconds. This cannot be undone.</p>
-    <button class="button danger" name="action" value="revoke-key">Revoke this key</button>
+    <button tabindex="0" class="button danger" name="action" value="revoke-key">Revoke this key</button>
   </form>`
 }
 

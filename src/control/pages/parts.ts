@@ -118,8 +118,8 @@ export function tokenField(token: Secret): Html {
 
 /** The buttons Approve and Deny, of equal prominence. They set the field `action`. */
 export const DECISION = html`<div class="decision">
-  <button class="button" name="action" value="approve">${ICONS.check} Approve</button>
-  <button class="button" name="action" value="deny">${ICONS.cross} Deny</button>
+  <button tabindex="0" class="button" name="action" value="approve">${ICONS.check} Approve</button>
+  <button tabindex="0" class="button" name="action" value="deny">${ICONS.cross} Deny</button>
 </div>`
 
 /** A second step that works without JavaScript, because these actions cannot be undone. */

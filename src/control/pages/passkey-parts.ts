@@ -16,7 +16,7 @@ export function passkeyButton({
   readonly look?: 'primary' | ''
 }): Html {
   return html`<div data-passkey-when="supported" hidden>
-      <button type="button" class="button ${look}" data-passkey="sign-in" data-then="${then ?? ''}">
+      <button type="button" tabindex="0" class="button ${look}" data-passkey="sign-in" data-then="${then ?? ''}">
         ${ICONS.key} ${label}
       </button>
       ${PASSKEY_STATUS}

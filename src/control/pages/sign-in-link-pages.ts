@@ -62,7 +62,7 @@ export function signInLinkPage(data: SignInLinkPage): Html {
       ${requestFacts(data)}
       <form method="post" action="${PATHS.signInLink}" class="stack">
         ${tokenField(token)} ${mode === 'code' && EMAIL_FIELD}
-        <button class="button primary">${ICONS.check} Sign in</button>
+        <button tabindex="0" class="button primary">${ICONS.check} Sign in</button>
       </form>
       <p class="hint">
         If this is not your own browser, or you did not ask for this link, close this page. Nobody is signed in then.

@@ -109,7 +109,7 @@ function emailForm(next: string, wanted: SignInOptions['wanted'], refused: strin
     />
     ${mistakeText('email', mistake)}
     ${wanted && html`<input type="hidden" name="${wanted.name}" value="${wanted.value}" />`}
-    <button class="button primary">${ICONS.mail} Email me a sign-in link</button>
+    <button tabindex="0" class="button primary">${ICONS.mail} Email me a sign-in link</button>
     <p class="status" role="status" data-passkey-status></p>
   </form>`
 }

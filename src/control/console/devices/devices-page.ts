@@ -66,7 +66,7 @@ function deviceRow({ kind, id, email, deviceName, ...device }: TeamDevice, path:
         </p>
         <form method="post" action="${path}">
           <input type="hidden" name="sessionId" value="${id}" />
-          <button class="button danger" name="action" value="sign-out">Sign out this ${kind}</button>
+          <button tabindex="0" class="button danger" name="action" value="sign-out">Sign out this ${kind}</button>
         </form>`,
     )}
   </li>`

@@ -64,7 +64,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
             />
             ${mistakeText('account', mistake)}
           </div>
-          <button class="button primary" name="action" value="create-account">Create it</button>
+          <button tabindex="0" class="button primary" name="action" value="create-account">Create it</button>
         </form>
       </section>
       ${accounts.length === 0 && html`<p class="empty">There is no service account yet.</p>`}
@@ -90,7 +90,9 @@ function accountPart(account: ListedServiceAccount, path: string, data: TeamKeys
         html`<form method="post" action="${path}">
           <input type="hidden" name="accountId" value="${id}" />
           <p>Its keys stop working within seconds. This cannot be undone.</p>
-          <button class="button danger" name="action" value="delete-account">Delete it with its keys</button>
+          <button tabindex="0" class="button danger" name="action" value="delete-account">
+            Delete it with its keys
+          </button>
         </form>`,
       )}
     </div>

@@ -99,7 +99,7 @@ function addPart(path: string, choices: LimitChoices, { draft, notice }: Refused
         chosen: given?.period ?? 'month',
       })}
       ${amountField('amount', given?.amount ?? '', given && notice)}
-      <button class="button primary" name="action" value="create">Set it</button>
+      <button tabindex="0" class="button primary" name="action" value="create">Set it</button>
     </form>
     ${
       choices.members.length === MAX_MEMBER_CHOICES &&
@@ -155,12 +155,12 @@ function editPart(limit: LimitAnswer, path: string, { draft, notice }: Refused):
       html`<form method="post" action="${path}" class="fields">
         ${limitId}
         ${amountField(`amount-${limit.id}`, given?.amount ?? writeExactUsd(limit.amountNanoUsd), given && notice)}
-        <button class="button" name="action" value="change">Change the amount</button>
+        <button tabindex="0" class="button" name="action" value="change">Change the amount</button>
       </form>`,
       html`<form method="post" action="${path}">
         ${limitId}
         <p>Calls are no longer refused because of it. What was spent stays in the reports.</p>
-        <button class="button danger" name="action" value="remove">Remove the limit</button>
+        <button tabindex="0" class="button danger" name="action" value="remove">Remove the limit</button>
       </form>`,
     ],
     given !== null,

@@ -85,7 +85,7 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
         choices: fresh || given?.role === 'admin' ? [MEMBER, ADMIN] : [MEMBER],
         chosen: given?.role,
       })}
-      <button class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
+      <button tabindex="0" class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
     </form>
     ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
   </section>`
@@ -135,7 +135,7 @@ function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Htm
           : 'Members see their own calls only, and change nothing of the team.'
       }
     </p>
-    <button class="button" name="action" value="set-role">
+    <button tabindex="0" class="button" name="action" value="set-role">
       ${wanted === 'admin' ? 'Make them an admin' : 'Make them a member'}
     </button>
   </form>`
@@ -148,6 +148,6 @@ function removeForm(id: string, path: string): Html {
       Their devices and browsers are signed out, and their API keys stop working, within seconds. What they used stays
       in the reports.
     </p>
-    <button class="button danger" name="action" value="remove">Remove from the team</button>
+    <button tabindex="0" class="button danger" name="action" value="remove">Remove from the team</button>
   </form>`
 }

@@ -86,12 +86,14 @@ function editForms(
           hasCredential: credential !== null,
           mistakes: given ? mistakes : {},
         })}
-        <button class="button" name="action" value="change-backend">Save</button>
+        <button tabindex="0" class="button" name="action" value="change-backend">Save</button>
       </form>`,
     html`<form method="post" action="${path}">
       ${hidden}
       <p>While a model uses it, it cannot be deleted. Deleting it cannot be undone: its credential is deleted too.</p>
-      <button class="button danger" name="action" value="delete-backend">Delete it with its credential</button>
+      <button tabindex="0" class="button danger" name="action" value="delete-backend">
+        Delete it with its credential
+      </button>
     </form>`,
   ]
 }
@@ -116,7 +118,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
         hasCredential: false,
         mistakes: given ? mistakes : {},
       })}
-      <button class="button primary" name="action" value="add-backend">Add it</button>
+      <button tabindex="0" class="button primary" name="action" value="add-backend">Add it</button>
     </form>`,
     given !== null,
   )

@@ -62,7 +62,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
         isName: true,
       })}
       ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
-      <button class="button primary" name="action" value="add-model">Add it</button>
+      <button tabindex="0" class="button primary" name="action" value="add-model">Add it</button>
     </form>`,
     given !== null,
   )
@@ -86,12 +86,12 @@ function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPa
         html`<form method="post" action="${path}" class="fields">
           ${hidden} ${versionField(model)}
           ${modelFields(id, given ?? toForm(model, ownWindow), serve, backends, given ? mistakes : {}, inherited)}
-          <button class="button" name="action" value="change-model">Save</button>
+          <button tabindex="0" class="button" name="action" value="change-model">Save</button>
         </form>`,
         html`<form method="post" action="${path}">
           ${hidden}
           <p>Calls of it are refused within 5 seconds. What it was used for stays in the reports.</p>
-          <button class="button danger" name="action" value="delete">Delete it</button>
+          <button tabindex="0" class="button danger" name="action" value="delete">Delete it</button>
         </form>`,
       ],
       given !== null,

@@ -71,7 +71,7 @@ function defaultPart({ models, defaultModel, defaultModelSource }: ModelsPage, p
         choices: [['', 'None'], ...models.map(({ id }) => [id, id] as const)],
         chosen: defaultModel ?? '',
       })}
-      <button class="button" name="action" value="set-default">Save</button>
+      <button tabindex="0" class="button" name="action" value="set-default">Save</button>
     </form>
   </section>`
 }

@@ -80,7 +80,7 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake 
     <form method="get" action="${path}/usage" class="fields">
       ${dayField('from', from, mistake)} ${dayField('to', to, mistake)}
       ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
-      <button class="button primary">Show</button>
+      <button tabindex="0" class="button primary">Show</button>
     </form>
     <ul class="links">
       ${presets(today).map(
