@@ -5,15 +5,17 @@ import { ApiError } from '../http/errors.ts'
  * missing.
  */
 export function required<Text extends string>(name: string, value: Text | undefined): Text {
-  if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
+  if (value === undefined) throw new ApiError('invalid_request', { message: `The field ${name} is missing.` })
   return value
 }
 
 /** The refusal of a text that is not one email address. */
-export const invalidEmail = () => new ApiError('invalid_request', { message: 'email must be one email address.' })
+export const invalidEmail = () =>
+  new ApiError('invalid_request', { message: 'The field email must be one email address.' })
 
 /** The refusal of a name in which nothing can be seen. */
-export const invalidName = () => new ApiError('invalid_request', { message: 'name must have visible characters.' })
+export const invalidName = () =>
+  new ApiError('invalid_request', { message: 'The field name must have visible characters.' })
 
 /** The number of a form's field; undefined where the form has none. */
 export function toNumber(field: string | undefined): number | undefined {

@@ -387,9 +387,10 @@ describe('listAuditEvents', () => {
     })
 
     it.each([
-      ['limit=many', 'limit in the query must be a whole number.'],
-      ['limit=Infinity', 'limit in the query must be a whole number.'],
-      ['from=yesterday', 'from in the query must be a time such as 2026-11-26T09:00:00Z.'],
+      ['limit=many', 'The query parameter limit must be a whole number.'],
+      ['limit=0', 'The query parameter limit must be at least 1.'],
+      ['limit=Infinity', 'The query parameter limit must be a whole number.'],
+      ['from=yesterday', 'The query parameter from must be a time such as 2026-11-26T09:00:00Z.'],
     ])('says what %s must be', async (query, message) => {
       expect(await messageOf(await keys.send('GET', `${PATH}?${query}`))).toBe(message)
     })

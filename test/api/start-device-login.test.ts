@@ -101,21 +101,29 @@ describe('startDeviceLogin', () => {
   describe('400', () => {
     const good = { email: 'person-1@example.com', deviceId: 'laptop-1' }
     it.each<[string, unknown, RegExp]>([
-      ['without email', { deviceId: 'laptop-1' }, /email is missing/],
-      ['without deviceId', { email: good.email }, /deviceId is missing/],
-      ['without both fields, and names both', {}, /email is missing; deviceId is missing/],
-      ['with empty fields', { email: '', deviceId: '' }, /email .*; deviceId /],
+      ['without email', { deviceId: 'laptop-1' }, /^The field email is missing\.$/],
+      ['without deviceId', { email: good.email }, /^The field deviceId is missing\.$/],
+      ['without both fields, and names both', {}, /^The field email is missing; the field deviceId is missing\.$/],
+      ['with empty fields', { email: '', deviceId: '' }, /^The field email .*; the field deviceId /],
       ['with an invalid email address', { ...good, email: 'not an address' }, /email must be one email address/],
       ['with a number for an email', { ...good, email: 7 }, /email must be a text/],
       ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be a text/],
-      ['with a deviceId that has a space', { ...good, deviceId: 'a b' }, /deviceId must match/],
+      [
+        'with a deviceId that has a space',
+        { ...good, deviceId: 'a b' },
+        /deviceId must be 1 to 128 letters, digits and \. _ : -\.$/,
+      ],
       [
         'with a deviceId of 129 characters',
         { ...good, deviceId: 'x'.repeat(129) },
         /deviceId must have at most 128 characters/,
       ],
-      ['with an invalid team name', { ...good, team: 'core' }, /team must match/],
-      ['with an unknown field', { ...good, admin: true }, /admin is not a field/],
+      [
+        'with an invalid team name',
+        { ...good, team: 'core' },
+        /^The field team must be the name of a team, such as @acme\/core\.$/,
+      ],
+      ['with an unknown field', { ...good, admin: true }, /^The field admin is not part of this request\.$/],
       ['with an array as body', [good], /must be an object/],
       ['with null as body', null, /^The body must be an object/],
       ['with a text as body', 'a', /^The body must be an object/],

@@ -7,6 +7,9 @@ import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { orderPaths } from '../../spec/order.ts'
+import { readContract, routesOf } from '../../src/http/contract.ts'
+import { findPatternWords } from '../../src/http/validation/errors.ts'
+import { toRequestDocument } from '../../src/http/validation/request-document.ts'
 import type { Document, Media, DocumentedOperation, Schema } from '../../src/docs/document.ts'
 
 const root = path.join(import.meta.dirname, '../..')
@@ -36,6 +39,19 @@ it('generated/openapi.json is what spec/ generates', () => {
 
 it('has the version of the packages, which `svc version` prints', () => {
   expect(document.info.version).toBe(packageJson.version)
+})
+
+it('says in words what each text of a request must be that has to match a pattern', () => {
+  const contract = readContract()
+  for (const route of routesOf(contract)) {
+    const request = toRequestDocument(contract, route)
+    const patterns = Array.from(
+      JSON.stringify(request).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
+      ([, text = '']) => text,
+    )
+    const withWords = findPatternWords(request).map(([pattern]) => JSON.stringify(pattern))
+    expect(withWords, route.id).toEqual(expect.arrayContaining(patterns))
+  }
 })
 
 describe.each(operations.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {

@@ -9,20 +9,32 @@ type ValidatorError = Error & {
 
 type Mistake = { readonly path: string; readonly message: string }
 
+/** What a text that must match a pattern must be, in words, by the pattern. */
+export type PatternWords = ReadonlyMap<string, string>
+
 /** Runs a step of the validator and passes its errors on as `ApiError`s. */
-export function withApiErrors(step: RequestHandler): RequestHandler {
+export function withApiErrors(step: RequestHandler, words: PatternWords): RequestHandler {
   return (req, res, next) =>
-    step(req, res, (error?: unknown) => next(isValidatorError(error) ? toApiError(error, req) : error))
+    step(req, res, (error?: unknown) => next(isValidatorError(error) ? toApiError(error, req, words) : error))
+}
+
+/** Finds the words of each pattern in a part of the contract, where they are the extension `x-must-be`. */
+export function findPatternWords(part: unknown, given?: unknown): [pattern: string, words: string][] {
+  if (typeof part !== 'object' || part === null) return []
+  // The words of a parameter are beside its schema.
+  const { pattern, 'x-must-be': words = given } = part as { pattern?: unknown; 'x-must-be'?: unknown }
+  const inner = Object.values(part).flatMap((value) => findPatternWords(value, words))
+  return typeof pattern === 'string' && typeof words === 'string' ? [[pattern, words], ...inner] : inner
 }
 
 function isValidatorError(error: unknown): error is ValidatorError {
   return error instanceof Error && 'status' in error && typeof error.status === 'number'
 }
 
-function toApiError(error: ValidatorError, req: Request): Error {
+function toApiError(error: ValidatorError, req: Request, words: PatternWords): Error {
   switch (error.status) {
     case 400:
-      return new ApiError('invalid_request', { message: toMessage(error), cause: error })
+      return new ApiError('invalid_request', { message: toMessage(error, words), cause: error })
     case 415:
       return new ApiError('unsupported_media_type', { message: toReadableTypes(req) })
     default:
@@ -31,23 +43,40 @@ function toApiError(error: ValidatorError, req: Request): Error {
 }
 
 /** Names each field that is wrong. */
-function toMessage({ errors = [] }: ValidatorError): string {
-  return errors.length > 0 ? `${[...new Set(errors.map(describe))].join('; ')}.` : ERRORS.invalid_request.message
+function toMessage({ errors = [] }: ValidatorError, words: PatternWords): string {
+  // What is wrong with each schema of an `anyOf` is a mistake of its own.
+  const mistakes = errors.filter(({ message }) => message !== 'must match a schema in anyOf')
+  if (mistakes.length === 0) return ERRORS.invalid_request.message
+  const texts = new Set(mistakes.map((mistake) => describe(mistake, words)))
+  return `${[...texts].join('; ').replace(/^t/, 'T')}.`
 }
 
 /**
- * Describes a mistake in terms of what the client sent: `/body/email` is its field `email`, and `/query/limit` is
- * `limit in the query`.
+ * Describes a mistake in terms of what the client sent: `/body/email` is its field `email`, and `/query/limit` is the
+ * query parameter `limit`.
  */
-function describe({ path, message }: Mistake): string {
+function describe({ path, message }: Mistake, words: PatternWords): string {
   const [, where = '', ...names] = path.split('/')
-  if (where === 'body' && message.includes("required property 'body'")) return 'The body is missing'
+  if (where === 'body' && message.includes("required property 'body'")) return 'the body is missing'
   const name = names.join('.')
-  const field = where === 'body' ? name || 'The body' : `${name} in the ${where === 'params' ? 'path' : where}`
-  if (message.includes('additional properties')) return `${field} is not a field of this request`
-  const words = message.replace(/^must be ([a-z,]+)$/, (_all, types: string) => `must be ${toTypes(types)}`)
-  return `${field} ${REWORDED.reduce((reworded, [pattern, better]) => reworded.replace(pattern, better), words)}`
+  const field = where === 'body' && name === '' ? 'the body' : `the ${PARTS.get(where) ?? 'field'} ${name}`
+  if (message.includes('additional properties')) return `${field} is not part of this request`
+  const said = message
+    .replace(/^must be ([a-z,]+)$/, (_all, types: string) => `must be ${toTypes(types)}`)
+    .replace(/^must match pattern "(.*)"$/, (raw, pattern: string) => {
+      const meaning = words.get(pattern)
+      return meaning === undefined ? raw : `must be ${meaning}`
+    })
+  return `${field} ${REWORDED.reduce((reworded, [pattern, better]) => reworded.replace(pattern, better), said)}`
 }
+
+/** What people call the parts of a request, by the library's names. */
+const PARTS: ReadonlyMap<string, string> = new Map([
+  ['query', 'query parameter'],
+  ['params', 'path parameter'],
+  ['headers', 'header'],
+  ['cookies', 'cookie'],
+])
 
 /** The types that a value may have: `string,null` is `a text or null`. */
 function toTypes(types: string): string {
@@ -72,6 +101,10 @@ const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/^must NOT have fewer than 1 (characters|items)$/, 'must not be empty'],
   [/^must NOT have fewer than (\d+) (characters|items)$/, 'must have at least $1 $2'],
   [/^must NOT have more than (\d+) (characters|items)$/, 'must have at most $1 $2'],
+  [/^must be equal to one of the allowed values: /, 'must be one of '],
+  [/^must be <= /, 'must be at most '],
+  [/^must be >= /, 'must be at least '],
+  [/^must match format "int(32|64)"$/, 'must be a whole number of $1 bits'],
   [/^must match format "uuid"$/, 'must be a UUID'],
   [/^must match format "date"$/, 'must be a day such as 2026-11-26'],
   [/^must match format "date-time"$/, 'must be a time such as 2026-11-26T09:00:00Z'],

@@ -4,7 +4,7 @@ import { isUuid } from '../../kernel/identifier.ts'
 import type { Contract, OperationObject, Route } from '../contract.ts'
 import { ApiError } from '../errors.ts'
 import { operationOf } from '../request.ts'
-import { withApiErrors } from './errors.ts'
+import { findPatternWords, withApiErrors } from './errors.ts'
 import { assertVersion, libraryChanged, patchValidator } from './patches.ts'
 import { toRequestDocument } from './request-document.ts'
 
@@ -70,10 +70,11 @@ function takesInput({ parameters = [], requestBody }: OperationObject): boolean 
 async function openCheck(contract: Contract, route: Route, { nameAllMistakes }: Options): Promise<RequestHandler> {
   const { middleware: openSteps } = await loadLibrary()
   patchValidator()
+  const document = toRequestDocument(contract, route)
   const steps = openSteps({
     // The library's type of a 3.1 document demands fields that the standard does not.
     // With a server URL that has a path, the library would check nothing outside that path: so it gets "/".
-    apiSpec: { ...toRequestDocument(contract, route), servers: [{ url: '/' }] } as never,
+    apiSpec: { ...document, servers: [{ url: '/' }] } as never,
     validateApiSpec: false,
     validateRequests: { allErrors: nameAllMistakes, allowUnknownQueryParameters: true },
     // "fast", which is the default, takes 31 February for a day.
@@ -89,7 +90,8 @@ async function openCheck(contract: Contract, route: Route, { nameAllMistakes }: 
     $refParser: { mode: 'bundle' },
   })
   const found = await findInLibrary(steps, route)
-  const check = withApiErrors(stepOf(steps, 'requestMiddleware'))
+  const words = new Map(findPatternWords(document))
+  const check = withApiErrors(stepOf(steps, 'requestMiddleware'), words)
   return (req, res, next) => {
     // The library's check reads the operation and the parameters of the path here.
     Object.assign(req, { openapi: { ...found, pathParams: req.params } })
@@ -105,7 +107,7 @@ function judgeNumbers(query: object): ApiError | undefined {
   const [name] = Object.entries(query).find(([, value]) => typeof value === 'number' && !Number.isFinite(value)) ?? []
   return name === undefined
     ? undefined
-    : new ApiError('invalid_request', { message: `${name} in the query must be a whole number.` })
+    : new ApiError('invalid_request', { message: `The query parameter ${name} must be a whole number.` })
 }
 
 /** Finds a step of the library by its function's name. */
