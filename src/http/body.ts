@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
-import { countValues, MAX_JSON_DEPTH } from '../kernel/json.ts'
+import { countValues, findRepeatedName, MAX_JSON_DEPTH } from '../kernel/json.ts'
 import { ApiError } from './errors.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
@@ -19,6 +19,14 @@ function requireUtf8(_req: unknown, _res: unknown, bytes: Buffer): void {
   if (!isUtf8(bytes)) throw new ApiError('invalid_request', { message: NOT_UTF8 })
 }
 
+/** Other servers and logs on the way may read the first one of two equal names. `JSON.parse` reads the last one. */
+function requireUniqueNames(req: unknown, res: unknown, bytes: Buffer): void {
+  requireUtf8(req, res, bytes)
+  const name = findRepeatedName(bytes.toString())
+  if (name !== null)
+    throw new ApiError('invalid_request', { message: `The field ${name} is in the body twice. Send each field once.` })
+}
+
 /** The time in which a client must send a small body. */
 const SMALL_BODY_TIMEOUT_MS = 10_000
 
@@ -32,7 +40,7 @@ export function smallBody(
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
 ): RequestHandler {
   // With `strict`, the parser would say of `null` that it is not JSON. The contract says which values are objects.
-  const options = { strict: false, type: JSON_TYPE, verify: requireUtf8 }
+  const options = { strict: false, type: JSON_TYPE, verify: requireUniqueNames }
   const jsonUpTo = (limit: number) => within(limit, express.json({ ...options, limit }))
   const json = jsonUpTo(limitBytes)
   const largerJson = jsonUpTo(larger.limitBytes)

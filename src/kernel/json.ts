@@ -39,6 +39,24 @@ const BACKSLASH = 0x5c
 /** `,`, `:`, `[` and `{`. */
 const STARTS_VALUE: ReadonlySet<number> = new Set([0x2c, 0x3a, 0x5b, 0x7b])
 
+/** A text with the colon behind it, where it is a name, or a brace. A text that does not end is read to the end. */
+const NAMES = /("(?:[^"\\]|\\.?)*(?:"|$))\s*(:)?|[{}]/gs
+
+/** A name that one object of a JSON document has twice, also when it is escaped differently; null: there is none. */
+export function findRepeatedName(json: string): string | null {
+  const objects: Set<string>[] = []
+  for (const [token, text = '', colon] of json.matchAll(NAMES)) {
+    if (token === '{') objects.push(new Set())
+    else if (token === '}') objects.pop()
+    if (colon === undefined) continue
+    const name = String(parseJson(text))
+    const names = objects.at(-1)
+    if (names?.has(name)) return name
+    names?.add(name)
+  }
+  return null
+}
+
 /** Whether a parsed value is an object: neither null nor a list. Its members are not checked. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

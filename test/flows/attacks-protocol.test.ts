@@ -131,6 +131,16 @@ describe('a request body', () => {
     expect([response.status, await messageOf(response)]).toEqual([400, 'The body is not valid UTF-8.'])
   })
 
+  it.each([
+    ['of an object', START, '{"email":"a@example.com","deviceId":"x","email":"b@example.com"}', 'email'],
+    ['that is escaped', START, '{"email":"a@example.com","deviceId":"x","e\\u006dail":"b@example.com"}', 'email'],
+    ['of an inner object', '/v1/auth/passkeys/login/finish', '{"response":{"id":"a","id":"b"}}', 'id'],
+  ])('that has a name twice is refused as such: %s', async (_, path, body, name) => {
+    const response = await service.fetch(path, bytes(body, 'application/json'))
+    const message = `The field ${name} is in the body twice. Send each field once.`
+    expect([response.status, await messageOf(response)]).toEqual([400, message])
+  })
+
   it('that is small and compressed is accepted', async () => {
     const body = gzipSync(JSON.stringify({ email: persons.next(), deviceId: 'x' }))
     const response = await service.fetch(START, bytes(body, 'application/json', { 'content-encoding': 'gzip' }))

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { parseBody } from '../../src/gateway/calls/request/parse-body.ts'
 import { parseExactly, parseObject } from '../../src/gateway/dialects/json/read-json.ts'
-import { countValues, hasTooManyValues, MAX_JSON_VALUES, TooManyValues } from '../../src/kernel/json.ts'
+import {
+  countValues,
+  findRepeatedName,
+  hasTooManyValues,
+  MAX_JSON_VALUES,
+  TooManyValues,
+} from '../../src/kernel/json.ts'
 
 /** A list with this many numbers: as many commas and brackets, with the bracket of the list. */
 const numbers = (count: number) => `[${'1,'.repeat(count - 1)}1]`
@@ -18,6 +24,23 @@ describe('a document has too many values', () => {
     ['not where it is short', '[1,2]', false],
   ])('%s', (_name, text, expected) => {
     expect(hasTooManyValues(text)).toBe(expected)
+  })
+})
+
+describe('the name that is repeated', () => {
+  it.each([
+    ['in an object', '{"a":1,"b":2,"a":3}', 'a'],
+    ['with an escape', String.raw`{"a\"":1,"\u0061\"" :2}`, 'a"'],
+    ['in an object of a list', '[{"a":1},{"a":1,"c":{},"a":2}]', 'a'],
+    ['in objects beside and within each other', '{"a":{"a":1,"b":[{"a":1},{"a":2}]},"b":{"a":3}}', null],
+    ['in texts only', String.raw`{"a":"\"a\":1,\"a\":","b":["a","a"]}`, null],
+    ['in a text that does not end', String.raw`{"a":1,"a\"`, null],
+  ])('is found: %s', (_name, text, expected) => {
+    expect(findRepeatedName(text)).toBe(expected)
+  })
+
+  it('is searched in one pass, also in a text of escapes that does not end', () => {
+    expect(findRepeatedName(`{"${'\\"'.repeat(1_000_000)}\\`)).toBeNull()
   })
 })
 
