@@ -75,8 +75,8 @@ export type AuthenticationHooks = {
 
 /**
  * Sets `req.caller` by the first valid credential that the operation accepts. Refuses when there is none, unless the
- * operation is open. No cache may store an answer to a caller, unless the handler allows it: a shared cache does not
- * know that cookies and `x-api-key` are credentials (RFC 9111, section 3.5).
+ * operation is open. No cache may store an answer, unless the handler allows it: a shared cache does not know that
+ * cookies and `x-api-key` are credentials (RFC 9111, section 3.5), and may store one that says nothing (section 4.2.2).
  */
 export function authenticate(
   contract: Contract,
@@ -85,12 +85,12 @@ export function authenticate(
 ): RequestHandler {
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, res, next) => {
+    res.setHeader('Cache-Control', 'no-store')
     const { operationId: id } = operationOf(req)
     const { schemes, names, isOpen } = access.get(id) ?? NO_ACCESS
     const found = await firstCaller(schemes, req, onFailure)
     if (found && !(found instanceof ApiError)) {
       req.caller = found
-      res.setHeader('Cache-Control', 'no-store')
       onCaller?.(found, req)
     } else if (!isOpen)
       throw (

@@ -257,6 +257,19 @@ describe('answers', () => {
     }
   })
 
+  it('of open routes say whether caches may store them, and are the same for everybody where they may', async () => {
+    const cacheable: string[] = []
+    const open = routes.filter(({ method, operation }) => method === 'get' && isOpen(operation))
+    expect(open.length).toBeGreaterThan(15)
+    for (const { path } of open) {
+      const cached = (await ask(service.port, { path })).headers['cache-control']
+      expect(cached, path).toMatch(/^no-store$|^public, max-age=300$/)
+      if (cached !== 'no-store') cacheable.push(path)
+    }
+    const constant = /^\/(assets\/|docs\/|favicon\.ico$|openapi\.json$|\.well-known\/jwks\.json$)/
+    expect(cacheable.filter((path) => !constant.test(path))).toEqual([])
+  })
+
   it('with an error have Cache-Control: no-store', async () => {
     for (const path of ['/v1', '/device', '/v1/models'])
       expect((await ask(service.port, { path })).headers['cache-control'], path).toBe('no-store')

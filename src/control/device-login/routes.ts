@@ -31,7 +31,6 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
       startIp: ipOf(req),
       startUserAgent: userAgentOf(req),
     })
-    res.set('Cache-Control', 'no-store')
     res.status(202).json({
       deviceCode: login.deviceCode.reveal(),
       userCode: login.userCode,

@@ -58,7 +58,6 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
 
       const approved = consumed.outcome === 'approved'
       if (approved && consumed.cookie) setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS, secure)
-      response.set('Cache-Control', 'no-store')
       const { deviceId, deviceName, email, team } = consumed.login
       if (wantsPage(req))
         return sendPage(res, 200, approved ? approvedPage({ deviceName }) : deniedPage({ deviceName }))

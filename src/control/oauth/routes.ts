@@ -77,7 +77,6 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
         startIp: ipOf(req),
         startUserAgent: userAgentOf(req),
       })
-      res.set('Cache-Control', 'no-store')
       res.status(200).json({
         device_code: login.deviceCode.reveal(),
         user_code: login.userCode,
@@ -93,7 +92,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
       const session = await findSession(req.body, refreshingClientOf(req, clientId))
       const tokens = await issueTokens(session, clock.now())
       // Required by RFC 6749, section 5.1.
-      res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
+      res.set('Pragma', 'no-cache')
       res.status(200).json({
         access_token: tokens.accessToken.reveal(),
         token_type: 'Bearer',

@@ -51,7 +51,6 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     async startPasskeyLogin(req, res) {
       await starts.take(networkKey(ipOf(req)))
       const options = await login.start(readEmail(req.body.email))
-      res.set('Cache-Control', 'no-store')
       res.status(200).json(options)
     },
 

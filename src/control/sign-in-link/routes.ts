@@ -101,8 +101,8 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       if (!(await links.consume(link, browser, now, ipOf(req)))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
       setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
-      const Location = takeNext(req, res, secure) ?? PATHS.device
-      res.set({ 'Cache-Control': 'no-store', Location }).status(303).end()
+      const location = takeNext(req, res, secure) ?? PATHS.device
+      res.set('Location', location).status(303).end()
     },
   }
 }

@@ -40,7 +40,6 @@ type Needs = {
 export function makeAnswerTokens({ issueTokens, lifetimes, secure, clock }: Needs): AnswerTokens {
   return async (req, res, session) => {
     const tokens = await issueTokens(session, clock.now())
-    res.set('Cache-Control', 'no-store')
     const expiresAt = tokens.expiresAt.toISOString()
     if (!wantsCookies(req)) {
       return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }

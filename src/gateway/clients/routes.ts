@@ -58,8 +58,6 @@ export function makeClientHandlers({
     async getOpencodeDiscovery(req, res) {
       await limit.take(networkKey(ipOf(req)))
       const team = req.caller ? await findTeam(req.caller) : null
-      // The answer depends on the caller.
-      res.set('Cache-Control', 'private, no-store')
       res.status(200).json(toOpencodeDiscovery(addresses, team))
     },
   }
