@@ -94,6 +94,27 @@ describe('planDirectory', () => {
     })
     expect(await emails()).toEqual(before)
   })
+
+  it('200: shows whether the default model would be added, changed or removed', async () => {
+    const { prisma } = keys.service.database
+    const team = { where: { name: 'core' } }
+    const changesWith = async (adminDefaultModel: string | null, wanted: string | null) => {
+      await prisma.team.updateMany({ ...team, data: { defaultModel: null, adminDefaultModel } })
+      const { changes } = await plan(textOf(`defaultModel: ${wanted}`))
+      await prisma.team.updateMany({ ...team, data: { defaultModel: 'svc/fast', adminDefaultModel: null } })
+      return changes
+    }
+    const change = { team: '@acme/core', kind: 'default_model' }
+    expect(await changesWith(null, 'svc/deep')).toEqual([
+      { ...change, change: 'added', name: 'svc/deep', before: null, after: 'svc/deep' },
+    ])
+    expect(await changesWith('svc/fast', 'svc/deep')).toEqual([
+      { ...change, change: 'changed', name: 'svc/deep', before: 'svc/fast', after: 'svc/deep' },
+    ])
+    expect(await changesWith('svc/fast', null)).toEqual([
+      { ...change, change: 'removed', name: 'svc/fast', before: 'svc/fast', after: null },
+    ])
+  })
 })
 
 describe('applyDirectory', () => {

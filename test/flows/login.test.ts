@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest'
+import { makeStartLogin } from '../../src/control/device-login/start.ts'
+import { makeDeviceLoginStore } from '../../src/control/device-login/store.ts'
+import { plainUserCode } from '../../src/control/device-login/user-code.ts'
 import { cookiesOf, mailTokenOf, tokenOf } from '../support/people.ts'
 import { expectData, form, json, outcomeOf } from '../support/requests.ts'
+import { recordingLog } from '../support/recording-log.ts'
 import { startService } from '../support/service.ts'
 
 const ADA = 'ada@example.com'
@@ -78,6 +82,36 @@ it('replaces the session of the same device at the first poll, not at the approv
     body: { account: ADA, refreshToken: first.refreshToken },
   })
   expect(refresh.response.status).toBe(401)
+})
+
+it('starts with another user code when the first one belongs to a login that waits', async () => {
+  await using service = await startService()
+  const waiting = await service.startLogin(ADA)
+  const store = makeDeviceLoginStore(service.database)
+  const tried: unknown[] = []
+  const unlimited = { take: async () => {}, tryTake: async () => 0, refund: async () => {} }
+  const start = makeStartLogin({
+    logins: {
+      ...store,
+      async create(login, accountId) {
+        const userCode = tried.length === 0 ? plainUserCode(waiting.userCode) : login.userCode
+        const created = await store.create({ ...login, userCode }, accountId)
+        tried.push(created)
+        return created
+      },
+    },
+    findInvitation: async () => null,
+    mailer: null,
+    settings: { loginSeconds: 600, devLinks: false, approvalMode: 'click' },
+    limits: { starts: unlimited, notInvited: unlimited, mails: unlimited },
+    baseUrl: 'https://svc.test',
+    clock: service.clock,
+    log: recordingLog([]),
+  })
+  const device = { deviceId: 'tv', deviceName: 'TV', clientId: 'tv', startIp: '127.0.0.1', startUserAgent: '' }
+  const { userCode } = await start({ email: null, team: undefined, ...device })
+  expect(tried).toEqual(['taken', { id: expect.any(String) }])
+  expect(userCode).not.toBe(waiting.userCode)
 })
 
 it('writes each step of a login to the audit, without secrets', async () => {

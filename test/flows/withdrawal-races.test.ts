@@ -243,6 +243,27 @@ it('no login is started while the file removes the team', async () => {
   expect(await whileLocked(email, start, nothing, remove)).toBe('403 not_invited')
 })
 
+it('a member whom the directory file lists meanwhile is neither removed nor given another role', async () => {
+  const [admin, email] = [persons.next(), persons.next()]
+  const by = bearerOf((await service.signIn(admin)).accessToken)
+  const { prisma } = service.database
+  await prisma.invitation.updateMany({ where: { account: { email: admin } }, data: { role: 'admin' } })
+  const ofMember = { account: { email } }
+  await prisma.invitation.updateMany({ where: ofMember, data: { source: 'admin' } })
+  const { accountId } = await prisma.invitation.findFirstOrThrow({ where: ofMember })
+  const path = `/v1/teams/%40acme%2Fcore/members/${accountId}`
+  const list: Step = (tx) => tx.invitation.updateMany({ where: { accountId }, data: { source: 'directory' } })
+  const makeAdmin = { ...json({ role: 'admin' }, by), method: 'PATCH' }
+  expect(await whileLocked(email, () => service.fetch(path, makeAdmin), nothing, list)).toBe('409 conflict')
+  await prisma.invitation.updateMany({ where: ofMember, data: { source: 'admin' } })
+  const remove = () => service.fetch(path, { method: 'DELETE', headers: by })
+  expect(await whileLocked(email, remove, nothing, list)).toBe('409 conflict')
+  expect(await prisma.invitation.findFirstOrThrow({ where: ofMember })).toMatchObject({
+    role: 'member',
+    revokedAt: null,
+  })
+})
+
 it('an admin changes no model of the team while the directory file is applied', async () => {
   const email = persons.next()
   const by = bearerOf((await service.signIn(email)).accessToken)
