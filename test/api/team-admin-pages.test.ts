@@ -408,6 +408,7 @@ describe('changeTeamModels with what admins add', () => {
     )
     expect(text).toContain('value="https://evil.example"')
     expect(text).not.toContain('sk-typed')
+    expect(text).toMatch(/id="new-backend-credential-mistake">Type it again: a form that is refused does not keep it/)
     expect(await change('add-backend', { ...backend, backend: 'vendor' })).toMatch(
       /^409 Nothing was changed. Name: the team has a backend with/,
     )

@@ -7,12 +7,14 @@ import type { FormMistakes, ModelsForm, ModelsOutcome } from './models-outcome.t
 import { readServeRows, rowAt } from './serve-fields.ts'
 import type { ServeRow } from './serve-fields.ts'
 
-/** A refused form, which stays filled in. Its credential does not. */
+/** A refused form, which stays filled in. Its credential does not, and the field says so. */
 export function refuse(form: ModelsForm, notice: TeamNotice, found: readonly FieldMistake[] = []): ModelsOutcome {
-  const { credential: _credential, ...draft } = form
+  const { credential, ...draft } = form
   const { sentence, fields } = toFormMistakes(found, readServeRows(form))
-  return { notice, detail: sentence || null, draft, mistakes: fields }
+  return { notice, detail: sentence || null, draft, mistakes: { ...(credential && TYPE_AGAIN), ...fields } }
 }
+
+const TYPE_AGAIN: FormMistakes = { credential: 'Type it again: a form that is refused does not keep it.' }
 
 /**
  * `sentence` says all mistakes and names each field by its label, and `fields` has the mistakes by the fields that they
