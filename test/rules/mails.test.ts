@@ -77,6 +77,12 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
     expect(lines.filter((line) => line.length > 76 && !line.startsWith('https://'))).toEqual([])
   })
 
+  it('has its facts in columns', () => {
+    const facts = plain.text.split('\n').filter((line) => /^[A-Z][a-z ]+:.*\S$/.test(line) && !line.endsWith(':'))
+    expect(facts).not.toHaveLength(0)
+    for (const fact of facts) expect(fact).toMatch(/^(?=.{9} \S)[A-Z][a-z ]+: +\S/)
+  })
+
   it('contains in its text form everything that is in its HTML form', () => {
     const said = plain.html
       .replace(/<head>.*<\/head>/s, '')

@@ -114,7 +114,7 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...o
       kind: 'facts',
       facts: [
         { label: 'Key', value: quoteUnlinked(key.name), note: `starts with ${key.prefix}` },
-        { label: 'Created by', value: quoteUnlinked(madeBy) },
+        { label: 'Made by', value: quoteUnlinked(madeBy) },
         { label: 'Models', value: toModelsText(key.models) },
         { label: 'Expires', value: toUtcText(key.expiresAt) },
         ...placeAndTime(occurrence),
