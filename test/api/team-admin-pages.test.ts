@@ -537,7 +537,9 @@ describe.each(['/members', '/devices', '/keys', '/audit'])('the page %s of a tea
   it('401, 403 and 404: is for admins of the team only', async () => {
     const path = HOME + page
     expect((await keys.service.fetch(path, { headers: HTML })).status).toBe(401)
-    expect((await open(path, keys.member)).status).toBe(403)
+    const asMember = await open(path, keys.member)
+    expect(asMember.status).toBe(403)
+    expect(await asMember.text()).toContain('Only admins of the team can do this.')
     expect((await open(path, keys.stranger)).status).toBe(404)
     expect(await (await open(HOME, keys.member)).text()).not.toContain(`href="${path}"`)
   })
@@ -558,6 +560,7 @@ describe.each([
     expect((await post(path, fields, keys.stranger)).status).toBe(404)
     const evil = await post(path, fields, { ...keys.ada, origin: 'https://evil.example' })
     expect(evil.status).toBe(403)
+    expect(await evil.text()).toContain('Requests from pages of other sites are not allowed here.')
     expect(await keys.service.database.prisma.account.count({ where: { email: 'evil@example.com' } })).toBe(0)
   })
 

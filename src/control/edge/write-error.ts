@@ -34,7 +34,8 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
     else {
       const { status } = ERRORS[error.code]
       const { retryAfterSeconds } = error
-      sendPage(res, status, errorPage({ status, requestId: req.id, retryAfterSeconds }))
+      const reason = error.code === 'forbidden' ? error.message : undefined
+      sendPage(res, status, errorPage({ status, reason, requestId: req.id, retryAfterSeconds }))
     }
     return true
   }

@@ -9,6 +9,8 @@ import type { Tone } from './parts.ts'
 
 export type ErrorPage = {
   readonly status: number
+  /** What happened, where the status does not say it. */
+  readonly reason?: string | undefined
   /** Identifies the request in the service's log. */
   readonly requestId: string
   /** How long to wait; undefined when waiting does not help. */
@@ -16,12 +18,12 @@ export type ErrorPage = {
 }
 
 /** The page for an error: what happened and what to do, without internals of the service. */
-export function errorPage({ status, requestId, retryAfterSeconds }: ErrorPage): Html {
+export function errorPage({ status, reason, requestId, retryAfterSeconds }: ErrorPage): Html {
   const { title, what, next, tone, icon } = wordsFor(status)
   const advice = retryAfterSeconds ? `Try again in ${toDuration(retryAfterSeconds)}.` : next
   return page(
     { title },
-    html`${answer(tone, icon, title, [what, advice])} ${nextStep(status)}
+    html`${answer(tone, icon, title, [reason ?? what, advice])} ${nextStep(status)}
       <p class="hint reference">Error ${status} · <span class="name">${requestId}</span></p>`,
   )
 }
@@ -56,7 +58,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   },
   403: {
     title: 'Not allowed',
-    what: 'You may not do this, or the request came from another site.',
+    what: 'You are not allowed to do this.',
     next: 'Open the page below and try again from there. If you should have access, ask an admin of your team.',
     tone: 'bad',
     icon: 'cross',
