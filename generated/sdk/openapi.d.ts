@@ -5156,7 +5156,7 @@ export interface components {
              * @description The number of devices that are signed in to the team.
              */
             devices: number;
-            /** @description When a device or browser of the person last used the team, within the last 30 days. Null: never. */
+            /** @description When a device or browser of the person last used the team, within the last 30 days. Null: not in that time. */
             lastSeenAt: string | null;
         };
         /** @description A page of the members of a team. */

@@ -38,7 +38,12 @@ describe('housekeeping', () => {
 
     service.clock.advance({ days: 9 })
     await sweep(service.clock.now())
-    expect(await rows()).toEqual({ challenges: 0, logins: 1, devices: 1, browsers: 0, signInLinks: 0 })
+    expect(await rows()).toEqual({ challenges: 0, logins: 1, devices: 1, browsers: 2, signInLinks: 0 })
+
+    service.clock.advance({ days: 20 })
+    await sweep(service.clock.now())
+    // Lists of members say when a browser was last seen within 30 days.
+    expect(await rows()).toMatchObject({ browsers: 2 })
 
     service.clock.advance({ days: 120 })
     await sweep(service.clock.now())

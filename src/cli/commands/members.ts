@@ -46,7 +46,7 @@ async function listMembers(cli: Cli, options: TeamOptions): Promise<void> {
       toLocalTime(invitedAt),
       source === 'file' ? 'directory file' : 'admin',
       String(devices),
-      lastSeenAt === null ? 'never' : toLocalTime(lastSeenAt),
+      lastSeenAt === null ? 'not in 30 days' : toLocalTime(lastSeenAt),
     ]),
   )
 }

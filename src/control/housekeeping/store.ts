@@ -103,8 +103,9 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
     makeTimeSweeper(db, 'webauthn_challenges', 'expires_at', 0),
     // Kept for a day, so that a link that is opened late says that it has expired.
     makeTimeSweeper(db, 'sign_in_links', 'expires_at', 1),
-    makeTimeSweeper(db, 'browser_sessions', 'absolute_expires_at', 7),
-    makeTimeSweeper(db, 'browser_sessions', 'revoked_at', 7),
+    // Sessions are kept for as long as lists of members say when a person was last seen.
+    makeTimeSweeper(db, 'browser_sessions', 'absolute_expires_at', 30),
+    makeTimeSweeper(db, 'browser_sessions', 'revoked_at', 30),
     makeDeviceSweeper(db, 'absolute_expires_at', 30),
     makeDeviceSweeper(db, 'revoked_at', 30),
     makeLoginSweeper(db, 1),
