@@ -38,6 +38,7 @@ describe('a browser that signed in more than 15 minutes ago', () => {
     expect(await register({ cookie })).toBe('403 reauthenticate')
     const stale = await page(cookie)
     expect(stale).toContain('value="confirm-email"')
+    expect(stale.replaceAll(/\s+/g, ' ')).toContain('making admins and changing backends needs a confirmation')
     expect(stale).toContain('Confirm with a passkey')
     expect(stale).not.toContain('value="delete-passkey"')
 

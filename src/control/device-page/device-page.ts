@@ -125,8 +125,8 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
-      You signed in here more than 15 minutes ago. Changing passkeys and creating keys needs a confirmation, so that
-      nobody who finds this browser open can do it.
+      You signed in here more than 15 minutes ago. Changing passkeys, creating keys, making admins and changing backends
+      needs a confirmation, so that nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
       ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
