@@ -1,4 +1,5 @@
 import createFetchClient from 'openapi-fetch';
+import { checkBaseUrl } from "./base-url.js";
 import { errorOf, unexpectedAnswer } from "./errors.js";
 import { withRetries, withSession, withToken } from "./fetch.js";
 import { keepRequests } from "./send.js";
@@ -8,6 +9,8 @@ import { openSession } from "./session.js";
  * `unwrap` throws the error.
  */
 export function createClient({ baseUrl, controlPlaneUrl = baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
+    checkBaseUrl('baseUrl', baseUrl);
+    checkBaseUrl('controlPlaneUrl', controlPlaneUrl);
     const kept = keepRequests(send);
     const retrying = withRetries(kept, { retries, longestWaitSeconds });
     const authenticated = () => {

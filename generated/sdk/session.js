@@ -1,3 +1,4 @@
+import { checkBaseUrl } from "./base-url.js";
 import { errorOf, unexpectedAnswer } from "./errors.js";
 import { keepRequests } from "./send.js";
 /** The tokens that a JSON value contains; null when it is something else. */
@@ -34,6 +35,7 @@ const REFRESH_TIMEOUT_MS = 10_000;
  * token other than the rejected one.
  */
 export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(request) }) {
+    checkBaseUrl('baseUrl', baseUrl);
     return {
         accessToken: async () => (await tokens.load())?.accessToken ?? null,
         renew: (rejected) => tokens.exclusively(async () => {

@@ -117,7 +117,7 @@ function makeProgram({ stdout, stderr }: Streams, output: Output): Command {
 
 /**
  * Messages of commander begin with `error: ` and a small letter, and some have no full stop. It calls the value of an
- * argument a "command-argument value", and takes a subcommand that does not exist for an argument too many.
+ * argument a "command-argument value".
  */
 function toSentence(message: string): string {
   return message
@@ -155,8 +155,21 @@ function inherit(command: Command, parent: Command, path = parent.name()): Comma
   const typed = `${path} ${command.name()}`
   command.copyInheritedSettings(parent).configureHelp(help).showHelpAfterError(`Run: ${typed} --help`)
   for (const child of command.commands) inherit(child, command, typed)
-  return command
+  return nameSubcommands(command)
 }
+
+/** Corrects a message of commander: it takes a subcommand that does not exist for an argument too many. */
+function nameSubcommands(command: Command): Command {
+  const { outputError } = command.configureOutput()
+  if (command.commands.length === 0) return command
+  const names = command.commands.map((child) => child.name()).join(', ')
+  return command.configureOutput({
+    outputError: (text, write) =>
+      outputError?.(text.replace(TOO_MANY, `error: '$1' has no command '$2'. Its commands: ${names}.`), write),
+  })
+}
+
+const TOO_MANY = /^error: too many arguments for '(.*)'\. Expected 0 arguments but got \d+: (.*?)(?:, .*)?\.$/m
 
 /**
  * Prints a failure and returns the exit status. A failure that people can act on is one message. Any other error is a

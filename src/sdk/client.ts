@@ -1,6 +1,7 @@
 import createFetchClient from 'openapi-fetch'
 import type { Client, ClientOptions, Middleware } from 'openapi-fetch'
 import type { paths } from '#openapi'
+import { checkBaseUrl } from './base-url.ts'
 import { errorOf, unexpectedAnswer } from './errors.ts'
 import { withRetries, withSession, withToken } from './fetch.ts'
 import { keepRequests } from './send.ts'
@@ -48,6 +49,8 @@ export function createClient({
   fetch: send = (request) => fetch(request),
   ...options
 }: SvcClientOptions): SvcClient {
+  checkBaseUrl('baseUrl', baseUrl)
+  checkBaseUrl('controlPlaneUrl', controlPlaneUrl)
   const kept = keepRequests(send)
   const retrying = withRetries(kept, { retries, longestWaitSeconds })
   const authenticated = () => {

@@ -1,3 +1,4 @@
+import { checkBaseUrl } from './base-url.ts'
 import { errorOf, unexpectedAnswer } from './errors.ts'
 import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
@@ -72,6 +73,7 @@ const REFRESH_TIMEOUT_MS = 10_000
  * token other than the rejected one.
  */
 export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(request) }: SessionOptions): Session {
+  checkBaseUrl('baseUrl', baseUrl)
   return {
     accessToken: async () => (await tokens.load())?.accessToken ?? null,
     renew: (rejected) =>

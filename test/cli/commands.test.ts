@@ -104,7 +104,11 @@ describe('the exit status', () => {
   it.each([
     [['unknown'], "Unknown command 'unknown'.\nRun: svc --help\n"],
     [['logni'], "Unknown command 'logni'.\n(Did you mean login?)\nRun: svc --help\n"],
-    [['keys', 'crate'], "'keys' does not take 'crate'.\nRun: svc keys --help\n"],
+    [
+      ['keys', 'crate', 'ci'],
+      "'keys' has no command 'crate'. Its commands: create, rotate, revoke.\nRun: svc keys --help\n",
+    ],
+    [['status', 'now'], "'status' does not take 'now'.\nRun: svc status --help\n"],
     [['keys', 'create'], "Missing required argument 'name'.\nRun: svc keys create --help\n"],
     [
       ['keys', 'create', 'a', 'b'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createClient, memoryTokenStore, unwrap } from '../../generated/sdk/index.js'
+import { createClient, memoryTokenStore, openSession, unwrap } from '../../generated/sdk/index.js'
 import { fileTokenStore } from '../../generated/sdk/node.js'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { people } from '../support/people.ts'
@@ -245,6 +245,29 @@ describe('a client with a token store', () => {
     const before = refreshes()
     const { response } = await clientOf(await signedIn()).POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
     expect([response.status, refreshes() - before]).toEqual([401, 0])
+  })
+})
+
+describe('the base URL of a client', () => {
+  const REFUSED = [
+    'svc.example.com',
+    'localhost:8787',
+    '',
+    'http://',
+    'http://ada:secret@svc.test',
+    'http://svc.test?a=1',
+  ]
+
+  it.each(REFUSED)('is refused with a message that says what to give: "%s"', (url) => {
+    const message = /^(baseUrl|controlPlaneUrl) is not the URL of a deployment\. Give one such as https:(?!.*secret)/
+    expect(() => createClient({ baseUrl: url })).toThrow(message)
+    expect(() => createClient({ baseUrl: 'http://svc.test', controlPlaneUrl: url })).toThrow(message)
+    expect(() => openSession({ baseUrl: url, tokens: memoryTokenStore() })).toThrow(message)
+  })
+
+  it('may have a port, a path and a slash at the end', () => {
+    for (const baseUrl of ['http://[::1]:8787', 'https://svc.test/a/'])
+      expect(() => createClient({ baseUrl })).not.toThrow()
   })
 })
 

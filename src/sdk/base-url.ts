@@ -1,0 +1,11 @@
+/** With a user name and a password, `fetch` throws an error that shows them. A query would end before the path. */
+const BASE_URL = /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i
+
+/** Throws a `TypeError` for a URL that `fetch` refuses without saying why, such as one without a scheme. */
+export function checkBaseUrl(name: 'baseUrl' | 'controlPlaneUrl', url: string): void {
+  if (BASE_URL.test(url)) return
+  throw new TypeError(
+    `${name} is not the URL of a deployment. Give one such as https://svc.example.com: with its scheme, and without ` +
+      'user name, password and query.',
+  )
+}
