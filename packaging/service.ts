@@ -42,7 +42,9 @@ const FILES = [
   'prisma/empty-database.tar.br',
   'prisma/example-directory.yaml',
   'README.md',
+  'CONTRIBUTING.md',
   'docs',
+  'src/sdk/README.md',
   'spec/released/CHANGELOG.md',
 ]
 

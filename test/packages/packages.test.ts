@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -136,6 +137,18 @@ describe('what is packed', () => {
     const named = [...guide.matchAll(/`((?:docs|prisma|spec)\/[\w./-]+)`/g)].map(([, file = '']) => file)
     expect(named).toContain('spec/released/CHANGELOG.md')
     for (const file of named) await expect(access(path.join(packed, file))).resolves.toBeUndefined()
+  })
+
+  it('has each file that its pages link to', async () => {
+    const packed = path.join(folder, 'packed')
+    const pages = (await readdir(packed, { recursive: true })).filter((file) => file.endsWith('.md'))
+    expect(pages).toEqual(expect.arrayContaining(['svc/README.md', 'svc/docs/clients.md', 'client/README.md']))
+    for (const page of pages) {
+      const text = await readFile(path.join(packed, page), 'utf8')
+      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
+      const files = links.map((link) => path.join(packed, page, '..', link))
+      expect(files.filter((file) => !existsSync(file))).toEqual([])
+    }
   })
 
   it('is no TypeScript but declarations', async () => {
