@@ -55,5 +55,5 @@ export async function lockDirectory(tx: Transaction, maxTries = MAX_LOCK_TRIES):
     if (row?.taken) return
     await sleep(LOCK_RETRY_MS)
   }
-  throw new DirectoryBusyError('Another process has been applying its directory file for too long.')
+  throw new DirectoryBusyError('Another process has been applying its directory file for too long. Check that process.')
 }

@@ -39,7 +39,7 @@ export const makeAudit: MakeCommand = (cli) =>
 
 function toActor(text: string): string {
   if (text === 'file' || text.includes('@')) return text
-  throw new InvalidArgumentError('Give an email address, or file for the directory file.')
+  throw new InvalidArgumentError('Give an email address, or "file" for the directory file.')
 }
 
 /** A day begins at midnight of this machine's time zone. */

@@ -16,5 +16,8 @@ export async function reloadService({ force = false }: Options): Promise<void> {
 export function requireSocket(): string {
   const { managementSocket } = readConfig()
   if (managementSocket !== null) return managementSocket
-  throw new ManagementError('The service has no management socket. Set SVC_MANAGEMENT_SOCKET for both, and restart it.')
+  throw new ManagementError(
+    'These settings name no management socket. Set SVC_MANAGEMENT_SOCKET for the service and for this command, and ' +
+      'restart the service.',
+  )
 }
