@@ -54,7 +54,11 @@ function orAborted({ signal }, promise) {
         signal.throwIfAborted();
     });
 }
+/** `fetch` would throw an error that shows the token. It leaves out white space around it. */
+const UNFIT_TOKEN = /[^\s!-~]|\S\s+\S/;
 function withBearer(request, token) {
+    if (UNFIT_TOKEN.test(token))
+        throw new TypeError('The access token has a character that no access token has.');
     request.headers.set('authorization', `Bearer ${token}`);
     return request;
 }

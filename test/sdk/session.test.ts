@@ -271,6 +271,23 @@ describe('the base URL of a client', () => {
   })
 })
 
+describe('a client with an access token', () => {
+  it.each(['secret\nsecret', 'secret\u2026', 'secret secret'])('refuses %j without showing it', async (accessToken) => {
+    const call = createClient({ baseUrl: 'http://svc.test', accessToken }).GET('/v1/models')
+    await expect(call).rejects.toThrow(new TypeError('The access token has a character that no access token has.'))
+  })
+
+  it('leaves out white space around it', async () => {
+    const sent: (string | null)[] = []
+    const fetch = async ({ headers }: Request) => {
+      sent.push(headers.get('authorization'))
+      return Response.json({ object: 'list', data: [] })
+    }
+    await createClient({ baseUrl: 'http://svc.test', accessToken: 'token\n', fetch }).GET('/v1/models')
+    expect(sent).toEqual(['Bearer token'])
+  })
+})
+
 describe('a client with an access token function', () => {
   it('cancels a request at once while the function runs', async () => {
     const client = createClient({ baseUrl: 'http://svc.test', accessToken: () => new Promise<string>(() => {}) })
