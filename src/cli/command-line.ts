@@ -155,21 +155,26 @@ function inherit(command: Command, parent: Command, path = parent.name()): Comma
   const typed = `${path} ${command.name()}`
   command.copyInheritedSettings(parent).configureHelp(help).showHelpAfterError(`Run: ${typed} --help`)
   for (const child of command.commands) inherit(child, command, typed)
-  return nameSubcommands(command)
+  return correctErrors(command)
 }
 
-/** Corrects a message of commander: it takes a subcommand that does not exist for an argument too many. */
-function nameSubcommands(command: Command): Command {
+/**
+ * Corrects messages of commander. It takes a subcommand that does not exist for an argument too many, and does not say
+ * how the options of an agent are passed on.
+ */
+function correctErrors(command: Command): Command {
   const { outputError } = command.configureOutput()
-  if (command.commands.length === 0) return command
   const names = command.commands.map((child) => child.name()).join(', ')
-  return command.configureOutput({
-    outputError: (text, write) =>
-      outputError?.(text.replace(TOO_MANY, `error: '$1' has no command '$2'. Its commands: ${names}.`), write),
-  })
+  const passesOn = command.registeredArguments.some(({ variadic }) => variadic)
+  const correct = (text: string) => {
+    if (names) return text.replace(TOO_MANY, `error: '$1' has no command '$2'. Its commands: ${names}.`)
+    return passesOn ? text.replace(UNKNOWN_OPTION, '$&. To pass it on, write it after --') : text
+  }
+  return command.configureOutput({ outputError: (text, write) => outputError?.(correct(text), write) })
 }
 
 const TOO_MANY = /^error: too many arguments for '(.*)'\. Expected 0 arguments but got \d+: (.*?)(?:, .*)?\.$/m
+const UNKNOWN_OPTION = /^error: unknown option '.*'$/m
 
 /**
  * Prints a failure and returns the exit status. A failure that people can act on is one message. Any other error is a

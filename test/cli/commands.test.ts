@@ -109,6 +109,11 @@ describe('the exit status', () => {
       "'keys' has no command 'crate'. Its commands: create, rotate, revoke.\nRun: svc keys --help\n",
     ],
     [['status', 'now'], "'status' does not take 'now'.\nRun: svc status --help\n"],
+    [['run', 'claude', '-p', 'hi'], "Unknown option '-p'. To pass it on, write it after --.\nRun: svc run --help\n"],
+    [
+      ['run', 'claude', '--modl', 'svc/fast'],
+      "Unknown option '--modl'. To pass it on, write it after --.\n(Did you mean --model?)\nRun: svc run --help\n",
+    ],
     [['keys', 'create'], "Missing required argument 'name'.\nRun: svc keys create --help\n"],
     [
       ['keys', 'create', 'a', 'b'],
