@@ -39,11 +39,11 @@ afterAll(() => rm(project, { recursive: true }))
 const installed = () => path.join(project, 'node_modules/@svc/client')
 
 describe('the packed SDK', () => {
-  it('is smaller than 12.4 kB compressed, without types', async () => {
+  it('is smaller than 13 kB compressed, without types', async () => {
     const files = (await readdir(installed())).filter((name) => !name.endsWith('.d.ts'))
     const texts = await Promise.all(files.map((name) => readFile(path.join(installed(), name))))
     expect(files).toContain('README.md')
-    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(12_400)
+    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(13_000)
   })
 
   it('has no problem that publint reports', async () => {
