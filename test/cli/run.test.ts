@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -27,16 +27,23 @@ afterAll(async () => {
   await engine[Symbol.asyncDispose]()
 })
 
-/** A stand-in for an agent: it prints how it was started. */
-const SHOW = 'console.log(JSON.stringify({ args: process.argv.slice(2), env: process.env }))'
-
 type Started = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
 
-async function started(agent: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
-  await machine.install(agent, SHOW)
-  const ran = await machine.start(['run', agent, ...args], { env })
-  if (ran.status !== 0) throw new Error(`It did not start: ${ran.stderr}`)
-  return JSON.parse(ran.stdout) as Started
+/** Starts a stand-in for an agent, and returns how it was started. */
+async function started(
+  agent: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+  on = machine,
+): Promise<Started> {
+  // Not in the home folder, where a test looks for what was written.
+  const file = `${on.home}.started.json`
+  const started = '{ args: process.argv.slice(2), env: process.env }'
+  await on.install(agent, `require('node:fs').writeFileSync('${file}', JSON.stringify(${started}))`)
+  expect(await on.svc(['run', agent, ...args], { env })).toEqual({ status: 0, stdout: '', stderr: '' })
+  const text = await readFile(file, 'utf8')
+  await rm(file)
+  return JSON.parse(text) as Started
 }
 
 const isToken = async (token: string) => (await service.clientOf(token.trim()).GET('/device')).response.status === 200
@@ -89,10 +96,7 @@ describe('svc run without the control plane', () => {
     await using other = await newMachine(machine)
     const url = `http://localhost:${await closedPort()}`
     await other.moveProfile(service, url, service.config.baseUrl)
-    await other.install('codex', SHOW)
-    const ran = await other.start(['run', 'codex', '--url', url])
-    expect([ran.status, ran.stderr]).toEqual([0, ''])
-    const { args } = JSON.parse(ran.stdout) as Started
+    const { args } = await started('codex', ['--url', url], {}, other)
     expect(args).toContain('model="svc/fast"')
     expect(args).toContain(`model_providers.svc.base_url="${service.config.baseUrl}/codex/v1"`)
   })
@@ -195,20 +199,22 @@ describe('svc run opencode', () => {
     expect(env).toMatchObject({ NO_PROXY: hosts, no_proxy: hosts })
   })
 
-  it.each([
-    ['works after the first one has expired', 901],
-    ['works where the clock of this machine has stood still while the first one expired', 0],
-  ])('gives every call a fresh token, so that it %s', async (_case, agedSeconds) => {
-    await machine.install('opencode', `console.log('started'); process.stdin.once('data', async () => {${CALL}})`)
+  it('gives every call a fresh token, also where the clock of this machine stands still', async () => {
+    await machine.install('opencode', `console.log('started'); process.stdin.on('data', async () => {${CALL}})`)
     const ran = await machine.start(['run', 'opencode'], {
       onPrint: async (printed, child) => {
-        if (!printed.includes('started')) return
+        const isFirst = printed.includes('started')
+        if (!isFirst && !child.stdin?.writable) return
         service.clock.advance({ seconds: 901 })
-        await machine.age(service, agedSeconds)
-        child.stdin?.end('go\n')
+        await machine.age(service, isFirst ? 901 : 0)
+        if (isFirst) child.stdin?.write('go\n')
+        else child.stdin?.end('go\n')
       },
     })
-    expect(JSON.parse(ran.stdout.replace('started\n', ''))).toMatchObject({ whole: 'Hello!', ended: true })
+    const answers = ran.stdout.trim().split('\n').slice(1)
+    expect(answers.map((line) => JSON.parse(line) as object)).toMatchObject(
+      Array(2).fill({ whole: 'Hello!', ended: true }),
+    )
   })
 
   it('says what to do when the gateway cannot be reached', async () => {
@@ -298,19 +304,25 @@ describe('every agent', () => {
     await machine.install('codex', 'process.exit(42)')
     expect((await machine.start(['run', 'codex'])).status).toBe(42)
     await machine.install('codex', "process.kill(process.pid, 'SIGKILL')")
-    expect((await machine.start(['run', 'codex'])).status).toBe(137)
+    expect((await machine.svc(['run', 'codex'])).status).toBe(137)
   })
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('gets %s where there is no terminal', async (signal) => {
-    const code = `process.on('${signal}', () => process.exit(42)); setInterval(() => {}, 1000); console.log('ready')`
+  it('gets SIGINT, SIGTERM and SIGHUP where there is no terminal', async () => {
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+    const code = `
+      setInterval(() => {}, 1000)
+      for (const signal of ${JSON.stringify(signals)}) process.on(signal, () => console.log(signal))
+      process.on('SIGHUP', () => process.exit(42))
+      console.log('ready')`
     await machine.install('codex', code)
-    const ran = await machine.start(['run', 'codex'], { onPrint: (_, child) => void child.kill(signal) })
-    expect(ran.status).toBe(42)
+    let sent = 0
+    const ran = await machine.start(['run', 'codex'], { onPrint: (_, child) => void child.kill(signals[sent++]) })
+    expect([ran.status, ran.stdout]).toEqual([42, 'ready\nSIGINT\nSIGTERM\nSIGHUP\n'])
   })
 
   it('that is not installed is named with how to install it', async () => {
     await using other = await newMachine(machine)
-    const ran = await other.start(['run', 'claude'], { env: { PATH: '/nowhere' } })
+    const ran = await other.svc(['run', 'claude'], { env: { PATH: '/nowhere' } })
     expect([ran.status, ran.stderr]).toEqual([
       1,
       'claude is not installed. Run: npm install -g @anthropic-ai/claude-code\n',
@@ -330,14 +342,14 @@ describe('every agent', () => {
 
   it('is not started when not signed in', async () => {
     await using other = await newMachine()
-    await other.install('codex', SHOW)
+    await other.install('codex', 'process.exit(42)')
     expect(await other.svc(['run', 'codex'])).toMatchObject({ status: 3, stdout: '' })
   })
 
   it.each(['codex', 'claude', 'opencode'])(
     '%s starts with nothing written into the home of the person',
     async (agent) => {
-      await machine.install(agent, SHOW)
+      await machine.install(agent, '')
       const before = await readdir(machine.home, { recursive: true })
       await started(agent)
       expect(await readdir(machine.home, { recursive: true })).toEqual(before)

@@ -56,18 +56,25 @@ async function start(
   const found = findProgram(program, environment)
   if (!found) throw new CommandError(`${program} is not installed. Run: ${installCommand}`)
   const env = { ...environment.variables, ...variables }
+  const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
+  const { shared, forwarded } = findSignals(environment)
+  const ignore = () => undefined
+  const forward = (signal: NodeJS.Signals) => child.kill(signal)
+  for (const signal of shared) process.on(signal, ignore)
+  for (const signal of forwarded) process.on(signal, forward)
   const ended = new Promise<number>((resolve, reject) => {
-    const child = spawn(found.file, [...found.args, ...args], { stdio: 'inherit', env })
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
-    const { shared, forwarded } = findSignals(environment)
-    for (const signal of shared) process.on(signal, () => undefined)
-    for (const signal of forwarded) process.on(signal, () => child.kill(signal))
   })
-  return ended.catch((error: unknown) => {
+  try {
+    return await ended
+  } catch (error) {
     const reason = codeOf(error) ?? String(error)
     throw new CommandError(`${found.found} cannot be started (${reason}). To repair it: ${installCommand}`)
-  })
+  } finally {
+    for (const signal of shared) process.off(signal, ignore)
+    for (const signal of forwarded) process.off(signal, forward)
+  }
 }
 
 type Signals = { readonly shared: readonly NodeJS.Signals[]; readonly forwarded: readonly NodeJS.Signals[] }
