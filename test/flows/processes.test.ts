@@ -232,6 +232,7 @@ describe('SVC_PROCESSES=2', () => {
     const { code, stderr } = await refusedStart({ ...env, SVC_GATEWAY_KEYS_FILE: `${folder.path}/other.json` })
     expect(code).toBe(1)
     expect(stderr.match(/was not applied/g)).toHaveLength(1)
+    expect(stderr).toContain(`${folder.path}/none.yaml`)
   })
 })
 
