@@ -96,7 +96,7 @@ describe('a Postgres server', () => {
   }
 
   it('is migrated once by ten concurrent starts', async () => {
-    const url = await server.newDatabase()
+    const url = await server.newEmptyDatabase()
     const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))
     const one = await openDatabase({ kind: 'postgres', url })
     const rows = await one.prisma.$queryRaw<{ name: string }[]>`
@@ -466,7 +466,7 @@ describe('a Postgres server', () => {
       /DatabaseOpenError: Cannot open the database .*permission denied/,
     ],
   ])('fails to open with %s, without showing the password', async (_what, change, message) => {
-    const url = new Secret(change((await server.newDatabase()).reveal()))
+    const url = new Secret(change((await server.newEmptyDatabase()).reveal()))
     const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((thrown: unknown) => thrown)
     expect(String(error)).toMatch(message)
     expect(String(error)).not.toContain('hunter2')
