@@ -112,11 +112,14 @@ async function copyAndCheck(data: string, copy: string): Promise<void> {
   }
 }
 
+/** Postgres fills its buffers with zeros when it starts: by default 128 MB. */
+const SMALL_BUFFERS = ['-c', 'shared_buffers=16MB']
+
 /** Opens a copy, which completes it: what the database had not written yet is in its log. */
 async function checkData(data: string): Promise<void> {
   try {
     const { PGlite } = await import('@electric-sql/pglite')
-    const pglite = await PGlite.create(data)
+    const pglite = await PGlite.create(data, { startParams: [...PGlite.defaultStartParams, ...SMALL_BUFFERS] })
     await pglite.query('SELECT count(*) FROM "_prisma_migrations"')
     await pglite.close()
   } catch (cause) {
