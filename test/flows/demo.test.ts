@@ -1,10 +1,14 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { takeTour } from '../../src/cli/demo/tour.ts'
+import { OperatorError } from '../../src/kernel/operator-error.ts'
 import { ROOT } from '../support/source/documents.ts'
 import { freePort } from '../support/loopback.ts'
+import { linkOf } from '../support/mailbox.ts'
 import { newFolder } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'
+import { startService } from '../support/service.ts'
 import { waitForValue } from '../support/wait.ts'
 
 /** Starts `svc demo` in a folder. `written` is what it has written so far. */
@@ -58,11 +62,13 @@ describe('the demo', () => {
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
   }, 90_000)
 
-  it('says which step failed, and ends with status 1', async () => {
-    const { code, stderr } = await (
-      await startDemo(folder.path, { args: ['--once'], env: { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' } })
-    ).ended
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^POST \/v1\/chat\/completions .*answered 503: .*model_unavailable/)
-  }, 90_000)
+  it('says which step failed', async () => {
+    await using service = await startService({ env: { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' } })
+    const email = 'ada@example.com'
+    const lastEmail = () => ({ file: 'outbox/1.eml', link: linkOf(service.mailbox.newest(email)).href })
+    const tour = takeTour({ baseUrl: service.origin, email, lastEmail, print: () => undefined })
+    await expect(tour).rejects.toThrow(/^POST \/v1\/chat\/completions .*answered 503: .*model_unavailable/)
+    // Its message is printed without a stack, and the command ends with status 1.
+    await expect(tour).rejects.toBeInstanceOf(OperatorError)
+  })
 })
