@@ -6,6 +6,7 @@ import { directoryOf, mailTokenOf } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { refusedStart, startProcess } from '../support/process.ts'
+import type { TestProcess } from '../support/process.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -101,20 +102,6 @@ describe('the control plane', () => {
     await untilReady(service)
   })
 
-  it.each(['all', 'gateway'])('ends after SIGTERM while Postgres is frozen, in the role %s', async (role) => {
-    const url = await postgres.newDatabase()
-    await using running = await startProcess({ SVC_DATABASE_URL: url.reveal(), SVC_ROLE: role })
-    expect((await fetch(`${running.origin}/readyz`)).status).toBe(200)
-    await postgres.freeze()
-    try {
-      const startedAt = performance.now()
-      expect((await running.stop()).code).toBe(0)
-      expect(performance.now() - startedAt).toBeLessThan(20_000)
-    } finally {
-      postgres.thaw()
-    }
-  })
-
   it('answers 503 while Postgres is gone, and works after its restart', async () => {
     await using service = await startOnPostgres()
     const { requests, refresh } = await prepareRequests(service)
@@ -144,17 +131,46 @@ describe('the control plane', () => {
   })
 })
 
-/** Waits until Postgres answers again. */
-function untilReady(service: TestService): Promise<void> {
-  return waitForValue('/readyz', async () => (await service.fetch('/readyz')).status, 200)
-}
+describe('a process', () => {
+  it('of a gateway ends after SIGTERM while Postgres is frozen', async () => {
+    const url = await postgres.newDatabase()
+    await using running = await startProcess({ SVC_DATABASE_URL: url.reveal(), SVC_ROLE: 'gateway' })
+    await expectReadyAndEndWhileFrozen(running)
+  })
 
-describe('a start', () => {
+  it('of both roles does too, and its start goes on when Postgres is lost for a moment after the migrations', async () => {
+    await using proxy = await startCuttingProxy(2)
+    await using running = await startProcess(proxy.env)
+    expect(proxy.left()).toBe(0)
+    await expectReadyAndEndWhileFrozen(running)
+  })
+
+  it('ends with a message when Postgres is lost for longer during its start', async () => {
+    await using proxy = await startCuttingProxy(Infinity)
+    const { code, stderr } = await refusedStart(proxy.env)
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The database was lost during the start: .* Check .*\n$/),
+    ])
+  })
+
+  async function expectReadyAndEndWhileFrozen(running: TestProcess): Promise<void> {
+    expect((await fetch(`${running.origin}/readyz`)).status).toBe(200)
+    await postgres.freeze()
+    try {
+      const startedAt = performance.now()
+      expect((await running.stop()).code).toBe(0)
+      expect(performance.now() - startedAt).toBeLessThan(20_000)
+    } finally {
+      postgres.thaw()
+    }
+  }
+
   /** The first statement after the migrations. */
   const FIRST_STATEMENT = '"public"."signing_keys"'
 
   /** A proxy that cuts the first connections on which a service sends that statement. */
-  async function startProxy(cuts: number) {
+  async function startCuttingProxy(cuts: number) {
     const url = new URL((await postgres.newDatabase()).reveal())
     let left = cuts
     const proxy = await startTcpProxy([Number(url.port)], {
@@ -168,20 +184,9 @@ describe('a start', () => {
     url.port = String(proxy.port)
     return Object.assign(proxy, { env: { SVC_DATABASE_URL: url.href }, left: () => left })
   }
-
-  it('goes on when Postgres is lost for a moment after the migrations', async () => {
-    await using proxy = await startProxy(2)
-    await using started = await startProcess(proxy.env)
-    expect(proxy.left()).toBe(0)
-    expect((await fetch(`${started.origin}/readyz`)).status).toBe(200)
-  })
-
-  it('ends with a message when Postgres is lost for longer', async () => {
-    await using proxy = await startProxy(Infinity)
-    const { code, stderr } = await refusedStart(proxy.env)
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^The database was lost during the start: .* Check .*\n$/),
-    ])
-  })
 })
+
+/** Waits until Postgres answers again. */
+function untilReady(service: TestService): Promise<void> {
+  return waitForValue('/readyz', async () => (await service.fetch('/readyz')).status, 200)
+}
