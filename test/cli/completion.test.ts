@@ -39,7 +39,8 @@ it.runIf(existsSync(BASH))('bash runs the script, and asks the command what a wo
     COMP_WORDS=(svc keys ''); COMP_CWORD=2
     _svc svc '' keys
     printf '%s.' "\${COMPREPLY[@]}"`
-  const env = { HOME: machine.home, PATH: path.join(machine.home, 'bin') }
+  const { NODE_COMPILE_CACHE } = process.env
+  const env = { HOME: machine.home, PATH: path.join(machine.home, 'bin'), NODE_COMPILE_CACHE }
   const { stdout, stderr } = await promisify(execFile)(BASH, ['--norc', '-c', script], { env })
   expect([stdout, stderr]).toEqual(['complete -o default -F _svc svc\ncreate.rotate.revoke.', ''])
 })

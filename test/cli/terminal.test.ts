@@ -14,6 +14,9 @@ import { newMachine } from './machine.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
 
+/** Keeps compiled code between the starts of the command. vitest.config.ts sets it. */
+const { PATH, NODE_COMPILE_CACHE } = process.env
+
 /** The program of Linux that runs a command in a terminal. That of macOS takes other arguments. */
 const SCRIPT = '/usr/bin/script'
 const hasScript = process.platform === 'linux' && existsSync(SCRIPT)
@@ -24,7 +27,7 @@ const CTRL_D = '\u0004'
 /** Runs `svc` in a terminal with so many columns. */
 function startOnTerminal(args: readonly string[], home: string, columns: number) {
   const line = [process.execPath, COMMAND, ...args].join(' ')
-  const env = { HOME: home, PATH: process.env['PATH'], TERM: 'xterm' }
+  const env = { HOME: home, PATH, NODE_COMPILE_CACHE, TERM: 'xterm' }
   return spawn(SCRIPT, ['-qec', `stty cols ${columns}; exec ${line}`, '/dev/null'], { env })
 }
 
@@ -58,9 +61,10 @@ it.runIf(hasScript)('a terminal that says it has no columns gets no question, bu
 it('an interrupted command ends also while a proxy does not answer', async () => {
   await using machine = await newMachine()
   const proxy = createServer()
-  const variables = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: `http://127.0.0.1:${await listenOnLoopback(proxy)}` }
+  const url = `http://127.0.0.1:${await listenOnLoopback(proxy)}`
+  const env = { HOME: machine.home, NODE_COMPILE_CACHE, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: url }
   const args = ['login', 'http://svc.test', '--email', 'ada@example.com']
-  const child = spawn(process.execPath, [COMMAND, ...args], { env: { HOME: machine.home, ...variables } })
+  const child = spawn(process.execPath, [COMMAND, ...args], { env })
   proxy.once('connection', () => child.kill('SIGINT'))
   const [status] = (await once(child, 'close')) as [number | null]
   expect(status).toBe(130)
