@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 
 /** Maps the tools of a request to names in a dialect without namespaces, and names back to tools. */
@@ -41,7 +41,7 @@ const MAX_ID_CHARACTERS = 64
  * is short enough for every vendor.
  */
 export function toCallId(id: string, maxLength: number = MAX_ID_CHARACTERS): string {
-  return isValid(id, maxLength) ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 35)}`
+  return isValid(id, maxLength) ? id : `call_${hash('sha256', id, 'base64url').slice(0, 35)}`
 }
 
 function plainName({ name, namespace }: ToolRef): string {
@@ -73,12 +73,9 @@ function isValid(name: string, maxLength: number): boolean {
 }
 
 function hashedName(tool: ToolRef, maxLength: number): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([tool.kind, tool.namespace, tool.name]))
-    .digest('hex')
-    .slice(0, 8)
+  const digest = hash('sha256', JSON.stringify([tool.kind, tool.namespace, tool.name]), 'hex').slice(0, 8)
   const clean = plainName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_')
-  return `${clean.slice(0, maxLength - hash.length - 1)}_${hash}`
+  return `${clean.slice(0, maxLength - digest.length - 1)}_${digest}`
 }
 
 /**
