@@ -15,6 +15,13 @@ export const PAIRS = ALL_DIALECTS.flatMap((client) =>
   ALL_DIALECTS.filter((backend) => backend !== client).map((backend) => ({ client, backend })),
 )
 
+/** As few pairs as have each dialect once as the client's and once as the backend's, for what takes long. */
+export const RING = [
+  { client: 'chat', backend: 'responses' },
+  { client: 'responses', backend: 'messages' },
+  { client: 'messages', backend: 'chat' },
+] as const
+
 /** A request that says nothing but what each dialect demands. */
 const EMPTY: Readonly<Record<Dialect, Json>> = {
   chat: { messages: [] },

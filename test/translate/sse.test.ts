@@ -4,13 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { makeSseDecoder, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
+import { character } from '../support/arbitraries.ts'
 import { heapUsed } from '../support/garbage.ts'
-import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
-
-function decode(...chunks: Uint8Array[]): SseEvent[] {
-  const decoder = makeSseDecoder()
-  return chunks.flatMap((chunk) => decoder.push(chunk))
-}
+import { ALL_FIXTURES, cutEverywhere, decode, fixture } from './streams.ts'
 
 const decodeText = (text: string): SseEvent[] => decode(Buffer.from(text))
 const data = (...texts: string[]): SseEvent[] => texts.map((text) => ({ event: null, data: text }))
@@ -121,13 +117,12 @@ describe('reading an event stream', () => {
 
 describe('writing an event stream', () => {
   it('is read back as it was', () => {
-    const text = fc.string({ unit: 'binary' }).map((any) => any.replaceAll('\r', ''))
+    const text = fc.string({ unit: character }).map((any) => any.replaceAll('\r', ''))
     const name = fc.option(fc.stringMatching(/^[a-z._]+$/))
     fc.assert(
       fc.property(fc.array(fc.record({ event: name, data: text })), (events) => {
-        // UTF-8 has no lone surrogates. The line end in front is for data that begins with a byte order mark.
-        const writable = events.filter((event) => event.data.isWellFormed())
-        expect(decodeText('\n' + writable.map(encodeEvent).join(''))).toEqual(writable)
+        // The line end in front is for data that begins with a byte order mark.
+        expect(decodeText('\n' + events.map(encodeEvent).join(''))).toEqual(events)
       }),
     )
   })
