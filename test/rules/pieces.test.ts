@@ -22,11 +22,11 @@ it('a single chunk is not copied', () => {
   expect(chunks.take()).toBe(chunk)
 })
 
-it('a million pieces of one byte take little more memory than a million bytes', async () => {
+it('many pieces of one byte take little more memory than their bytes', async () => {
   const chunks = new ByteChunks()
-  const bytes = Buffer.alloc(1_000_000, 'x')
+  const bytes = Buffer.alloc(200_000, 'x')
   const before = await heapUsed()
   for (let at = 0; at < bytes.length; at++) chunks.add(bytes.subarray(at, at + 1))
-  expect((await heapUsed()) - before).toBeLessThan(20_000_000)
+  expect((await heapUsed()) - before).toBeLessThan(4_000_000)
   expect(chunks.take().equals(bytes)).toBe(true)
 })

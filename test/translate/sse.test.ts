@@ -141,9 +141,9 @@ it.each(ALL_FIXTURES)('reads %s the same cut at every byte', (name) => {
 
 it('holds a long line in little more memory than its size, although each byte of it comes alone', async () => {
   const decoder = makeSseDecoder()
-  const bytes = Buffer.from(`data: ${'x'.repeat(1_000_000)}`)
+  const bytes = Buffer.from(`data: ${'x'.repeat(200_000)}`)
   const before = await heapUsed()
   for (let at = 0; at < bytes.length; at++) decoder.push(bytes.subarray(at, at + 1))
-  expect((await heapUsed()) - before).toBeLessThan(10_000_000)
-  expect(decoder.push(Buffer.from('\n\n'))).toEqual([{ event: null, data: 'x'.repeat(1_000_000) }])
+  expect((await heapUsed()) - before).toBeLessThan(1_000_000)
+  expect(decoder.push(Buffer.from('\n\n'))).toEqual([{ event: null, data: 'x'.repeat(200_000) }])
 })
