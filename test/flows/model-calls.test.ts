@@ -5,7 +5,7 @@ import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { messageOf } from '../support/requests.ts'
-import { servedModel } from '../support/served-models.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
@@ -14,7 +14,7 @@ const NAMED = servedModel('vendora/named', { upstreamModel: 'large-2026' })
 const FAST = servedModel('svc/fast', { backendModel: 'qwen3:8b' })
 const BOTH = servedModel('svc/both', { backendModel: 'qwen3:8b', upstreamModel: 'large-2026' })
 const DRAFT = servedModel('svc/draft', { certified: false })
-const ELSEWHERE = servedModel('svc/elsewhere', { serve: [{ backend: 'other', model: 'large-2026' }] })
+const ELSEWHERE = servedModel('svc/elsewhere', { serve: [serveEntry('other', 'large-2026')] })
 const TEAM = { defaultModel: 'vendora/large', models: [LARGE, NAMED, FAST, BOTH, DRAFT, ELSEWHERE] }
 
 const MESSAGES = [{ role: 'user', content: 'Grüß Gott' }]
