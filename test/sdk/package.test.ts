@@ -5,8 +5,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
+import { rolldown } from 'rolldown'
 import ts from 'typescript'
-import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sdkExample } from '../../src/docs/getting-started.ts'
 import { startEngine } from '../support/engine.ts'
@@ -66,14 +66,8 @@ describe('the packed SDK', () => {
   it('is tree-shakable: a bundle contains only the functions that are used', async () => {
     const entry = path.join(project, 'entry.js')
     await writeFile(entry, `import { events } from '@svc/client'; globalThis.events = events`)
-    const built = await build({
-      root: project,
-      configFile: false,
-      logLevel: 'silent',
-      build: { write: false, rolldownOptions: { input: entry } },
-    })
-    // One input without a watcher has one output.
-    const { output } = built as Extract<typeof built, { output: unknown }>
+    await using bundle = await rolldown({ input: entry, cwd: project, platform: 'browser' })
+    const { output } = await bundle.generate({ minify: true })
     const code = output.map((part) => ('code' in part ? part.code : '')).join('')
     expect(code).not.toMatch(/auth\/device|Retry-After|retry-after/)
     expect(code.length).toBeLessThan(2_000)
