@@ -1,5 +1,14 @@
 import { setFlagsFromString } from 'node:v8'
 
+/** Modules of Node.js that a start of the service loads, with those that they load. */
+const NODE_MODULES = ['crypto', 'cluster', 'worker_threads', 'zlib', 'http', 'http2', 'dns', 'perf_hooks', 'stream/web']
+
+// The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
+// ignored.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
+// The program `node` contains their compiled code, which V8 rejects once a flag below is set.
+if (process.argv[2] === 'serve') for (const name of NODE_MODULES) process.getBuiltinModule(`node:${name}`)
+
 // By default V8 collects the whole heap for every 64 MB of buffers, and bodies are buffers. In a process with an
 // embedded database that takes a fifth of the time of a 200 KB call. V8 reads the flag at each such decision, so it can
 // be set here.
@@ -11,9 +20,6 @@ setFlagsFromString('--no-memory-reducer-favors-memory')
 // CPU time. With this, it waits until some thousand statements have run. V8 reads the flag when it instantiates the
 // database's code.
 setFlagsFromString('--wasm-tiering-budget=240000000')
-// The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
-// ignored.
-if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 // Imported after the flags are set.
 const { runProcess } = await import('./cli/command-line.ts')
 const { peopleCommands } = await import('./cli/commands.ts')
