@@ -48,7 +48,7 @@ describe('with any chunks of an engine', () => {
       fc.property(anyStream, (bodies) => {
         expect(checkMessagesStream(run(toMessages(), ...chunks(...bodies)))).toEqual([])
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     )
   })
 
@@ -57,7 +57,7 @@ describe('with any chunks of an engine', () => {
       fc.property(anyStream, (bodies) => {
         expect(checkResponsesStream(run(toResponses(), ...chunks(...bodies)))).toEqual([])
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     )
   })
 
@@ -67,7 +67,7 @@ describe('with any chunks of an engine', () => {
         const data = run(passChatStream({ model: 'm' }), ...chunks(...bodies)).map((event) => event.data)
         expect(data.filter((one) => one === '[DONE]' || one.startsWith('{"error"'))).toEqual([data.at(-1)])
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     )
   })
 
