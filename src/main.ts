@@ -3,11 +3,13 @@ import { setFlagsFromString } from 'node:v8'
 /** Modules of Node.js that a start of the service loads, with those that they load. */
 const NODE_MODULES = ['crypto', 'cluster', 'worker_threads', 'zlib', 'http', 'http2', 'dns', 'perf_hooks', 'stream/web']
 
-// The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
-// ignored.
-if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
-// The program `node` contains their compiled code, which V8 rejects once a flag below is set.
-if (process.argv[2] === 'serve') for (const name of NODE_MODULES) process.getBuiltinModule(`node:${name}`)
+if (process.argv[2] === 'serve') {
+  // The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
+  // ignored.
+  process.on('SIGHUP', () => undefined)
+  // The program `node` contains their compiled code, which V8 rejects once a flag below is set.
+  for (const name of NODE_MODULES) process.getBuiltinModule(`node:${name}`)
+}
 
 // By default V8 collects the whole heap for every 64 MB of buffers, and bodies are buffers. In a process with an
 // embedded database that takes a fifth of the time of a 200 KB call. V8 reads the flag at each such decision, so it can
