@@ -296,6 +296,7 @@ describe('svc run on Windows', () => {
     expect(own).toHaveLength(1)
     for (const listener of own) listener('SIGHUP')
     expect((await running).status).toBe(7)
+    expect(process.listeners('SIGHUP')).toEqual(others)
   })
 })
 
