@@ -1,12 +1,15 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 
 /** A TLS server's key and its self-signed certificate, in PEM. */
 export type Certificate = { readonly key: string; readonly cert: string }
 
-/** Makes a certificate for `localhost` (RFC 5280, section 4.1), because Node makes none. */
+/**
+ * Makes a certificate for `localhost` (RFC 5280, section 4.1), because Node makes none. Each has a subject of its own: a
+ * process that trusts two certificates finds the one that has signed by its subject.
+ */
 export function makeCertificate(): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from('svc tests')))))
+  const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(`svc tests ${randomUUID()}`)))))
   const validity = sequence(der(0x17, Buffer.from('200101000000Z')), der(0x17, Buffer.from('491231235959Z')))
   const altNames = sequence(der(0x82, Buffer.from('localhost')))
   const extensions = sequence(sequence(SUBJECT_ALT_NAME, der(0x04, altNames)))
