@@ -1,6 +1,7 @@
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { ListedDevice } from '../devices/store.ts'
+import { actionButton, submitButton } from '../pages/buttons.ts'
 import { PATHS } from '../pages/forms.ts'
 import { ICONS } from '../pages/icons.ts'
 import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
@@ -88,9 +89,7 @@ function deviceRow(device: ShownDevice, lasting: readonly LastingCredential[], f
       html`<p>Sign out ${deviceNamed(device.deviceName)}? Its access ends within seconds.</p>
         <form method="post" action="${PATHS.device}">
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
-          <button tabindex="0" class="button danger" name="action" value="revoke-device">
-            Sign out this ${device.kind}
-          </button>
+          ${actionButton('revoke-device', `Sign out this ${device.kind}`, 'danger')}
         </form>
         ${!device.current && since.length > 0 && disownForm(device, since, fresh)}`,
     )}
@@ -108,9 +107,7 @@ function disownForm({ sessionId }: ShownDevice, since: readonly LastingCredentia
       fresh
         ? html`<form method="post" action="${PATHS.device}">
             <input type="hidden" name="sessionId" value="${sessionId}" />
-            <button tabindex="0" class="button danger" name="action" value="disown-device">
-              Sign out everywhere else and delete ${which}
-            </button>
+            ${actionButton('disown-device', html`Sign out everywhere else and delete ${which}`, 'danger')}
           </form>`
         : html`<p>To sign out everywhere else and delete ${which}, ${CONFIRM_FIRST}.</p>`
     }`
@@ -142,7 +139,7 @@ function passkeyForms({ id, name }: ListedPasskey, fresh: boolean): Html {
       <input type="hidden" name="passkeyId" value="${id}" />
       <label for="${inputId}">Name</label>
       <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
-      <button tabindex="0" class="button" name="action" value="rename-passkey">Rename</button>
+      ${actionButton('rename-passkey', 'Rename')}
     </form>
     ${fresh ? deletePasskeyForm(id) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
 }
@@ -151,14 +148,13 @@ function deletePasskeyForm(id: string): Html {
   return html`<form method="post" action="${PATHS.device}">
     <input type="hidden" name="passkeyId" value="${id}" />
     <p>Once deleted, it no longer signs you in here, on any of your devices.</p>
-    <button tabindex="0" class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
+    ${actionButton('delete-passkey', 'Delete this passkey', 'danger')}
   </form>`
 }
 
 const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
     <label for="passkey-name">Name of a new passkey <small>optional</small></label>
     <input id="passkey-name" name="name" maxlength="64" autocomplete="off" placeholder="Work laptop" />
-    <button tabindex="0" class="button">${ICONS.key} Add a passkey</button>
-    ${PASSKEY_STATUS}
+    ${submitButton(html`${ICONS.key} Add a passkey`)} ${PASSKEY_STATUS}
   </form>
   ${PASSKEY_MISSING}`

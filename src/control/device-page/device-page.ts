@@ -1,10 +1,11 @@
 import { html } from '../../http/page.ts'
-import type { Html, Interpolation } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 import type { NewKey } from '../api-keys/changes.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { codeInput } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
+import { actionButton } from '../pages/buttons.ts'
 import type { DeviceAction } from '../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../pages/key-parts.ts'
 import type { KeyDraft } from '../pages/key-parts.ts'
@@ -88,7 +89,7 @@ function codePart(userCode: string | null): Html {
     <h2 id="approve">Approve a device</h2>
     <form method="post" action="${PATHS.device}" class="code-form">
       <label for="user-code">Code on the device’s screen</label>
-      ${codeInput(userCode ?? '')} ${actionButton('find', 'Continue', 'primary')}
+      ${codeInput(userCode ?? '')} ${deviceButton('find', 'Continue', 'primary')}
     </form>
   </section>`
 }
@@ -132,7 +133,7 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
       ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
       ${
         hasEmail &&
-        html`<form method="post" action="${PATHS.device}">${actionButton('confirm-email', 'Confirm by email')}</form>`
+        html`<form method="post" action="${PATHS.device}">${deviceButton('confirm-email', 'Confirm by email')}</form>`
       }
     </div>
   </section>`
@@ -144,13 +145,13 @@ function signOutPart(devices: readonly ShownDevice[]): Html {
     <p class="about">You can sign out this browser only, your devices and other browsers, or all of them.</p>
     <div class="buttons">
       <form method="post" action="${PATHS.device}">
-        ${actionButton('sign-out', 'Sign out here')} ${actionButton('sign-out-others', 'Sign out everywhere else')}
+        ${deviceButton('sign-out', 'Sign out here')} ${deviceButton('sign-out-others', 'Sign out everywhere else')}
       </form>
       <details class="fold">
         <summary class="button">Sign out everywhere…</summary>
         <form method="post" action="${PATHS.device}" class="fold-body">
           <p>This browser${countOthers(devices)} will be signed out.</p>
-          ${actionButton('sign-out-everywhere', 'Sign out everywhere', 'danger')}
+          ${deviceButton('sign-out-everywhere', 'Sign out everywhere', 'danger')}
         </form>
       </details>
     </div>
@@ -163,6 +164,5 @@ function countOthers(devices: readonly ShownDevice[]): string {
   return others === 1 ? ' and one other device or browser' : ` and ${others} other devices and browsers`
 }
 
-function actionButton(action: DeviceAction, label: string, look: '' | 'primary' | 'danger' = ''): Interpolation {
-  return html`<button tabindex="0" class="button ${look}" name="action" value="${action}">${label}</button>`
-}
+/** A button of an action that this page has. */
+const deviceButton: (action: DeviceAction, label: string, look?: 'primary' | 'danger') => Html = actionButton

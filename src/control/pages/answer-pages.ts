@@ -1,6 +1,7 @@
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import { actionButton } from './buttons.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { answer, deviceNamed, otherSignIn, tokenField } from './parts.ts'
@@ -41,8 +42,7 @@ export function approvedBeforePage({ deviceName, signIn }: ApprovedBeforePage): 
 
 function signInForm(token: Secret): Html {
   return html`<form method="post" action="${PATHS.consume}" class="more">
-    ${tokenField(token)}
-    <button tabindex="0" class="button" name="action" value="approve">Sign in here</button>
+    ${tokenField(token)} ${actionButton('approve', 'Sign in here')}
   </form>`
 }
 

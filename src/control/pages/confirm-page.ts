@@ -2,6 +2,7 @@ import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import { actionButton } from './buttons.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
@@ -64,13 +65,12 @@ function codeForms(token: Secret): Html {
     <form method="post" action="${PATHS.consume}" class="choice">
       ${tokenField(token)}
       <label for="user-code">Type the code from the device’s screen</label>
-      ${codeInput()}
-      <button tabindex="0" class="button" name="action" value="approve">${ICONS.check} Approve</button>
+      ${codeInput()} ${actionButton('approve', html`${ICONS.check} Approve`)}
     </form>
     <form method="post" action="${PATHS.consume}" class="choice">
       ${tokenField(token)}
       <label class="tick"><input type="checkbox" required /> I did not start this sign-in</label>
-      <button tabindex="0" class="button" name="action" value="deny">${ICONS.cross} Deny</button>
+      ${actionButton('deny', html`${ICONS.cross} Deny`)}
     </form>
   </div>`
 }

@@ -3,6 +3,7 @@ import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { NewKey } from '../api-keys/changes.ts'
 import type { ListedKey } from '../api-keys/store.ts'
+import { actionButton } from './buttons.ts'
 import { choiceField } from './choice-field.ts'
 import type { ChoiceField } from './choice-field.ts'
 import { mistakenField, mistakeText } from './field-mistake.ts'
@@ -84,7 +85,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
       mistake: mistakes.model,
     })}
     ${lifetimeField({ id: id('days'), label: 'Works for', chosen: draft?.expiresInDays })}
-    <button tabindex="0" class="button" name="action" value="create-key">${ICONS.key} Create a key</button>
+    ${actionButton('create-key', html`${ICONS.key} Create a key`)}
   </form>`
 }
 
@@ -122,8 +123,7 @@ function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
       choices: OVERLAPS,
       chosen: '86400',
     })}
-    ${lifetimeField({ id: `days-${key.id}`, label: 'The new one works for' })}
-    <button tabindex="0" class="button" name="action" value="rotate-key">Rotate</button>
+    ${lifetimeField({ id: `days-${key.id}`, label: 'The new one works for' })} ${actionButton('rotate-key', 'Rotate')}
   </form>`
 }
 
@@ -132,7 +132,7 @@ function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
     <p>It stops working within seconds. This cannot be undone.</p>
-    <button tabindex="0" class="button danger" name="action" value="revoke-key">Revoke this key</button>
+    ${actionButton('revoke-key', 'Revoke this key', 'danger')}
   </form>`
 }
 

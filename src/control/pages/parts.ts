@@ -4,6 +4,7 @@ import type { Html, Interpolation } from '../../http/page.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
+import { actionButton } from './buttons.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import type { IconName } from './icons.ts'
@@ -118,8 +119,7 @@ export function tokenField(token: Secret): Html {
 
 /** The buttons Approve and Deny, of equal prominence. They set the field `action`. */
 export const DECISION = html`<div class="decision">
-  <button tabindex="0" class="button" name="action" value="approve">${ICONS.check} Approve</button>
-  <button tabindex="0" class="button" name="action" value="deny">${ICONS.cross} Deny</button>
+  ${actionButton('approve', html`${ICONS.check} Approve`)} ${actionButton('deny', html`${ICONS.cross} Deny`)}
 </div>`
 
 /** A second step that works without JavaScript, because these actions cannot be undone. */

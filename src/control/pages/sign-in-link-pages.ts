@@ -2,6 +2,7 @@ import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import { submitButton } from './buttons.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
@@ -61,8 +62,7 @@ export function signInLinkPage(data: SignInLinkPage): Html {
       ${data.replacesOther && otherSignIn('sign in')} ${data.wrongEmail && noticeBar(400, WRONG_EMAIL)}
       ${requestFacts(data)}
       <form method="post" action="${PATHS.signInLink}" class="stack">
-        ${tokenField(token)} ${mode === 'code' && EMAIL_FIELD}
-        <button tabindex="0" class="button primary">${ICONS.check} Sign in</button>
+        ${tokenField(token)} ${mode === 'code' && EMAIL_FIELD} ${submitButton(html`${ICONS.check} Sign in`, 'primary')}
       </form>
       <p class="hint">
         If this is not your own browser, or you did not ask for this link, close this page. Nobody is signed in then.

@@ -1,5 +1,6 @@
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
+import { submitButton } from './buttons.ts'
 import { page } from './document.ts'
 import { mistakenField, mistakeText } from './field-mistake.ts'
 import { PATHS } from './forms.ts'
@@ -109,7 +110,7 @@ function emailForm(next: string, wanted: SignInOptions['wanted'], refused: strin
     />
     ${mistakeText('email', mistake)}
     ${wanted && html`<input type="hidden" name="${wanted.name}" value="${wanted.value}" />`}
-    <button tabindex="0" class="button primary">${ICONS.mail} Email me a sign-in link</button>
+    ${submitButton(html`${ICONS.mail} Email me a sign-in link`, 'primary')}
     <p class="status" role="status" data-passkey-status></p>
   </form>`
 }

@@ -1,5 +1,6 @@
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { deviceNamed, fold, time } from '../../pages/parts.ts'
 import { writeTimeCursor } from '../../paging.ts'
 import type { TimeCursor } from '../../paging.ts'
@@ -66,7 +67,7 @@ function deviceRow({ kind, id, email, deviceName, ...device }: TeamDevice, path:
         </p>
         <form method="post" action="${path}">
           <input type="hidden" name="sessionId" value="${id}" />
-          <button tabindex="0" class="button danger" name="action" value="sign-out">Sign out this ${kind}</button>
+          ${actionButton('sign-out', `Sign out this ${kind}`, 'danger')}
         </form>`,
     )}
   </li>`

@@ -3,6 +3,7 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { NewKey } from '../../api-keys/changes.ts'
 import type { ServiceAccountKey } from '../../api-keys/store.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { PATHS } from '../../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
@@ -64,7 +65,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
             />
             ${mistakeText('account', mistake)}
           </div>
-          <button tabindex="0" class="button primary" name="action" value="create-account">Create it</button>
+          ${actionButton('create-account', 'Create it', 'primary')}
         </form>
       </section>
       ${accounts.length === 0 && html`<p class="empty">There is no service account yet.</p>`}
@@ -90,9 +91,7 @@ function accountPart(account: ListedServiceAccount, path: string, data: TeamKeys
         html`<form method="post" action="${path}">
           <input type="hidden" name="accountId" value="${id}" />
           <p>Its keys stop working within seconds. This cannot be undone.</p>
-          <button tabindex="0" class="button danger" name="action" value="delete-account">
-            Delete it with its keys
-          </button>
+          ${actionButton('delete-account', 'Delete it with its keys', 'danger')}
         </form>`,
       )}
     </div>

@@ -6,6 +6,7 @@ import { writeExactUsd } from '../../../kernel/formats/usd.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { PERIODS } from '../../../spending/periods.ts'
 import { writeReset } from '../../../spending/rules.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
@@ -98,8 +99,7 @@ function addPart(path: string, choices: LimitChoices, { draft, notice }: Refused
         choices: PERIODS.map((period) => [period, `A ${period}`] as const),
         chosen: given?.period ?? 'month',
       })}
-      ${amountField('amount', given?.amount ?? '', given && notice)}
-      <button tabindex="0" class="button primary" name="action" value="create">Set it</button>
+      ${amountField('amount', given?.amount ?? '', given && notice)} ${actionButton('create', 'Set it', 'primary')}
     </form>
     ${
       choices.members.length === MAX_MEMBER_CHOICES &&
@@ -155,12 +155,12 @@ function editPart(limit: LimitAnswer, path: string, { draft, notice }: Refused):
       html`<form method="post" action="${path}" class="fields">
         ${limitId}
         ${amountField(`amount-${limit.id}`, given?.amount ?? writeExactUsd(limit.amountNanoUsd), given && notice)}
-        <button tabindex="0" class="button" name="action" value="change">Change the amount</button>
+        ${actionButton('change', 'Change the amount')}
       </form>`,
       html`<form method="post" action="${path}">
         ${limitId}
         <p>Calls are no longer refused because of it. What was spent stays in the reports.</p>
-        <button tabindex="0" class="button danger" name="action" value="remove">Remove the limit</button>
+        ${actionButton('remove', 'Remove the limit', 'danger')}
       </form>`,
     ],
     given !== null,

@@ -3,6 +3,7 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
 import type { ListedMember } from '../../members/store.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
@@ -85,7 +86,7 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
         choices: fresh || given?.role === 'admin' ? [MEMBER, ADMIN] : [MEMBER],
         chosen: given?.role,
       })}
-      <button tabindex="0" class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
+      ${actionButton('invite', html`${ICONS.mail} Invite`, 'primary')}
     </form>
     ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
   </section>`
@@ -135,9 +136,7 @@ function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Htm
           : 'Members see their own calls only, and change nothing of the team.'
       }
     </p>
-    <button tabindex="0" class="button" name="action" value="set-role">
-      ${wanted === 'admin' ? 'Make them an admin' : 'Make them a member'}
-    </button>
+    ${actionButton('set-role', wanted === 'admin' ? 'Make them an admin' : 'Make them a member')}
   </form>`
 }
 
@@ -148,6 +147,6 @@ function removeForm(id: string, path: string): Html {
       Their devices and browsers are signed out, and their API keys stop working, within seconds. What they used stays
       in the reports.
     </p>
-    <button tabindex="0" class="button danger" name="action" value="remove">Remove from the team</button>
+    ${actionButton('remove', 'Remove from the team', 'danger')}
   </form>`
 }

@@ -4,6 +4,7 @@ import type { Html, Interpolation } from '../../../http/page.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import type { Dialect } from '../../../kernel/dialect.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
@@ -86,14 +87,12 @@ function editForms(
           hasCredential: credential !== null,
           mistakes: given ? mistakes : {},
         })}
-        <button tabindex="0" class="button" name="action" value="change-backend">Save</button>
+        ${actionButton('change-backend', 'Save')}
       </form>`,
     html`<form method="post" action="${path}">
       ${hidden}
       <p>While a model uses it, it cannot be deleted. Deleting it cannot be undone: its credential is deleted too.</p>
-      <button tabindex="0" class="button danger" name="action" value="delete-backend">
-        Delete it with its credential
-      </button>
+      ${actionButton('delete-backend', 'Delete it with its credential', 'danger')}
     </form>`,
   ]
 }
@@ -118,7 +117,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
         hasCredential: false,
         mistakes: given ? mistakes : {},
       })}
-      <button tabindex="0" class="button primary" name="action" value="add-backend">Add it</button>
+      ${actionButton('add-backend', 'Add it', 'primary')}
     </form>`,
     given !== null,
   )

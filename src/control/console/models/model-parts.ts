@@ -3,6 +3,7 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { fold } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
 import { LABELS } from './models-outcome.ts'
@@ -62,7 +63,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
         isName: true,
       })}
       ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
-      <button tabindex="0" class="button primary" name="action" value="add-model">Add it</button>
+      ${actionButton('add-model', 'Add it', 'primary')}
     </form>`,
     given !== null,
   )
@@ -86,12 +87,12 @@ function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPa
         html`<form method="post" action="${path}" class="fields">
           ${hidden} ${versionField(model)}
           ${modelFields(id, given ?? toForm(model, ownWindow), serve, backends, given ? mistakes : {}, inherited)}
-          <button tabindex="0" class="button" name="action" value="change-model">Save</button>
+          ${actionButton('change-model', 'Save')}
         </form>`,
         html`<form method="post" action="${path}">
           ${hidden}
           <p>Calls of it are refused within 5 seconds. What it was used for stays in the reports.</p>
-          <button tabindex="0" class="button danger" name="action" value="delete">Delete it</button>
+          ${actionButton('delete', 'Delete it', 'danger')}
         </form>`,
       ],
       given !== null,

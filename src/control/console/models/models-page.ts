@@ -2,6 +2,7 @@ import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
+import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { countOf } from '../../pages/parts.ts'
 import { teamPage } from '../frame.ts'
@@ -71,7 +72,7 @@ function defaultPart({ models, defaultModel, defaultModelSource }: ModelsPage, p
         choices: [['', 'None'], ...models.map(({ id }) => [id, id] as const)],
         chosen: defaultModel ?? '',
       })}
-      <button tabindex="0" class="button" name="action" value="set-default">Save</button>
+      ${actionButton('set-default', 'Save')}
     </form>
   </section>`
 }

@@ -2,6 +2,7 @@ import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { DAY_MS } from '../../../kernel/durations.ts'
 import { toDayText, toIsoDay } from '../../../kernel/formats/utc-text.ts'
+import { submitButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { noticeBar } from '../../pages/parts.ts'
@@ -80,7 +81,7 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake 
     <form method="get" action="${path}/usage" class="fields">
       ${dayField('from', from, mistake)} ${dayField('to', to, mistake)}
       ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
-      <button tabindex="0" class="button primary">Show</button>
+      ${submitButton('Show', 'primary')}
     </form>
     <ul class="links">
       ${presets(today).map(
