@@ -55,9 +55,10 @@ async function readSettings(): Promise<{ readonly config: Config; readonly rejec
   try {
     return { config: readConfig(), rejected: null }
   } catch (error) {
-    const shared = cluster.isWorker && error instanceof ConfigError ? await findSharedFile('settings') : null
+    if (!cluster.isWorker || !(error instanceof ConfigError)) throw error
+    const shared = await findSharedFile('settings')
     if (shared === null) throw error
-    return { config: readConfigAgain(shared), rejected: error as ConfigError }
+    return { config: readConfigAgain(shared), rejected: error }
   }
 }
 
