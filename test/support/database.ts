@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +13,7 @@ import { toDatabase } from '../../src/database/embedded/pglite-database.ts'
 import { makePreparedStatements } from '../../src/database/embedded/prepared-statements.ts'
 import type { RunStatement } from '../../src/database/embedded/prepared-statements.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { schemaKey } from './schema-key.ts'
 
 export type TestDatabase = Database & AsyncDisposable
 
@@ -125,7 +125,8 @@ const cache = fileURLToPath(new URL('../../node_modules/.cache/svc/', import.met
 
 /** A PGlite in memory, migrated and empty. The caller closes it. */
 export async function loadMigrated(): Promise<PGlite> {
-  const dump = `${cache}database-${await schemaKey()}.tar`
+  const engine = packageLock.packages['node_modules/@electric-sql/pglite'].version
+  const dump = `${cache}database-${await schemaKey(engine)}.tar`
   if (existsSync(dump)) return openLeanPGlite({ loadDataDir: await openAsBlob(dump) })
 
   const pglite = await openMemory()
@@ -143,14 +144,4 @@ export async function loadMigrated(): Promise<PGlite> {
 export async function openPrepared(): Promise<{ readonly pglite: PGlite; readonly run: RunStatement }> {
   const pglite = await loadMigrated()
   return { pglite, run: makePreparedStatements(pglite) }
-}
-
-/** A key that changes when the engine or a migration changes. */
-async function schemaKey(): Promise<string> {
-  const engine = packageLock.packages['node_modules/@electric-sql/pglite'].version
-  const checksums = (await readMigrations()).map(({ checksum }) => checksum)
-  return createHash('sha256')
-    .update([engine, ...checksums].join())
-    .digest('hex')
-    .slice(0, 16)
 }

