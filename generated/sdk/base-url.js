@@ -1,4 +1,7 @@
-/** With a user name and a password, `fetch` throws an error that shows them. A query would end before the path. */
+/**
+ * With a user name and a password, `fetch` throws an error that shows them. A query would take in the path of each
+ * call.
+ */
 const BASE_URL = /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i;
 /** Throws a `TypeError` for a URL that `fetch` refuses without saying why, such as one without a scheme. */
 export function checkBaseUrl(name, url) {

@@ -54,7 +54,7 @@ function orAborted({ signal }, promise) {
         signal.throwIfAborted();
     });
 }
-/** `fetch` would throw an error that shows the token. It leaves out white space around it. */
+/** A token that `fetch` refuses, with an error that shows it. White space around a token is fine: `fetch` trims it. */
 const UNFIT_TOKEN = /[^\s!-~]|\S\s+\S/;
 function withBearer(request, token) {
     if (UNFIT_TOKEN.test(token))

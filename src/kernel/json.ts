@@ -39,7 +39,7 @@ const BACKSLASH = 0x5c
 /** `,`, `:`, `[` and `{`. */
 const STARTS_VALUE: ReadonlySet<number> = new Set([0x2c, 0x3a, 0x5b, 0x7b])
 
-/** A text with the colon behind it, where it is a name, or a brace. A text that does not end is read to the end. */
+/** Matches a string, with the colon behind it where it is a name, or a brace. An open string ends with the document. */
 const NAMES = /("(?:[^"\\]|\\.?)*(?:"|$))\s*(:)?|[{}]/gs
 
 /** A name that one object of a JSON document has twice, also when it is escaped differently; null: there is none. */

@@ -67,7 +67,7 @@ function orAborted<T>({ signal }: Request, promise: T | Promise<T>): Promise<T> 
   })
 }
 
-/** `fetch` would throw an error that shows the token. It leaves out white space around it. */
+/** A token that `fetch` refuses, with an error that shows it. White space around a token is fine: `fetch` trims it. */
 const UNFIT_TOKEN = /[^\s!-~]|\S\s+\S/
 
 function withBearer(request: Request, token: string): Request {

@@ -50,7 +50,10 @@ export async function runService({ force = false }: { readonly force?: boolean }
   if (reason instanceof Error) throw reason
 }
 
-/** A process that replaces another one uses what the others use when the file of a setting is refused, `rejected`. */
+/**
+ * Reads the settings. When the file of one is refused, a process that replaces another one uses what the others use,
+ * and `rejected` says why.
+ */
 async function readSettings(): Promise<{ readonly config: Config; readonly rejected: ConfigError | null }> {
   try {
     return { config: readConfig(), rejected: null }

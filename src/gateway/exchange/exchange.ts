@@ -194,7 +194,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.isOver = true
     this.res.off('close', this.#onCallerLeft)
     this.#relay?.stop()
-    // The response to the caller, which is still open, has none of these bytes.
+    // These bytes are dropped now. Otherwise they would count until the response to the caller closes.
     if (!this.res.headersSent) this.#counted.resize(how.kept?.answer.body.length ?? 0)
     this.#settle({
       ...how,

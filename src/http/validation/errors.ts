@@ -9,7 +9,7 @@ type ValidatorError = Error & {
 
 type Mistake = { readonly path: string; readonly message: string }
 
-/** What a text that must match a pattern must be, in words, by the pattern. */
+/** Says in words, for each pattern, what a text must be to match it. */
 export type PatternWords = ReadonlyMap<string, string>
 
 /** Runs a step of the validator and passes its errors on as `ApiError`s. */

@@ -7,7 +7,7 @@ export type SseEvent = { readonly event: string | null; readonly data: string }
 export type SseDecoder = {
   /** Returns the events that these bytes complete. Throws `SseEventTooLarge` when an event exceeds the limit. */
   push(chunk: Uint8Array): SseEvent[]
-  /** The memory that the event takes which is not complete yet, at most. */
+  /** The most memory that the incomplete event takes, in bytes. */
   heldBytes(): number
 }
 
@@ -64,7 +64,7 @@ export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDe
   }
 }
 
-/** What a line takes in memory besides its characters. */
+/** The memory that a line takes besides its characters. */
 const LINE_BYTES = 32
 
 /** Collects the fields of one event until a blank line completes it. */
