@@ -1,3 +1,6 @@
+import type { SnapshotModel } from '../../directory/rules.ts'
+import { readObject } from '../dialects/json/read-json.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 import { namesAtWorker } from './rules.ts'
 import type { ModelEntry } from './rules.ts'
 
@@ -7,7 +10,7 @@ import type { ModelEntry } from './rules.ts'
  */
 export function toCodexModel({ name, model }: ModelEntry, position: number) {
   const { displayName, contextWindow, caps } = model
-  const levels = EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
+  const levels = levelsOf(model)
   const defaultLevel = levels.find(({ effort }) => effort === 'medium') ?? levels[0]
   return {
     slug: name,
@@ -36,6 +39,21 @@ export function toCodexModel({ name, model }: ModelEntry, position: number) {
     // With it, Codex sends its tools as an item of the input, which only vendor C's own models read.
     use_responses_lite: false,
   }
+}
+
+/**
+ * The members of a call of Codex to replace. After somebody has picked a model without levels with `/model`, Codex
+ * sends the effort `none` with the calls of every model. Where the model does not list `none`, nobody chose it, and it
+ * would turn reasoning off, or be refused.
+ */
+export function undoUnchosenEffort(model: SnapshotModel, body: Json): Json {
+  const { effort, ...rest } = readObject(body.reasoning)
+  if (effort !== 'none' || levelsOf(model).some((level) => level.effort === 'none')) return {}
+  return { reasoning: rest }
+}
+
+function levelsOf({ caps }: SnapshotModel) {
+  return EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
 }
 
 /** Codex discards the whole list when it does not know an effort, so `max` is left out: older versions lack it. */

@@ -11,6 +11,9 @@ import { renameAnswer } from '../../dialects/passing/rename-model.ts'
 import { hasUnsignedContent, withoutUnsignedContent } from '../../dialects/unsigned-content.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
+import { undoUnchosenEffort } from '../../models/codex.ts'
+import { locateMembers } from '../request/decisive-members.ts'
+import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { readError, refuseOtherShape } from './answer-errors.ts'
@@ -19,8 +22,8 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
- * and removes what a vendor refuses because it did not sign it, where the conversation may hold that
- * (`dialects/unsigned-content.ts`).
+ * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
+ * conversation may hold that (`dialects/unsigned-content.ts`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
@@ -30,14 +33,15 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
-  const changes = { model: step.model, ...limits, ...usage?.changes }
+  const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
+  const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : parsed.located) : bytes,
+      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes)) : bytes,
     },
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
@@ -55,6 +59,11 @@ function askForUsage({ admission }: CallStep, body: Json): UsageRequest | null {
   if (!streamUsage || !isSupported || !wantsStream) return null
   const changes = streamUsage.ask(body)
   return changes && { changes, makeFilter: streamUsage.makeFilter }
+}
+
+/** Where the members to change are. Reasoning is not a decisive member, because hardly any call needs its position. */
+function locate({ shortened, located }: ParsedBody, changes: Json): TopLevel | null {
+  return 'reasoning' in changes ? locateMembers(shortened, Object.keys(changes)) : located
 }
 
 /** The same bytes with these members set to other values. `located` must have those of them that are there. */

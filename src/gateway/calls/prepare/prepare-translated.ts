@@ -16,6 +16,7 @@ import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
+import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
@@ -64,7 +65,8 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
   const { admission, step, backend, clock } = call
   const { operation, model, calledAs, caller, sessionId } = admission
   const { body, texts } = exactBodyOf(req)
-  const translation = translateCall(operation.dialect, step.dialect, body, {
+  const asked = operation.isCodex ? { ...body, ...undoUnchosenEffort(model, body) } : body
+  const translation = translateCall(operation.dialect, step.dialect, asked, {
     model: calledAs,
     backendModel: step.model,
     newId: newIdentifier,

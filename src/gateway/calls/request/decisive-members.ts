@@ -23,23 +23,23 @@ const ESCAPE = 'u00'
  */
 export function locateDecisive(bytes: Buffer, shortened: ShortenedJson, body: Json): TopLevel | null {
   const { text } = shortened
-  if (text.includes(ESCAPE)) return locateByReading(shortened)
+  if (text.includes(ESCAPE)) return locateMembers(shortened, DECISIVE_NAMES)
   const members = new Map<string, ByteRange>()
   for (const { name, tail } of DECISIVE) {
     if (!(name in body)) continue
     const end = findOnly(text, tail)
-    if (end === null) return locateByReading(shortened)
+    if (end === null) return locateMembers(shortened, DECISIVE_NAMES)
     members.set(name, valueBehind(bytes, toByteOffset(shortened, end)))
   }
   return { members, duplicates: [], start: text.indexOf('{') + 1 }
 }
 
-/** Reads the whole shortened document, whose names are not cut. */
-function locateByReading(shortened: ShortenedJson): TopLevel | null {
+/** Finds these members by reading the whole shortened document, whose names are not cut. */
+export function locateMembers(shortened: ShortenedJson, names: readonly string[]): TopLevel | null {
   const found = scanTopLevel(Buffer.from(shortened.text, 'latin1'))
   if (!found) return null
   const members = new Map<string, ByteRange>()
-  for (const name of DECISIVE_NAMES) {
+  for (const name of names) {
     const range = found.members.get(name)
     if (!range) continue
     members.set(name, { start: toByteOffset(shortened, range.start), end: toByteOffset(shortened, range.end) })
