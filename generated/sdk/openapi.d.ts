@@ -1837,6 +1837,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses/input_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count input tokens (responses)
+         * @description Counts the input tokens of a responses request without calling the model. A local worker that cannot count answers
+         *     `not_supported`, unless the directory names the backends of the model: then the tokens are estimated.
+         */
+        post: operations["countResponseTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codex/v1/responses/input_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count input tokens (vendor C)
+         * @description The same as `countResponseTokens`. The upstream of vendor C takes the place of vendor A's.
+         */
+        post: operations["countCodexResponseTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/codex/v1/responses/compact": {
         parameters: {
             query?: never;
@@ -4552,6 +4593,30 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The count of a request. */
+        ResponseTokenCount: {
+            /** @description Always `response.input_tokens`. */
+            object: string;
+            /** @description The number of tokens of the request. */
+            input_tokens: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A request to count tokens. Fields that are not listed are passed on unchanged. */
+        ResponseTokenCountRequest: {
+            /** @description The model to call. Without it, the team's default model is called. */
+            model?: string;
+            /** @description A text, or a list of items, as in `createResponse`. */
+            input?: string | components["schemas"]["Open"][] | null;
+            /** @description The system prompt. */
+            instructions?: string | null;
+            /** @description The tools that the model may call. */
+            tools?: components["schemas"]["Open"][] | null;
+            /** @description The `id` of the response that this request continues. Only the backend that stored that response knows it. */
+            previous_response_id?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description The tokens that a call used. */
         ResponseUsage: {
             /** @description All input, that from a cache included. */
@@ -5954,6 +6019,8 @@ export type ResponseItem = components['schemas']['ResponseItem'];
 export type ResponseRequest = components['schemas']['ResponseRequest'];
 export type ResponseStream = components['schemas']['ResponseStream'];
 export type ResponseStreamEvent = components['schemas']['ResponseStreamEvent'];
+export type ResponseTokenCount = components['schemas']['ResponseTokenCount'];
+export type ResponseTokenCountRequest = components['schemas']['ResponseTokenCountRequest'];
 export type ResponseUsage = components['schemas']['ResponseUsage'];
 export type RevocationRequest = components['schemas']['RevocationRequest'];
 export type Role = components['schemas']['Role'];
@@ -19660,6 +19727,450 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                };
+            };
+            /** @description The caller may call this model, but no backend serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    countResponseTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/large",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResponseTokenCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The number of input tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
+                    "x-svc-estimated"?: "1";
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "response.input_tokens",
+                     *       "input_tokens": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseTokenCount"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team or the API key may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description No backend of this model supports this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                };
+            };
+            /** @description The caller may call this model, but no backend serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    countCodexResponseTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/large",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResponseTokenCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The number of input tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
+                    "x-svc-estimated"?: "1";
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "response.input_tokens",
+                     *       "input_tokens": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseTokenCount"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team or the API key may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description No backend of this model supports this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */

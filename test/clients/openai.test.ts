@@ -143,6 +143,14 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       throw new Error('The loop did not end.')
     })
 
+    it('have their tokens counted when the engine can', async () => {
+      const count = () => responses().inputTokens.count({ model: MODEL, input: 'Hello' })
+      await expect(count()).rejects.toMatchObject({ status: 501, code: 'not_supported' })
+      const answer = { object: 'response.input_tokens', input_tokens: 7 }
+      serving.engine.routes = { '/v1/responses/input_tokens': answersJson(answer) }
+      expect(await count()).toEqual(answer)
+    })
+
     it('are rejected with the name of a parameter that a local engine does not support', async () => {
       const request = responses().create({ model: MODEL, input: 'Hello', previous_response_id: 'resp_1' })
       await expect(request).rejects.toThrow(OpenAI.BadRequestError)

@@ -53,12 +53,17 @@ beforeAll(async () => {
   servers = { chat, responses, messages }
   gateway = await startGateway({
     vendora: chat.url,
-    backends: [...DIALECTS.map(listed), { ...listed('chat'), name: 'chat-v4', basePath: '/paas/v4' }],
+    backends: [
+      ...DIALECTS.map(listed),
+      { ...listed('chat'), name: 'chat-v4', basePath: '/paas/v4' },
+      { ...listed('messages'), name: 'counter' },
+    ],
     team: {
       models: [
         ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
         served('any/refused', 'messages', 'chat'),
         servedModel('any/v4', { serve: [serveEntry('chat-v4', 'large-2026')] }),
+        servedModel('any/counter', { serve: [serveEntry('counter', 'large-2026')] }),
         servedModel('any/vendora', { serve: [serveEntry('vendora', 'large-2026')] }),
       ],
     },
@@ -309,9 +314,34 @@ describe('what a backend cannot be asked', () => {
     })
   })
 
-  it('estimates tokens where no backend can count them, and says so', async () => {
-    const body = { model: 'any/chat', messages: [{ role: 'user', content: 'x'.repeat(3000) }] }
-    const response = await gateway.post('/vendorb/v1/messages/count_tokens', body)
+  it('counts the tokens of a responses call at a messages backend', async () => {
+    servers.messages.restart(answersJson({ input_tokens: 1234 }))
+    const body = { model: 'any/counter', input: 'Hello', instructions: 'Be brief.', max_output_tokens: 100 }
+    const response = await gateway.post('/v1/responses/input_tokens', body)
+    expect([await response.json(), response.headers.get('x-svc-served-by')]).toEqual([
+      { object: 'response.input_tokens', input_tokens: 1234 },
+      'counter',
+    ])
+    expect(servers.messages.last().url).toBe('/v1/messages/count_tokens')
+    expect(bodyOf(servers.messages.last())).toEqual({
+      model: 'large-2026',
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } }] }],
+    })
+    servers.messages.restart(saysHello('messages'))
+  })
+
+  it('refuses to count the tokens of a response that is stored elsewhere', async () => {
+    const body = { model: 'any/chat', input: 'Hello', previous_response_id: 'resp_1' }
+    const response = await gateway.post('/v1/responses/input_tokens', body)
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('previous_response_id')])
+  })
+
+  it.each([
+    ['/vendorb/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'x'.repeat(3000) }] }],
+    ['/v1/responses/input_tokens', { input: 'x'.repeat(3000) }],
+  ])('estimates tokens where no backend can count them, and says so: %s', async (path, conversation) => {
+    const response = await gateway.post(path, { model: 'any/chat', ...conversation })
     const { headers } = response
     expect([response.status, headers.get('x-svc-estimated'), headers.get('x-svc-served-by')]).toEqual([
       200,

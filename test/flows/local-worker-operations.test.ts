@@ -38,6 +38,12 @@ describe('an operation that not every engine knows', () => {
       body: { messages: [{ role: 'user', content: 'x' }] },
       answer: { input_tokens: 3 },
     },
+    {
+      path: '/v1/responses/input_tokens',
+      goesTo: '/v1/responses/input_tokens',
+      body: { input: 'x' },
+      answer: { object: 'response.input_tokens', input_tokens: 3 },
+    },
   ]
 
   it.each(OPERATIONS)(

@@ -12,6 +12,7 @@ const PATHS = [
   '/v1/completions',
   '/v1/embeddings',
   '/v1/responses',
+  '/v1/responses/input_tokens',
   '/codex/v1/responses',
   '/vendorb/v1/messages',
   '/vendorb/v1/messages/count_tokens',

@@ -26,6 +26,7 @@ const PLACES: readonly (readonly [string, string, (deep: string) => string])[] =
   ['/v1/completions', 'an unknown member', (deep) => `"prompt":"hi","x":${deep}`],
   ['/v1/embeddings', 'an unknown member', (deep) => `"input":"hi","x":${deep}`],
   ['/v1/responses', 'a tool’s schema', (deep) => `"input":"hi","tools":[${responsesTool(deep)}]`],
+  ['/v1/responses/input_tokens', 'a tool’s schema', (deep) => `"input":"hi","tools":[${responsesTool(deep)}]`],
   ['/codex/v1/responses', 'a tool’s schema', (deep) => `"input":[],"tools":[${responsesTool(deep)}]`],
   ['/codex/v1/responses/compact', 'an unknown member', (deep) => `"input":[],"x":${deep}`],
   ['/vendorb/v1/messages', 'a tool’s schema', (deep) => `"max_tokens":9,"messages":${TEXT},"tools":[${tool(deep)}]`],

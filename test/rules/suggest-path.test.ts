@@ -34,6 +34,7 @@ describe('the path that a client with a wrong base URL means', () => {
     ['/codex/v1/response', '/codex/v1/responses'],
     ['/v1/message', '/v1/messages'],
     ['/vendorb/v1/mesages', '/vendorb/v1/messages'],
+    ['/responses/input_tokens', '/v1/responses/input_tokens'],
     ['/v1/messages/count_token', '/v1/messages/count_tokens'],
     ['/v1/embedding', '/v1/embeddings'],
     ['/v1/model', '/v1/models'],
@@ -49,12 +50,9 @@ describe('the path that a client with a wrong base URL means', () => {
     expect(makeSuggestPath(['/v1/teams/{team}/usage'])('/usage')).toBe(null)
   })
 
-  it.each(['/', '/v1', '/v1/models/svc/fast', '/v1/responses/input_tokens', '/v1/messages/batches'])(
-    'of %s is not known',
-    (given) => {
-      expect(suggestPath(given)).toBe(null)
-    },
-  )
+  it.each(['/', '/v1', '/v1/models/svc/fast', '/v1/messages/batches'])('of %s is not known', (given) => {
+    expect(suggestPath(given)).toBe(null)
+  })
 })
 
 describe('the hint at an unknown path', () => {

@@ -21,6 +21,8 @@ type CallOperation = {
     | '/v1/responses'
     | '/codex/v1/responses'
     | '/codex/v1/responses/compact'
+    | '/v1/responses/input_tokens'
+    | '/codex/v1/responses/input_tokens'
     | '/vendorb/v1/messages'
     | '/vendorb/v1/messages/count_tokens'
     | '/v1/messages'
@@ -155,7 +157,7 @@ export function describeCallOperation({
     })
 
     // Counting tokens is free.
-    if (!path.endsWith('/count_tokens'))
+    if (!path.endsWith('_tokens'))
       describe(path.startsWith('/codex') ? '429' : '402', () => {
         it('says which spending limit is used up, and that a repetition is in vain', async () => {
           const response = await send(JSON.stringify({ ...body, model: 'vendora/priced' }))

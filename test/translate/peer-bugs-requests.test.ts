@@ -321,8 +321,11 @@ describe('limits and marks', () => {
   })
 
   it('CLIProxyAPI#4103: an estimate of tokens counts the client’s request and nothing else', () => {
-    expect(estimateTokens({ messages: [] })).toEqual({ inputTokens: 0 })
-    expect(estimateTokens({ messages: [{ role: 'user', content: 'abcdefghi' }] })).toEqual({ inputTokens: 4 })
+    expect(estimateTokens('messages', { messages: [] })).toEqual({ inputTokens: 0 })
+    expect(estimateTokens('messages', { messages: [{ role: 'user', content: 'abcdefghi' }] })).toEqual({
+      inputTokens: 4,
+    })
+    expect(estimateTokens('responses', { input: 'abcdefghi' })).toEqual({ inputTokens: 4 })
   })
 
   it('codex-lb#971, CLIProxyAPI#4848: a compaction is answered with its item, and nothing else', () => {

@@ -44,8 +44,8 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const plan = hasServe
       ? planServed(operation, candidates, needs.affinity.find(admission))
       : planCall(operation, candidates)
-    const isCounted = hasServe && operation.isCount && cannotCount(plan)
-    if (isCounted) return await needs.sendCount(call, candidates)
+    const { writeCount } = operation
+    if (hasServe && writeCount && cannotCount(plan)) return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
     const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())

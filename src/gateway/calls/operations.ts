@@ -14,8 +14,8 @@ export type Operation = {
   readonly reach: Reach
   /** Whether a body is an answer of this operation, by its shape. */
   readonly isAnswer: (body: Json) => boolean
-  /** Counts tokens, which can be estimated where no backend can. */
-  readonly isCount?: true
+  /** Writes the answer of an operation that counts tokens, which can be estimated where no backend can. */
+  readonly writeCount?: (tokens: number) => Json
   /** Called by Codex, which does not show its user the refusals that the dialect has. */
   readonly isCodex?: true
 }
@@ -65,6 +65,23 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     isAnswer: isResponse,
     isCodex: true,
   },
+  countResponseTokens: {
+    name: 'count_tokens',
+    path: '/v1/responses/input_tokens',
+    dialect: 'responses',
+    reach: 'own_dialect',
+    isAnswer: isTokenCount,
+    writeCount: writeResponseCount,
+  },
+  countCodexResponseTokens: {
+    name: 'count_tokens',
+    path: '/codex/v1/responses/input_tokens',
+    dialect: 'responses',
+    reach: 'own_dialect',
+    isAnswer: isTokenCount,
+    writeCount: writeResponseCount,
+    isCodex: true,
+  },
   compactCodexResponse: {
     name: 'compact',
     path: '/codex/v1/responses/compact',
@@ -86,7 +103,7 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'messages',
     reach: 'own_dialect',
     isAnswer: isTokenCount,
-    isCount: true,
+    writeCount: writeMessageCount,
   },
   createRootMessage: {
     name: 'chat',
@@ -101,8 +118,16 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'messages',
     reach: 'own_dialect',
     isAnswer: isTokenCount,
-    isCount: true,
+    writeCount: writeMessageCount,
   },
+}
+
+function writeMessageCount(tokens: number): Json {
+  return { input_tokens: tokens }
+}
+
+function writeResponseCount(tokens: number): Json {
+  return { object: 'response.input_tokens', input_tokens: tokens }
 }
 
 /** The names of all model calls. */

@@ -42,7 +42,7 @@ export function recordEnd(
   const answering = by ?? attempts.at(-1)
   for (const [at, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
-    if (attempt === answering || admission.operation.isCount || !mayBeBilled(attempt)) continue
+    if (attempt === answering || admission.operation.writeCount || !mayBeBilled(attempt)) continue
     const ended = { from: attempt.sentAt, at: attempts[at + 1]?.sentAt ?? endedAt }
     recordAttempt(needs, admission, attempt, { kind: 'retried', ...ended, tried: [attempt] })
   }

@@ -70,7 +70,7 @@ export function sendStep(
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
-  const observer = observeAnswer(step.dialect, { isCount: operation.isCount ?? false, isTraced: span !== null })
+  const observer = observeAnswer(step.dialect, { isCount: operation.writeCount !== undefined, isTraced: span !== null })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
   const startedAt = backend.condition.noteStart()

@@ -22,7 +22,7 @@ export function isEmbeddingList(body: Json): boolean {
   return Array.isArray(body.data) && body.data.every((one) => readObject(one).embedding !== undefined)
 }
 
-/** Whether a body has the shape of a token count of the messages dialect. */
+/** Whether a body has the shape of a token count. */
 export function isTokenCount(body: Json): boolean {
   return readCount(body.input_tokens) !== null
 }

@@ -61,14 +61,12 @@ export type DialectTraits = {
   readonly readEnding: (answer: Json) => WrittenEnding
 }
 
-/** Counts the tokens of a request without answering it. */
+/** Counts the tokens of a request without answering it. The answer has them as `input_tokens`. */
 export type TokenCount = {
   /** The path behind that of a backend's API. */
   readonly path: string
-  /** Makes the request that counts out of the one that would be answered. */
-  readonly toRequest: (request: Json) => Json
-  /** The tokens that an answer names; null: it is no count. */
-  readonly read: (answer: Json) => number | null
+  /** The members of a request that count. Vendors refuse those that do not, such as limits of the answer. */
+  readonly members: readonly string[]
 }
 
 /** The model and the reasons of an answer, not checked yet. */

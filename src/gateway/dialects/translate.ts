@@ -64,7 +64,7 @@ type AnswerCollector = {
 }
 
 /** The reader and the writer of each dialect. */
-const TRANSLATED: Readonly<Record<Dialect, TranslatedDialect>> = {
+export const TRANSLATED: Readonly<Record<Dialect, TranslatedDialect>> = {
   chat: { conversation: 'messages', readRequest: readChatRequest, writeRequest: writeChatRequest },
   responses: { conversation: 'input', readRequest: readResponsesRequest, writeRequest: writeResponsesRequest },
   messages: { conversation: 'messages', readRequest: readMessagesRequest, writeRequest: writeMessagesRequest },

@@ -1,9 +1,8 @@
 import { ApiError } from '../../../http/errors.ts'
 import { msBetween } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
-import { parseObject } from '../../dialects/json/read-json.ts'
+import { parseObject, readCount } from '../../dialects/json/read-json.ts'
 import { FREE_USAGE } from '../../dialects/tokens/usage.ts'
 import type { Outcome } from '../../exchange/outcome.ts'
 import { sendAndWait } from '../../exchange/send.ts'
@@ -47,13 +46,13 @@ export async function attemptCount(
   // Every other failure may be one of counting alone, such as a server without that route.
   if (reply.kind === 'unreachable') backend.condition.noteEnd(attempt.outcome)
   if (span) endAttemptSpan(span, attempt)
-  return { attempt, tokens: readCount(reply, dialect) }
+  return { attempt, tokens: readTokens(reply) }
 }
 
-function readCount(reply: BackendReply, dialect: Dialect): Counted['tokens'] {
+function readTokens(reply: BackendReply): Counted['tokens'] {
   if (reply.kind !== 'answered') return 'failed'
   const answer = reply.status === 200 ? parseObject(reply.body.toString()) : null
-  return DIALECTS[dialect].tokenCount?.read(answer ?? {}) ?? (UNABLE.has(reply.status) ? 'unable' : 'failed')
+  return readCount(answer?.input_tokens) ?? (UNABLE.has(reply.status) ? 'unable' : 'failed')
 }
 
 function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome: Outcome): Attempt {

@@ -3,6 +3,7 @@ import { ApiError } from '../../../http/errors.ts'
 import { GATEWAY_NAME } from '../../../kernel/backend-name.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Backends } from '../../backends/backends.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
 import { estimateTokens } from '../../dialects/tokens/count-tokens.ts'
 import type { Candidate } from '../../plan/plan.ts'
 import type { Attempt } from '../../usage/events.ts'
@@ -15,8 +16,11 @@ import { attemptCount } from './count-attempt.ts'
 
 type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
 
+/** A request to count tokens. `writeCount` writes its answer. */
+type CountCall = AdmittedCall & { readonly writeCount: (tokens: number) => Json }
+
 /** Answers a request to count tokens. */
-export type SendCount = (call: AdmittedCall, candidates: readonly Candidate[]) => Promise<void>
+export type SendCount = (call: CountCall, candidates: readonly Candidate[]) => Promise<void>
 
 /**
  * Makes the function that counts tokens where no backend of the model speaks the dialect of the request, or none of
@@ -41,7 +45,7 @@ export function makeSendCount(needs: Needs): SendCount {
       if (tokens === 'unable') unable.add(backend)
       if (typeof tokens !== 'number') continue
       recordCount(needs, call, attempts, attempt)
-      return send(call.res, tokens, { 'x-svc-served-by': backend.name })
+      return send(call, tokens, { 'x-svc-served-by': backend.name })
     }
     sendEstimate(call)
   }
@@ -55,13 +59,13 @@ function signalOfClose(res: ServerResponse): AbortSignal {
   return closing.signal
 }
 
-function sendEstimate({ req, res }: AdmittedCall): void {
-  const estimate = estimateTokens(exactBodyOf(req).body)
+function sendEstimate(call: CountCall): void {
+  const estimate = estimateTokens(call.admission.operation.dialect, exactBodyOf(call.req).body)
   if ('refused' in estimate) {
     const { param, message } = estimate.refused
     throw new ApiError('invalid_request', { message: `${param}: ${message}` })
   }
-  send(res, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
+  send(call, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
 }
 
 function recordCount(needs: Needs, call: AdmittedCall, attempts: readonly Attempt[], by: Attempt): void {
@@ -70,8 +74,8 @@ function recordCount(needs: Needs, call: AdmittedCall, attempts: readonly Attemp
   recordEnd(needs, call, attempts, by)
 }
 
-function send(res: ServerResponse, tokens: number, headers: Readonly<Record<string, string>>): void {
-  const answer = JSON.stringify({ input_tokens: tokens })
+function send({ res, writeCount }: CountCall, tokens: number, headers: Readonly<Record<string, string>>): void {
+  const answer = JSON.stringify(writeCount(tokens))
   res.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer), ...headers })
   res.end(answer)
 }

@@ -50,11 +50,12 @@ export function prepareCount(call: CallStep, req: CallRequest): BackendRequest |
   const { tokenCount } = DIALECTS[step.dialect]
   const translation = tokenCount && translateFor(call, req)
   if (!translation || translation instanceof ApiError) return translation
+  const counted = Object.entries(translation.request).filter(([name]) => tokenCount.members.includes(name))
   return {
     method: 'POST',
     path: backend.apiPath + tokenCount.path,
     headers: translation.headers,
-    body: writeWithTexts(tokenCount.toRequest(translation.request), translation.texts),
+    body: writeWithTexts(Object.fromEntries(counted), translation.texts),
   }
 }
 

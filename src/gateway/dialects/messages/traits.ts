@@ -1,6 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isMessage } from '../answer-shapes.ts'
-import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
+import type { DialectTraits, NativeProbe, StreamFailure, TokenCount } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isGiven, parseObject, readObject } from '../json/read-json.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
@@ -25,6 +25,12 @@ const NATIVE_PROBE: NativeProbe = {
   ifIgnored: 'foreign',
 }
 
+/** `POST /v1/messages/count_tokens` of the vendor, which most engines have too. */
+const TOKEN_COUNT: TokenCount = {
+  path: '/messages/count_tokens',
+  members: ['model', 'system', 'messages', 'tools', 'tool_choice', 'thinking', 'output_config', 'cache_control'],
+}
+
 const readErrorEvent = makeErrorReader()
 
 /** Anthropic Messages. */
@@ -47,7 +53,7 @@ export const MESSAGES: DialectTraits = {
   needsStoredState: () => false,
   // Engines that do not know threads answer as if the new messages were the whole conversation.
   needsVendor: ({ thread }) => isGiven(thread),
-  tokenCount: null,
+  tokenCount: TOKEN_COUNT,
   reasoningRetry: null,
   readEnding: ({ message, delta, model, stop_reason: reason }) => ({
     model: model ?? readObject(message).model,

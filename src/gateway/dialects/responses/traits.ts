@@ -25,14 +25,10 @@ const NATIVE_PROBE: NativeProbe = {
   ifIgnored: 'stateless',
 }
 
-/** The members that a request to count may have; the vendor refuses others. */
-const COUNTED = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'text']
-
 /** `POST /responses/input_tokens` of the vendor, which llama.cpp's server has too. */
 const TOKEN_COUNT: TokenCount = {
   path: '/responses/input_tokens',
-  toRequest: (request) => Object.fromEntries(Object.entries(request).filter(([name]) => COUNTED.includes(name))),
-  read: ({ input_tokens: tokens }) => readCount(tokens),
+  members: ['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'text'],
 }
 
 const readErrorEvent = makeErrorReader(['response.failed'])

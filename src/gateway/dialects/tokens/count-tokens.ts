@@ -1,9 +1,10 @@
 import { DEFAULT_CAPS } from '../caps.ts'
+import type { Dialect } from '../dialect.ts'
 import type { Json } from '../json/read-json.ts'
-import { readMessagesRequest } from '../messages/read-request.ts'
 import type { NeutralRequest, Part, Source, Tool } from '../neutral.ts'
 import { orRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
+import { TRANSLATED } from '../translate.ts'
 import type { TranslationContext } from '../translation.ts'
 
 /** English has about four bytes per token; code and other scripts have fewer. */
@@ -14,13 +15,16 @@ const PDF_BYTES_PER_TOKEN = 20
 const MARGIN = 1.1
 
 /**
- * Estimates the tokens of a messages request, for a backend that cannot count them. The estimate is high rather than
- * low, because with a low number an agent shortens the conversation too late. It counts texts, tool schemas, calls,
- * results, images and documents.
+ * Estimates the tokens of a request, for a backend that cannot count them. The estimate is high rather than low,
+ * because with a low number an agent shortens the conversation too late. It counts texts, tool schemas, calls, results,
+ * images and documents.
  */
-export function estimateTokens(body: Json): { readonly inputTokens: number } | { readonly refused: Refusal } {
+export function estimateTokens(
+  dialect: Dialect,
+  body: Json,
+): { readonly inputTokens: number } | { readonly refused: Refusal } {
   return orRefused(() => {
-    const { request } = readMessagesRequest(body, NO_TRANSLATION)
+    const { request } = TRANSLATED[dialect].readRequest(body, NO_TRANSLATION)
     return { inputTokens: Math.ceil(countTokens(request) * MARGIN) }
   })
 }
