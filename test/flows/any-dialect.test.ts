@@ -3,6 +3,7 @@ import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { ENDED_EARLY } from '../../src/gateway/dialects/failures/failure.ts'
 import { FREE_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
+import { UNASKED } from '../../src/gateway/exchange/stream-opening.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import {
   beginsHello,
@@ -241,6 +242,13 @@ describe('a call in the dialect of its backend', () => {
     const body = '{"model": "any/chat",  "messages": [], "unknown": 12345678901234567890}'
     await gateway.post(GATEWAY_PATHS.chat, body)
     expect(servers.chat.last().body.toString()).toBe(body.replace('any/chat', 'large-2026'))
+  })
+
+  it.each(DIALECTS)('is an error where it asked for no stream and gets one: %s', async (dialect) => {
+    servers[dialect].script = streamsHello(dialect)
+    const response = await call(dialect, `any/${dialect}`)
+    servers[dialect].script = saysHello(dialect)
+    expect([response.status, await response.json()]).toMatchObject([502, { error: { message: UNASKED.message } }])
   })
 })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ServeEntry } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { UNREADABLE } from '../../src/gateway/exchange/unreadable-answer.ts'
-import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
+import { bodyOf, GATEWAY_PATHS, greeting, saysHello, streamsHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { readEvents } from '../support/local-worker.ts'
@@ -226,6 +226,14 @@ describe('the next backend is asked', () => {
         expect([refused.status, await refused.json()]).toMatchObject([502, { error: { message } }])
       }
     }
+  })
+
+  it('when the answer is a stream, and the caller asked for none', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(streamsHello('chat'))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=502,b=200'])
+    expect(await response.json()).toEqual(COMPLETION)
   })
 
   it('when a stream of another dialect ends before its answer begins', async () => {

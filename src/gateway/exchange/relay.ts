@@ -22,7 +22,7 @@ export type AnswerRewrite = {
   stream(): StreamTranslator
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
-  /** Makes one answer of a stream, for a caller that asked for no stream. Null: such a stream stays a stream. */
+  /** Makes one answer of a stream, for a caller that asked for no stream. Null: such a stream is an error. */
   readonly collect: (() => StreamCollector) | null
 }
 

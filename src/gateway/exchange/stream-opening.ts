@@ -1,6 +1,6 @@
 import { ByteChunks } from '../../kernel/pieces.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
-import { ENDED_EARLY } from '../dialects/failures/failure.ts'
+import { backendFailed, ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept, writeHead } from './answer.ts'
@@ -16,8 +16,13 @@ import { EMPTY } from './whole-relay.ts'
 
 type Needs = Pick<
   ExchangeOptions,
-  'dialect' | 'backendDialect' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
+  'dialect' | 'backendDialect' | 'wantsStream' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
 >
+
+/** The failure of a stream for a caller that asked for none, and cannot read it. */
+export const UNASKED = backendFailed(
+  'The backend answered with a stream, although the call did not ask for one. Send "stream": true.',
+)
 
 /** A first event that is larger than this is content and not an error. */
 const MAX_HELD_BYTES = 64 * 1024
@@ -51,14 +56,14 @@ export class StreamOpening implements Relay, SilentStream {
     const isContent = this.#held.length === 0 && isNoEvent(chunk)
     this.#held.add(chunk)
     const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
-    if (isContent || this.#held.length > limit) return void this.#start()
+    if (isContent || this.#held.length > limit) return this.#begin()
     const { readErrorEvent, isPreamble } = this.#needs.backendDialect
     for (const event of this.#decoder.push(chunk)) {
       if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
       else {
         const failure = readErrorEvent(event)
         if (failure) this.#maskHeld()
-        if (!failure || !this.#stopsAt(failure, event.data)) this.#start()
+        if (!failure || !this.#stopsAt(failure, event.data)) this.#begin()
         return
       }
     }
@@ -66,14 +71,22 @@ export class StreamOpening implements Relay, SilentStream {
 
   /** Whether the caller can get another answer than this stream. */
   #canReplace(): boolean {
-    const { keepsErrors, rewrite } = this.#needs
-    return keepsErrors === 'all' || rewrite !== null
+    const { keepsErrors, rewrite, wantsStream } = this.#needs
+    return keepsErrors === 'all' || rewrite !== null || !wantsStream
+  }
+
+  /** The answer begins. */
+  #begin(): void {
+    if (this.#needs.wantsStream) return void this.#start()
+    this.#keepFailure(UNASKED, false)
+    this.#exchange.abort()
   }
 
   /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
   end(): void {
     const isEmpty = this.#held.length === 0
-    if (isEmpty || this.#needs.rewrite) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    if (isEmpty || this.#needs.rewrite || !this.#needs.wantsStream)
+      this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
     else this.#start().end()
   }
 
@@ -95,7 +108,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   tick(): void {
-    if (++this.#ticks >= TICKS_OF_SILENCE) this.#start()
+    if (this.#needs.wantsStream && ++this.#ticks >= TICKS_OF_SILENCE) this.#start()
   }
 
   #start(): Relay {
