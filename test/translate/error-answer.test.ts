@@ -77,6 +77,11 @@ it.each([
   ['content_filter', 'filter'],
   ['content_policy_violation', 'filter'],
   ['invalid_prompt', 'filter'],
+  ['bio_policy', 'filter'],
+  ['misalignment_policy_violation', 'filter'],
+  ['image_content_policy_violation', 'filter'],
+  ['image_file_not_found', 'invalid'],
+  ['failed_to_download_image', 'invalid'],
   ['timeout_error', 'timeout'],
   ['invalid_request_error', 'invalid'],
 ])('an error of the type or the code %s is of the kind %s, whatever its status', (name, kind) => {

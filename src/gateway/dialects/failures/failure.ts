@@ -136,8 +136,10 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/overloaded|slow_down/, 'overloaded'],
   [/request_too_large/, 'tooLarge'],
   [/authentication_error|permission_error|invalid_api_key|unauthorized/, 'account'],
+  [/content_filter|content_policy|bio_policy|policy_violation|invalid_prompt/, 'filter'],
+  // The responses dialect has a code for each way in which an image is wrong, such as `image_file_not_found`.
+  [/image/, 'invalid'],
   [/not_found/, 'notFound'],
-  [/content_filter|content_policy|invalid_prompt/, 'filter'],
   [/timeout/, 'timeout'],
   [/invalid_request_error/, 'invalid'],
 ]
