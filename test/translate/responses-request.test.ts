@@ -89,6 +89,12 @@ describe('tools', () => {
     expect(refusal?.message).toContain(type ?? 'without a type')
   })
 
+  // The history of such a conversation has calls without a result, which other vendors refuse.
+  it.each([READ, PATCH])('that do not wait for a result are refused: %j', (tool) => {
+    expect(refused({ tools: [{ ...tool, async: true }] })?.param).toBe('tools.0.async')
+    expect(refused({ tools: [{ ...tool, async: false }] })).toBeNull()
+  })
+
   it.each<[unknown, Json]>([
     [undefined, {}],
     ['auto', { tool_choice: 'auto' }],

@@ -48,6 +48,7 @@ function readTool(tool: Json, namespace: string | null, path: string): Tool {
   const { type } = tool
   if (type !== 'function' && type !== 'custom') return readHosted(tool, namespace, path)
   const name = readName(tool.name) ?? refuse(`${path}.name`, 'A tool must have a name.')
+  if (tool.async === true) refuse(`${path}.async`, 'This model waits for the result of each call: leave async out.')
   const isCustom = type === 'custom'
   return {
     kind: type,
