@@ -40,6 +40,14 @@ describe('tools', () => {
     expect(refused({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })?.param).toBe('tools.0')
   })
 
+  it('tells the model the examples of a tool in its description', () => {
+    const described = (tool: Json) => readObject(asked({ tools: [tool] }).tools?.[0]?.function).description
+    const input_examples = [{ path: 'a' }, { path: 'b', lines: 2 }]
+    const words = 'An example of its input: {"path":"a"}\nAn example of its input: {"path":"b","lines":2}'
+    expect(described({ ...TOOL, input_examples })).toBe(`Reads.\n${words}`)
+    expect(described({ name: 'read', input_schema: SCHEMA, input_examples })).toBe(words)
+  })
+
   it('offers a deferred tool once a tool reference has named it', () => {
     const tools = [TOOL, { ...TOOL, name: 'grep', defer_loading: true }, { ...TOOL, name: 'DeferredToolPlaceholder' }]
     const names = (messages: Json[]) => asked({ tools, messages }).tools?.map((tool) => readObject(tool.function).name)

@@ -184,7 +184,7 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
     kind: 'function',
     name,
     namespace: null,
-    description: typeof tool.description === 'string' ? tool.description : null,
+    description: readDescription(tool),
     schema: tool.input_schema ?? null,
     strict: readBoolean(tool.strict),
     deferred: tool.defer_loading === true,
@@ -192,6 +192,13 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
     path,
     ...mark,
   }
+}
+
+/** The description of a tool, with the examples of its input, for which other dialects have no member. */
+function readDescription({ description, input_examples: given }: Json): string | null {
+  const examples = readList(given).map((example) => `An example of its input: ${JSON.stringify(example)}`)
+  const texts = typeof description === 'string' ? [description, ...examples] : examples
+  return texts.length === 0 ? null : texts.join('\n')
 }
 
 function readChoice(value: unknown, tools: readonly Tool[]): { choice: ToolChoice | null; parallel: boolean | null } {
