@@ -15,15 +15,17 @@ export function makePathHint(paths: readonly string[]): (given: string) => strin
 /**
  * Returns the path of the contract that ends alike, such as for `/chat/completions` of a client whose base URL lacks
  * `/v1`: in most segments, then with most of the others, then the shortest. A segment may be misspelt. Null when no
- * path ends alike.
+ * path ends alike. Below a path of the contract, such as `/v1/chat/completions/1/messages`, the last segment alone says
+ * nothing.
  */
 export function makeSuggestPath(paths: readonly string[]): (given: string) => string | null {
   const known = paths.filter((path) => !path.includes('{')).map((path) => ({ path, segments: toSegments(path) }))
   return (given) => {
     const wanted = toSegments(given)
+    const least = known.some(({ path }) => given.startsWith(`${path}/`)) ? 2 : 1
     const [best] = known
       .map(({ path, segments }) => ({ path, segments, ending: countEnding(segments, wanted) }))
-      .filter(({ ending }) => ending > 0)
+      .filter(({ ending }) => ending >= least)
       .map(({ path, segments, ending }) => ({ path, ending, all: countAll(segments, wanted) }))
       .sort((a, b) => b.ending - a.ending || b.all - a.all || a.path.length - b.path.length)
     return best?.path ?? null

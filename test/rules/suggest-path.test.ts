@@ -35,6 +35,7 @@ describe('the path that a client with a wrong base URL means', () => {
     ['/v1/message', '/v1/messages'],
     ['/vendorb/v1/mesages', '/vendorb/v1/messages'],
     ['/responses/input_tokens', '/v1/responses/input_tokens'],
+    ['/v1/responses/compact', '/codex/v1/responses/compact'],
     ['/v1/messages/count_token', '/v1/messages/count_tokens'],
     ['/v1/embedding', '/v1/embeddings'],
     ['/v1/model', '/v1/models'],
@@ -50,9 +51,12 @@ describe('the path that a client with a wrong base URL means', () => {
     expect(makeSuggestPath(['/v1/teams/{team}/usage'])('/usage')).toBe(null)
   })
 
-  it.each(['/', '/v1', '/v1/models/svc/fast', '/v1/messages/batches'])('of %s is not known', (given) => {
-    expect(suggestPath(given)).toBe(null)
-  })
+  it.each(['/', '/v1', '/v1/models/svc/fast', '/v1/chat/completions/1/messages', '/v1/messages/batches'])(
+    'of %s is not known',
+    (given) => {
+      expect(suggestPath(given)).toBe(null)
+    },
+  )
 })
 
 describe('the hint at an unknown path', () => {
