@@ -10,9 +10,14 @@ export const findOperation: RequestHandler = (req, _res, next) => {
   const { foundPath } = req
   if (!foundPath) throw new Error('The path of the request has not been looked up yet.')
   const operation = foundPath.operations[req.method.toLowerCase()]
-  if (!operation) throw new ApiError('method_not_allowed', { allow: toAllow(foundPath) })
+  if (!operation) throw refuseMethod(req.method, toAllow(foundPath))
   Object.assign(req, { operation, contractPath: foundPath.path, params: foundPath.parameters })
   next()
+}
+
+/** Names the methods in the message too, for people who do not see the header. */
+function refuseMethod(method: string, allow: string): ApiError {
+  return new ApiError('method_not_allowed', { allow, message: `This route supports ${allow}, but not ${method}.` })
 }
 
 /** The methods of a path; HEAD works wherever GET does. */

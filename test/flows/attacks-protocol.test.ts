@@ -197,6 +197,7 @@ describe('methods', () => {
       expect(answer.status, method).toBe(405)
       expect(JSON.parse(answer.body), method).toMatchObject({ type: 'error', error: { code: 'method_not_allowed' } })
       expect(answer.headers.allow?.split(', ').sort(), method).toEqual(allow)
+      expect(answer.body, method).toContain(`This route supports ${answer.headers.allow}, but not ${method}.`)
     }
   })
 
