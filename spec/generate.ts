@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { orderPaths } from './order.ts'
+import { toPublished } from './published.ts'
 
 const root = path.join(import.meta.dirname, '..')
 const generated = path.join(root, 'generated')
@@ -27,10 +27,8 @@ function compileContract(): void {
     )
   }
   // What the emitter has just written.
-  writeFileSync(
-    file,
-    `${JSON.stringify(orderPaths(JSON.parse(document) as Parameters<typeof orderPaths>[0]), null, 2)}\n`,
-  )
+  const published = toPublished(JSON.parse(document) as Parameters<typeof toPublished>[0])
+  writeFileSync(file, `${JSON.stringify(published, null, 2)}\n`)
 }
 
 function writeTypes(): void {

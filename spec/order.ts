@@ -6,8 +6,9 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
-type PathItem = Readonly<Record<string, { readonly operationId: string }>>
-type Paths = Readonly<Record<string, PathItem>>
+export type Operation = { readonly operationId: string; readonly security?: readonly object[] }
+type PathItem = Readonly<Record<string, Operation>>
+export type Paths = Readonly<Record<string, PathItem>>
 
 /** Returns the document with its paths, and the methods of each path, in the order of use. */
 export function orderPaths<Document extends { readonly paths: Paths }>(document: Document): Document {

@@ -45,8 +45,7 @@ export function accessOf(contract: Contract, schemes: Schemes): ReadonlyMap<Oper
 }
 
 function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Access {
-  if (!security || security.length === 0)
-    throw new Error(`The contract has no "security" for ${id}. Add one; {} makes the operation open.`)
+  if (!security) throw new Error(`The contract has no "security" for ${id}. Add one; [] makes the operation open.`)
   const alternatives = security.map((alternative) => Object.keys(alternative))
   const together = alternatives.find((names) => names.length > 1)
   if (together) throw new Error(`${id} asks for ${together.join(' and ')} at once, which is not supported.`)
@@ -58,7 +57,7 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
       if (!scheme) throw new Error(`${id} asks for the security scheme ${name}, which is not implemented.`)
       return scheme
     }),
-    isOpen: alternatives.some((alternative) => alternative.length === 0),
+    isOpen: alternatives.length === 0 || alternatives.some((alternative) => alternative.length === 0),
   }
 }
 
