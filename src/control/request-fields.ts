@@ -11,7 +11,7 @@ export function required<Text extends string>(name: string, value: Text | undefi
 
 /** The refusal of a text that is not one email address. */
 export const invalidEmail = () =>
-  new ApiError('invalid_request', { message: 'The field email must be one email address.' })
+  new ApiError('invalid_request', { message: 'The email address is not valid. Send one, such as ada@example.com.' })
 
 /** The refusal of a name in which nothing can be seen. */
 export const invalidName = () =>

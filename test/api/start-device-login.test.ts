@@ -105,7 +105,7 @@ describe('startDeviceLogin', () => {
       ['without deviceId', { email: good.email }, /^The field deviceId is missing\.$/],
       ['without both fields, and names both', {}, /^The field email is missing; the field deviceId is missing\.$/],
       ['with empty fields', { email: '', deviceId: '' }, /^The field email .*; the field deviceId /],
-      ['with an invalid email address', { ...good, email: 'not an address' }, /email must be one email address/],
+      ['with an invalid email address', { ...good, email: 'not an address' }, /email address is not valid/],
       ['with a number for an email', { ...good, email: 7 }, /email must be a text/],
       ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be a text/],
       [

@@ -161,6 +161,11 @@ describe('a standard OAuth client', () => {
     await expect(redeem(service, server, late.login.device_code)).rejects.toMatchObject({ error: 'expired_token' })
   })
 
+  it('starts the login of the person who enters the code when login_hint is empty', async () => {
+    await using service = await startService({ directory: DIRECTORY })
+    await expectOk('The start', service.fetch('/oauth/device_authorization', form({ login_hint: '' })))
+  })
+
   it('gets the tokens of one account when two accounts approve at once', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service)

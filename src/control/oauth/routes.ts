@@ -68,7 +68,8 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
       const { login_hint: hint } = req.body
       const clientId = readClientId(req.body.client_id)
       const login = await startLogin({
-        email: hint ?? null,
+        // An empty parameter counts as omitted (RFC 6749, section 3.2).
+        email: hint || null,
         team: undefined,
         // The standard has no device id, so each login is a device of its own.
         deviceId: `oauth-${randomUUID()}`,
