@@ -1,14 +1,22 @@
 /**
  * Every member of a request and of a tool, by the types of the vendors' SDKs: a new member does not compile until it is
- * decided here what becomes of it in a translation. What would change the answer is carried or refused.
+ * decided here what becomes of it in a translation. What would change the answer is carried or refused. The members
+ * that every answer has are checked in the same way.
  */
 import type { BetaTool, MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/beta/messages/messages'
-import type { ChatCompletionCreateParamsBase } from 'openai/resources/chat/completions/completions'
-import type { CustomTool, FunctionTool, ResponseCreateParamsBase } from 'openai/resources/responses/responses'
+import type { Message, Usage } from '@anthropic-ai/sdk/resources/messages/messages'
+import type { ChatCompletion, ChatCompletionCreateParamsBase } from 'openai/resources/chat/completions/completions'
+import type {
+  CustomTool,
+  FunctionTool,
+  Response as ModelResponse,
+  ResponseCreateParamsBase,
+} from 'openai/resources/responses/responses'
 import type { FunctionDefinition } from 'openai/resources/shared'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { PAIRS, pair, refusalOf } from './pairs.ts'
 
@@ -201,5 +209,77 @@ describe.each<[name: string, Dialect, (members: Json) => Json, Readonly<Record<s
   it.each(Object.entries(cases))('have the member %s: %j', (name, [fate, value]) => {
     const [plain, changed] = [{ name: 'read' }, { name: 'read', [name]: value }]
     expect(fateOf(client, { tools: [toTool(changed)] }, { tools: [toTool(plain)] })).toBe(fate)
+  })
+})
+
+type RequiredOf<Answer> = { [Name in keyof Answer]-?: undefined extends Answer[Name] ? never : Name }[keyof Answer]
+type Members<Answer> = Readonly<Record<RequiredOf<Answer>, true>>
+
+const COMPLETION: Members<ChatCompletion> = { id: true, choices: true, created: true, model: true, object: true }
+
+/** The SDK itself adds `output_text`. */
+const RESPONSE: Members<Omit<ModelResponse, 'output_text'>> = {
+  id: true,
+  access_programs: true,
+  created_at: true,
+  error: true,
+  incomplete_details: true,
+  instructions: true,
+  metadata: true,
+  model: true,
+  object: true,
+  output: true,
+  parallel_tool_calls: true,
+  temperature: true,
+  tool_choice: true,
+  tools: true,
+  top_p: true,
+}
+
+const MESSAGE: Members<Message> = {
+  id: true,
+  container: true,
+  content: true,
+  diagnostics: true,
+  model: true,
+  role: true,
+  stop_details: true,
+  stop_reason: true,
+  stop_sequence: true,
+  type: true,
+  usage: true,
+}
+
+const MESSAGE_USAGE: Members<Usage> = {
+  cache_creation: true,
+  cache_creation_input_tokens: true,
+  cache_read_input_tokens: true,
+  inference_geo: true,
+  input_tokens: true,
+  output_tokens: true,
+  output_tokens_details: true,
+  server_tool_use: true,
+  service_tier: true,
+  speed: true,
+}
+
+describe('a translated answer has every member that its type requires', () => {
+  const whole = (client: Dialect): Json => {
+    const backend = client === 'chat' ? 'messages' : 'chat'
+    const answers = {
+      chat: { choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] },
+      messages: { type: 'message', content: [{ type: 'text', text: 'Hello' }], stop_reason: 'end_turn', usage: {} },
+    }
+    const made = pair(client, backend).answer.whole(answers[backend])
+    return 'answer' in made ? made.answer : {}
+  }
+
+  it.each<[name: string, answer: Json, members: object]>([
+    ['a chat completion', whole('chat'), COMPLETION],
+    ['a response', whole('responses'), RESPONSE],
+    ['a message', whole('messages'), MESSAGE],
+    ['the usage of a message', readObject(whole('messages').usage), MESSAGE_USAGE],
+  ])('%s', (_name, answer, members) => {
+    expect(Object.keys(members).filter((name) => answer[name] === undefined)).toEqual([])
   })
 })

@@ -152,6 +152,7 @@ function toResponse({ id, context, echo, output, end }: ResponseParts): Json {
   return {
     id,
     object: 'response',
+    access_programs: null,
     created_at: context.createdAt,
     status: end.status,
     background: false,
