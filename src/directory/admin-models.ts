@@ -15,7 +15,7 @@ import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
-import type { SnapshotModel } from './rules.ts'
+import type { DirectoryModel, SnapshotModel } from './rules.ts'
 
 /** What an admin says of a model. */
 export type AdminModelSettings = {
@@ -149,7 +149,7 @@ export function refuseListed(id: string): AdminMistake {
 // ---- Loading --------------------------------------------------------------------------------------------------------
 
 /** What can serve a model of the file, as a list of backends. */
-export function serveEntriesOf(model: SnapshotModel): readonly ServeEntry[] {
+export function serveEntriesOf(model: DirectoryModel): readonly ServeEntry[] {
   const { id, serve, backendModel, upstreamModel } = model
   if (serve.length > 0) return serve
   const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]

@@ -2,6 +2,7 @@ import type { Database, Transaction } from '../database/client.ts'
 import { withRetry } from '../database/errors.ts'
 import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
+import { listCallable } from './counts.ts'
 import type { DirectoryCounts } from './counts.ts'
 import { findOverridden, hasChanges, toChanges } from './plan.ts'
 import type { DirectoryPlan } from './plan.ts'
@@ -60,12 +61,18 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     async count(): Promise<DirectoryCounts> {
-      const [teams, members, backends] = await Promise.all([
+      const [teams, members, backends, models] = await Promise.all([
         db.team.count(),
         db.invitation.count({ where: { revokedAt: null } }),
         db.backend.findMany({ select: { name: true } }),
+        db.model.findMany({ orderBy: { id: 'asc' } }),
       ])
-      return { teams, members, backends: backends.map(({ name }) => name) }
+      return {
+        teams,
+        members,
+        backends: backends.map(({ name }) => name),
+        models: listCallable(models.map(toModel)),
+      }
     },
 
     /**

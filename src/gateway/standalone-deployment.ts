@@ -33,7 +33,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const startedAt = clock.now()
   const watchers: OnDirectory[] = []
   let snapshot = withTeams([])
-  let counts: DirectoryCounts = { teams: 0, members: 0, backends: [] }
+  let counts: DirectoryCounts = { teams: 0, members: 0, backends: [], models: [] }
   return {
     identify: callers.identify,
     identifyKey() {

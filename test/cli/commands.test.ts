@@ -635,7 +635,8 @@ describe('svc doctor', () => {
   it('finds no problem on a machine that is signed in', async () => {
     const ran = await machine.svc(['doctor'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])
-    expect(ran.stdout).not.toMatch(/^(warning|problem)/m)
+    // The example directory has models of upstreams, which this service does not have.
+    expect(ran.stdout.match(/^(warning|problem).*$/gm)).toEqual([expect.stringMatching(/^warning +models +No backend/)])
   })
 
   it('says how to sign in', async () => {
@@ -704,6 +705,8 @@ describe('svc doctor', () => {
     expect(stdout).not.toContain('secret-key')
   })
 
+  const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
+
   /** What doctor prints for a deployment that answers every request with this. */
   async function examine(answer: object, date: Date) {
     const server = createServer((_, res) => {
@@ -720,7 +723,7 @@ describe('svc doctor', () => {
   }
 
   it('finds a clock that differs from that of the deployment', async () => {
-    const { stdout, status } = await examine({ data: [], workers: [] }, new Date(Date.now() + 3_600_000))
+    const { stdout, status } = await examine(NO_MODELS, new Date(Date.now() + 3_600_000))
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +clock +The clock of this machine is 3\d\d\d s behind/m)
   })
@@ -734,7 +737,7 @@ describe('svc doctor', () => {
       { ...works, name: 'eu', state: 'unavailable', lastError: { ...lastError, result: 'unreachable' } },
       { ...works, name: 'us', state: 'not_configured' },
     ]
-    const { stdout, status } = await examine({ data: [{}], workers: [], backends }, new Date())
+    const { stdout, status } = await examine({ ...NO_MODELS, data: [{}], backends }, new Date())
     expect(status).toBe(0)
     expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
       expect.stringMatching(
@@ -750,6 +753,35 @@ describe('svc doctor', () => {
     const { stdout, status } = await examine({ data: [{}], workers, backends: [] }, new Date())
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +backends +The gateway has no backend, so it can answer no call/m)
+  })
+
+  it('tells admins which models of the team no backend serves', async () => {
+    const serveAt = (backend: string) => `serve: [{ backend: ${backend}, model: any }]`
+    const model = (id: string, rest: string) => `  - { id: ${id}, displayName: Any, owner: team, ${rest} }`
+    await using partly = await startAtOwnAddress({
+      SVC_POLL_INTERVAL_SECONDS: '1',
+      SVC_VENDORB_UPSTREAM_URL: 'http://127.0.0.1:9',
+    })
+    await partly.applyDirectory(`
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: team/default
+        models: [team/default, team/local, team/hidden, team/served]
+        members: [{ email: ada@example.com, role: admin }]
+models:
+${model('team/default', serveAt('vendora'))}
+${model('team/local', 'backendModel: any')}
+${model('team/hidden', `published: false, ${serveAt('vendora')}`)}
+${model('team/served', serveAt('vendorb'))}
+`)
+    await using fresh = await newMachine()
+    await fresh.signIn(partly)
+    const { stdout, status } = await fresh.svc(['doctor'])
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^problem +default model +No backend of the gateway serves team\/default, so calls /m)
+    expect(stdout).toMatch(/^warning +models +No backend of the gateway serves team\/local, so calls/m)
   })
 })
 

@@ -66,13 +66,42 @@ describe('the start line', () => {
   })
 
   it('is followed by warnings in words when nobody can sign in or no call can be served', () => {
-    const counts = { teams: 1, members: 0, backends: ['vendora'] }
+    const counts = { teams: 1, members: 0, backends: ['vendora'], models: [] }
     expect(findDirectoryWarnings(readConfig({}), counts)).toEqual([
       expect.stringContaining('nobody can sign in'),
       expect.stringContaining('every model call is refused'),
     ])
     const served = { ...counts, members: 1, backends: ['elsewhere'] }
     expect(findDirectoryWarnings(readConfig({}), served)).toEqual([])
+  })
+
+  it('is followed by a warning that names the models that no configured backend can serve', async () => {
+    await using partly = await startService({
+      env: { SVC_VENDORB_UPSTREAM_URL: 'http://127.0.0.1:9' },
+      directory: `
+organizations: []
+models:
+  - { id: team/anywhere, displayName: Anywhere, owner: team }
+  - { id: team/local, displayName: Local, owner: team, backendModel: 'qwen3:8b' }
+  - { id: team/other, displayName: Other, owner: team, serve: [{ backend: vendora, model: other }] }
+  - { id: team/hidden, displayName: Hidden, owner: team, published: false, backendModel: 'qwen3:8b' }
+  - id: team/both
+    displayName: Both
+    owner: team
+    serve: [{ backend: vendora, model: both }, { backend: vendorb, model: both }]
+`,
+    })
+    const warning = expect.stringMatching(/^No configured backend serves team\/local, team\/other: /) as unknown
+    expect(partly.log.filter(({ event }) => event === 'settings.warning')).toContainEqual(
+      expect.objectContaining({ fields: { warning } }),
+    )
+  })
+
+  it('names at most twenty of these models', () => {
+    const models = Array.from({ length: 22 }, (_, n) => ({ id: `team/model-${n}`, backends: ['vendora'] }))
+    const counts = { teams: 1, members: 1, backends: ['elsewhere'], models }
+    const [warning] = findDirectoryWarnings(readConfig({}), counts)
+    expect(warning).toContain('team/model-18, team/model-19 and 2 more: calls of these models are refused')
   })
 })
 

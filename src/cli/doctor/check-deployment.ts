@@ -5,6 +5,7 @@ import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
+import { checkModels } from './check-models.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
@@ -53,12 +54,14 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
   ]
 }
 
-async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]> {
-  const [{ data }, { workers }, backends] = await Promise.all([
+async function checkGateway({ control, gateway, profile }: Deployment): Promise<Finding[]> {
+  const params = { path: { team: profile.team } }
+  const [{ data }, { workers }, backends, teamModels] = await Promise.all([
     unwrap(gateway.GET('/v1/models')),
     unwrap(gateway.GET('/v1/workers')),
-    // Only admins may list them.
+    // Only admins may list what is below.
     gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
+    control.GET('/v1/teams/{team}/models', { params }).then(({ data: listed }) => listed ?? null),
   ])
   const where = profile.gatewayUrl
   return [
@@ -74,6 +77,7 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
           ),
     ),
     ...(backends ? checkBackends(backends) : []),
+    ...(backends?.length && teamModels ? checkModels(teamModels, backends) : []),
   ]
 }
 
