@@ -155,7 +155,22 @@ function inherit(command: Command, parent: Command, path = parent.name()): Comma
   const typed = `${path} ${command.name()}`
   command.copyInheritedSettings(parent).configureHelp(help).showHelpAfterError(`Run: ${typed} --help`)
   for (const child of command.commands) inherit(child, command, typed)
+  checkRequiredLast(command)
   return correctErrors(command)
+}
+
+/**
+ * Has the required options checked after the unknown ones. commander checks them first, so for `--serv` it would say
+ * that `--serve` is missing, in place of suggesting it.
+ */
+function checkRequiredLast(command: Command): void {
+  for (const option of command.options.filter(({ mandatory }) => mandatory)) {
+    option.makeOptionMandatory(false)
+    command.hook('preAction', () => {
+      if (command.getOptionValue(option.attributeName()) === undefined)
+        command.error(`error: required option '${option.flags}' not specified`)
+    })
+  }
 }
 
 /**

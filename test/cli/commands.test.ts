@@ -103,6 +103,10 @@ describe('the exit status', () => {
 
   it.each([
     [['unknown'], "Unknown command 'unknown'.\nRun: svc --help\n"],
+    [
+      ['models', 'add', 'x', '--serv', 'a=b'],
+      "Unknown option '--serv'.\n(Did you mean --serve?)\nRun: svc models add --help\n",
+    ],
     [['logni'], "Unknown command 'logni'.\n(Did you mean login?)\nRun: svc --help\n"],
     [
       ['keys', 'crate', 'ci'],
@@ -367,7 +371,7 @@ describe('svc limits', () => {
   it.each([
     [['limits', 'set', '0', '--per', 'day'], 2, "'0' is not a valid amount. Give an amount in USD above 0"],
     [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
-    [['limits', 'set', '1'], 2, "Required option '--per <period>' not specified"],
+    [['limits', 'set', '1'], 2, "Required option '--per <period>' not specified.\nRun: svc limits set --help"],
     [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],
     [['limits', 'set', '1', '--per', 'day', '--members', '--service', 'ci'], 2, 'cannot be used with'],
     [
