@@ -11,20 +11,33 @@ import { buildCli } from './cli.ts'
 import { root } from './project.ts'
 import { buildService } from './service.ts'
 
-const PACKAGES: Readonly<Record<string, (folder: string) => void | Promise<void>>> = {
+type Build = (folder: string) => void | Promise<void>
+
+const PACKAGES: Readonly<Record<string, Build>> = {
   svc: buildService,
   // `npm run generate` has built it: its types are part of what is generated.
   client: (folder) => cpSync(path.join(root, 'generated/sdk'), folder, { recursive: true }),
   cli: buildCli,
 }
 
-const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true })
-const out = path.resolve(values.out ?? path.join(root, '.packages'))
-for (const name of positionals.length > 0 ? positionals : Object.keys(PACKAGES)) await pack(name)
+const { out, builds } = readArguments()
+for (const [name, build] of builds) await pack(name, build)
 
-async function pack(name: string): Promise<void> {
-  const build = PACKAGES[name]
-  if (!build) throw new Error(`There is no package ${name}. There are: ${Object.keys(PACKAGES).join(', ')}`)
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({ options: { out: { type: 'string' } }, allowPositionals: true })
+    const unknown = positionals.find((name) => !Object.hasOwn(PACKAGES, name))
+    if (unknown !== undefined) throw new Error(`There is no package ${unknown}.`)
+    const wanted = Object.entries(PACKAGES).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+    return { out: path.resolve(values.out ?? path.join(root, '.packages')), builds: wanted }
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    console.error(`Usage: npm run pack [-- --out FOLDER] [-- NAMES], of ${Object.keys(PACKAGES).join(', ')}`)
+    process.exit(1)
+  }
+}
+
+async function pack(name: string, build: Build): Promise<void> {
   const folder = path.join(out, name)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })

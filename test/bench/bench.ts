@@ -44,16 +44,7 @@ const HELP = `Usage: npm run bench [-- OPTIONS]
   --rounds N       the number of rounds; default 7
   --help           this text`
 
-const { values: options } = parseArgs({
-  options: {
-    against: { type: 'string' },
-    processes: { type: 'string' },
-    logins: { type: 'boolean', default: false },
-    series: { type: 'string' },
-    rounds: { type: 'string', default: '7' },
-    help: { type: 'boolean', default: false },
-  },
-})
+const options = readOptions()
 const rounds = Number(options.rounds)
 const processCount = options.processes === undefined ? null : Number(options.processes)
 if (options.help) console.log(HELP)
@@ -64,6 +55,23 @@ else if (processCount !== null && (!Number.isInteger(processCount) || processCou
   fail(`--processes must be a whole number of at least 2.\n\n${HELP}`)
 else if (processCount !== null && !canCompareProcesses()) fail('--processes needs two cores.')
 else await run(chosenSeries(options.series))
+
+function readOptions() {
+  try {
+    return parseArgs({
+      options: {
+        against: { type: 'string' },
+        processes: { type: 'string' },
+        logins: { type: 'boolean', default: false },
+        series: { type: 'string' },
+        rounds: { type: 'string', default: '7' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
+  }
+}
 
 async function run(series: readonly Series[]): Promise<void> {
   const processes = openProcesses()

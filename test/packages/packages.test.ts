@@ -56,6 +56,18 @@ async function unpackRuntimes(majors: readonly number[]): Promise<void> {
 const nodeOf = (major: (typeof MAJORS)[number]) =>
   major === 24 ? process.execPath : path.join(folder, `node${major}`, 'package/bin/node')
 
+describe('npm run pack', () => {
+  it.each([
+    ['foo', /^There is no package foo\.\nUsage: npm run pack .* of svc, client, cli\n$/],
+    ['--oot', /^Unknown option '--oot'.*\nUsage: npm run pack /],
+  ])('says what is wrong with %s and packs nothing', async (argument, message) => {
+    const out = path.join(folder, 'nothing')
+    const packing = run(process.execPath, ['packaging/pack.ts', '--out', out, 'cli', argument], { cwd: ROOT })
+    await expect(packing).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(message) as unknown })
+    expect(existsSync(out)).toBe(false)
+  })
+})
+
 const binOf = (name: string) => path.join(folder, name, 'node_modules/.bin/svc')
 
 const environment = () => ({ HOME: path.join(folder, 'home'), PATH: '/usr/bin:/bin' })
