@@ -3280,6 +3280,8 @@ export interface components {
             action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device" | "create-key" | "rotate-key" | "revoke-key";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
+            /** @description For `confirm-email`: the page of a team that the link leads to, such as `/teams/acme/core/keys`. */
+            page?: string;
             /**
              * Format: uuid
              * @description For `revoke-device` and `disown-device`.
@@ -6817,6 +6819,8 @@ export interface operations {
             query?: {
                 /** @description A user code to fill into the form of the page. */
                 userCode?: string;
+                /** @description The page of a team that leads here for a fresh sign-in, which then leads back, such as `/teams/acme/core/keys`. */
+                page?: string;
             };
             header?: never;
             path?: never;

@@ -8,10 +8,12 @@ import type { TestService } from '../support/service.ts'
 import { consumeSignInLink } from '../support/sign-in-links.ts'
 
 const persons = people()
+const ADMIN = 'admin@example.com'
 let service: TestService
 
 beforeAll(async () => {
-  service = await startService({ directory: persons.directory, env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
+  const directory = persons.directory.replace('members: [', `members: [{ email: ${ADMIN}, role: admin }, `)
+  service = await startService({ directory, env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -50,6 +52,34 @@ describe('a browser that signed in more than 15 minutes ago', () => {
     expect((await startRegistration(service, { cookie: fresh })).excludeCredentials).toHaveLength(1)
     expect(await page(fresh)).not.toContain('Confirm that it is you')
     expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)
+  })
+
+  it.each(['keys', 'members'])(
+    'leads an admin back to /teams/acme/core/%s after the confirmation',
+    async (name) => {
+      const path = `/teams/acme/core/${name}`
+      const cookie = await signInBrowser(service, ADMIN)
+      await addPasskey(service, { cookie }, newAuthenticator(), 'Of the admin')
+      service.clock.advance(QUARTER_HOUR)
+      const show = async (shown: string) =>
+        (await service.fetch(shown, { headers: { cookie, accept: 'text/html' } })).text()
+      const [, link = ''] = /href="(\/device\?[^"]*)#confirm"/.exec(await show(path)) ?? []
+      const confirming = await show(link)
+      const [, page = ''] = /name="page" value="([^"]*)"/.exec(confirming) ?? []
+      expect(confirming).toContain(`data-then="${page}"`)
+      const asked = await service.fetch('/device', form({ action: 'confirm-email', page }, { cookie }))
+      await service.mailbox.waitFor(ADMIN, SIGN_IN_SUBJECT)
+      const confirmed = await consumeSignInLink(service, await newestLink(ADMIN), { cookie: cookiesOf(asked) })
+      expect(confirmed.headers.get('location')).toBe(path)
+    },
+  )
+
+  it('is led to no page of another site by the address of the confirmation', async () => {
+    const cookie = await signInBrowser(service, persons.next())
+    service.clock.advance(QUARTER_HOUR)
+    const address = `/device?page=${encodeURIComponent('//evil.example/teams')}`
+    const shown = await service.fetch(address, { headers: { cookie, accept: 'text/html' } })
+    expect(await shown.text()).not.toContain('evil.example')
   })
 
   it('is not asked for a passkey that the account does not have', async () => {

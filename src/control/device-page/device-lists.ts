@@ -4,7 +4,7 @@ import type { ListedDevice } from '../devices/store.ts'
 import { actionButton, submitButton } from '../pages/buttons.ts'
 import { PATHS } from '../pages/forms.ts'
 import { ICONS } from '../pages/icons.ts'
-import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
+import { confirmFirst, countOf, deviceNamed, fold, quoted, time } from '../pages/parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from '../pages/passkey-parts.ts'
 import type { ListedPasskey } from '../passkeys/store.ts'
 
@@ -67,7 +67,7 @@ export function passkeyList(passkeys: readonly ListedPasskey[], accepted: Accept
             ${passkeys.map((passkey) => passkeyRow(passkey, fresh))}
           </ul>`
     }
-    ${fresh ? ADD_PASSKEY : html`<p class="about">To add a passkey, ${CONFIRM_FIRST}.</p>`}
+    ${fresh ? ADD_PASSKEY : html`<p class="about">To add a passkey, ${confirmFirst(PATHS.device)}.</p>`}
   </section>`
 }
 
@@ -109,7 +109,7 @@ function disownForm({ sessionId }: ShownDevice, since: readonly LastingCredentia
             <input type="hidden" name="sessionId" value="${sessionId}" />
             ${actionButton('disown-device', html`Sign out everywhere else and delete ${which}`, 'danger')}
           </form>`
-        : html`<p>To sign out everywhere else and delete ${which}, ${CONFIRM_FIRST}.</p>`
+        : html`<p>To sign out everywhere else and delete ${which}, ${confirmFirst(PATHS.device)}.</p>`
     }`
 }
 
@@ -141,7 +141,7 @@ function passkeyForms({ id, name }: ListedPasskey, fresh: boolean): Html {
       <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
       ${actionButton('rename-passkey', 'Rename')}
     </form>
-    ${fresh ? deletePasskeyForm(id) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
+    ${fresh ? deletePasskeyForm(id) : html`<p>To delete it, ${confirmFirst(PATHS.device)}.</p>`}`
 }
 
 function deletePasskeyForm(id: string): Html {

@@ -9,7 +9,7 @@ import { actionButton } from '../pages/buttons.ts'
 import type { DeviceAction } from '../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../pages/key-parts.ts'
 import type { KeyDraft } from '../pages/key-parts.ts'
-import { CONFIRM_FIRST, countOf, DECISION, loginFacts, noticeBar, warning } from '../pages/parts.ts'
+import { confirmFirst, countOf, DECISION, loginFacts, noticeBar, warning } from '../pages/parts.ts'
 import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
 import type { ListedPasskey } from '../passkeys/store.ts'
@@ -40,6 +40,8 @@ export type DevicePage = {
   readonly formId: string
   /** Whether the sign-in of this session is fresh. If not, some actions need a confirmation first. */
   readonly fresh: boolean
+  /** The page of a team that a confirmation leads back to; null for this page. */
+  readonly next: string | null
   /** Whether the service can send email. */
   readonly hasEmail: boolean
 }
@@ -116,13 +118,13 @@ function keyPart({ keys, models, fresh, formId, keyDraft, notice }: DevicePage):
           </p>`
         : keyRows(keys, forms)
     }
-    ${!fresh && html`<p class="about">To create a key, ${CONFIRM_FIRST}.</p>`}
+    ${!fresh && html`<p class="about">To create a key, ${confirmFirst(PATHS.device)}.</p>`}
     ${(fresh || keyDraft) && createKeyForm(models, forms, { draft: keyDraft, notice })}
   </section>`
 }
 
 /** What a session that is not fresh needs before it can change what outlives it. */
-function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
+function confirmPart({ next, hasEmail, passkeys }: DevicePage): Html {
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
@@ -130,10 +132,13 @@ function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
       needs a confirmation, so that nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
-      ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
+      ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: next ?? PATHS.device, label: 'Confirm with a passkey' })}
       ${
         hasEmail &&
-        html`<form method="post" action="${PATHS.device}">${deviceButton('confirm-email', 'Confirm by email')}</form>`
+        html`<form method="post" action="${PATHS.device}">
+          ${next && html`<input type="hidden" name="page" value="${next}" />`}
+          ${deviceButton('confirm-email', 'Confirm by email')}
+        </form>`
       }
     </div>
   </section>`

@@ -10,6 +10,7 @@ import { signedOutPage } from '../pages/answer-pages.ts'
 import { linkSentPage } from '../pages/sign-in-link-pages.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
 import { required } from '../request-fields.ts'
+import { keepNext } from '../sign-in-link/next.ts'
 import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { CodeDecision, Lookup, UserCodes } from './codes.ts'
@@ -101,10 +102,11 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 
   /** Emails a sign-in link. Its consumption begins a fresh session in the browser that opens it. */
-  async function confirmByEmail(req: Request, res: Response): Promise<void> {
+  async function confirmByEmail(req: Request, res: Response, { page }: DeviceForm): Promise<void> {
     const { accountId, invitationId } = callerOf(req)
     const email = await findEmail(accountId)
     await signInLinks.send({ id: invitationId, accountId, email }, ipOf(req))
+    keepNext(res, { page }, secure)
     sendPage(res, 200, linkSentPage({ email, isKnown: true }))
   }
 
@@ -117,7 +119,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
 
   return async (req, res, form) => {
     if (await isOwn(req, form)) return leave(req, res, 'here')
-    if (form.action === 'confirm-email') return confirmByEmail(req, res)
+    if (form.action === 'confirm-email') return confirmByEmail(req, res, form)
     if (form.action === 'sign-out') return leave(req, res, 'here')
     if (form.action === 'sign-out-everywhere') return leave(req, res, 'everywhere')
     const { waitSeconds, ...content } = await outcomeOf(req, form)

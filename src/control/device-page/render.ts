@@ -11,6 +11,7 @@ import { isFresh } from '../fresh.ts'
 import type { KeyDraft } from '../pages/key-parts.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
 import type { PasskeyStore } from '../passkeys/store.ts'
+import { nextOf } from '../sign-in-link/next.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { DeviceNotice } from './device-notices.ts'
 import { devicePage } from './device-page.ts'
@@ -20,6 +21,8 @@ export type PageContent = {
   readonly notice?: DeviceNotice
   /** Filled into the form, not looked up. */
   readonly userCode?: string | undefined
+  /** The page of a team that the person came from, to confirm that it is them. */
+  readonly page?: string | undefined
   readonly found?: FoundLogin
   /** A key that the form has made. No other page shows its secret. */
   readonly madeKey?: NewKey
@@ -46,7 +49,7 @@ type Needs = {
 /** Makes the renderer, which reads devices, passkeys and keys of the caller for each page. */
 export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
   const { devices, passkeys, keys, findHolder, signOut, rpId, hasEmail, clock } = needs
-  return async (req, { notice, userCode, found, madeKey, keyDraft }) => {
+  return async (req, { notice, userCode, page, found, madeKey, keyDraft }) => {
     const caller = callerOf(req)
     const { accountId, team, role } = caller
     const now = clock.now()
@@ -57,6 +60,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
     return devicePage({
       user: { email, team, role },
       fresh: isFresh(caller, now),
+      next: nextOf({ page }),
       hasEmail,
       notice: notice ?? null,
       userCode: userCode ?? null,

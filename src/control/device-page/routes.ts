@@ -24,7 +24,8 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
   return {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
-        const page = await renderDevicePage(req as unknown as Request, { userCode: req.query.userCode })
+        const { userCode, page: next } = req.query
+        const page = await renderDevicePage(req as unknown as Request, { userCode, page: next })
         return sendPage(res, 200, page, { scripts: true })
       }
       const { accountId, organization, team, role } = callerOf(req)

@@ -24,7 +24,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   revoke-device         sessionId
  *   rename-passkey        passkeyId, name
  *   delete-passkey        passkeyId
- *   confirm-email                                    emails a sign-in link to the person
+ *   confirm-email         page                       emails a sign-in link to the person, which leads to that page
  *   sign-out              signs this browser out
  *   sign-out-others       signs out everything but this browser
  *   sign-out-everywhere
@@ -35,7 +35,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   revoke-key            keyId
  *
  * GET `PATHS.device` takes `?userCode=` and only fills it in. Looking a code up is a POST, so that no link can use up a
- * person's tries.
+ * person's tries. It also takes `?page=`: the page of a team that a confirmation leads back to.
  */
 export const PATHS = {
   home: '/',

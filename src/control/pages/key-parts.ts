@@ -9,7 +9,7 @@ import type { ChoiceField } from './choice-field.ts'
 import { mistakenField, mistakeText } from './field-mistake.ts'
 import { ICONS } from './icons.ts'
 import { KEY_NOTICES } from './key-notices.ts'
-import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
+import { confirmFirst, fold, quoted, time } from './parts.ts'
 
 /** Where the forms of keys are sent, and whether the sign-in is fresh, which making a key needs. */
 export type KeyFormOptions = {
@@ -111,7 +111,7 @@ function modelsOf({ models, team }: ListedKey): Interpolation {
 }
 
 function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
-  if (!forms.fresh) return html`<p>To rotate it, ${CONFIRM_FIRST}.</p>`
+  if (!forms.fresh) return html`<p>To rotate it, ${confirmFirst(forms.path)}.</p>`
   return html`<form method="post" action="${forms.path}" class="fields">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />

@@ -135,5 +135,11 @@ export function countOf(list: readonly unknown[]): Interpolation {
   return list.length > 0 && html`<span class="count">${list.length}</span>`
 }
 
-/** The end of a sentence that says what a session that is not fresh cannot do. */
-export const CONFIRM_FIRST = html`<a href="${PATHS.device}#confirm">confirm that it is you</a> first`
+/**
+ * The end of a sentence that says what a session that is not fresh cannot do. `path`: the page that has the sentence,
+ * which the confirmation leads back to.
+ */
+export function confirmFirst(path: string): Html {
+  const query = path === PATHS.device ? '' : `?page=${encodeURIComponent(path)}`
+  return html`<a href="${PATHS.device}${query}#confirm">confirm that it is you</a> first`
+}

@@ -8,7 +8,7 @@ import { toDevice } from '../pages/sign-in-page.ts'
 import { SIGN_IN_LINK_SECONDS } from './rules.ts'
 
 /** What the person came for: the code of a device, or a page of a team. */
-export type Wanted = { readonly userCode?: string; readonly page?: string }
+export type Wanted = { readonly userCode?: string; readonly page?: string | undefined }
 
 /**
  * Keeps the page that follows the sign-in in a cookie of the browser that asked for the link. If the link itself had

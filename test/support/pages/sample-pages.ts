@@ -186,6 +186,7 @@ function deviceData(words: Words): DevicePage {
     userCode: null,
     found: null,
     fresh: true,
+    next: null,
     formId: 'f1',
     hasEmail: true,
     devices: [

@@ -7,7 +7,7 @@ import { actionButton } from '../../pages/buttons.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { PATHS } from '../../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
-import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import type { ListedServiceAccount } from '../../service-accounts/store.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
@@ -44,7 +44,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
         <p class="about">
           For a program that belongs to no person, such as a nightly job. Its keys stay when people leave the team. Your
           own keys are on <a href="${PATHS.device}#keys">the page of your devices</a>.
-          ${!fresh && html`To create or rotate keys, ${CONFIRM_FIRST}.`}
+          ${!fresh && html`To create or rotate keys, ${confirmFirst(path)}.`}
         </p>
         <form method="post" action="${path}" class="fields">
           <div>

@@ -8,7 +8,7 @@ import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { ICONS } from '../../pages/icons.ts'
-import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { mistakeOf, noticeOf } from '../notices.ts'
@@ -88,7 +88,7 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
       })}
       ${actionButton('invite', html`${ICONS.mail} Invite`, 'primary')}
     </form>
-    ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
+    ${!fresh && html`<p class="hint">To invite an admin, ${confirmFirst(path)}.</p>`}
   </section>`
 }
 
@@ -125,7 +125,7 @@ function lastUse({ devices, lastSeenAt }: ListedMember): Interpolation {
 
 function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Html {
   const wanted = role === 'admin' ? 'member' : 'admin'
-  if (wanted === 'admin' && !fresh) return html`<p>To make them an admin, ${CONFIRM_FIRST}.</p>`
+  if (wanted === 'admin' && !fresh) return html`<p>To make them an admin, ${confirmFirst(path)}.</p>`
   return html`<form method="post" action="${path}">
     <input type="hidden" name="memberId" value="${id}" />
     <input type="hidden" name="role" value="${wanted}" />

@@ -7,7 +7,7 @@ import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
-import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
+import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
 import { versionField } from './model-parts.ts'
 import type { ModelsPageForms } from './model-parts.ts'
@@ -31,7 +31,7 @@ export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms:
               <span class="name">${allowedHosts.join(', ')}</span>.`
           : 'Servers that models of admins may name. The operator of this service lets admins add none.'
       }
-      ${isAllowed && !fresh && html`To add or change one, ${CONFIRM_FIRST}.`}
+      ${isAllowed && !fresh && html`To add or change one, ${confirmFirst(forms.path)}.`}
     </p>
     ${
       backends.length > 0 &&
