@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accountIdOf } from '../support/agent-sessions.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
 import { expectOk, json } from '../support/requests.ts'
+import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -67,6 +69,36 @@ describe('logoutEverywhere', () => {
         const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
         expect(polled.response.status).toBe(410)
       }
+    })
+
+    it('writes an audit row for each sign-in that it cancels, and none for those that had ended', async () => {
+      const { email, headers } = await household()
+      await service.startLogin(email, { deviceId: 'expired' })
+      await consumeSignInLink(service, await requestSignInLink(service, email))
+      service.clock.advance({ seconds: 600 })
+      await service.startLogin(email, { deviceId: 'waiting' })
+      await service.startLogin(email, { deviceId: 'approved' })
+      await service.approveByMail(email)
+      const token = await requestSignInLink(service, email)
+      await expectOk('Signing out everywhere', service.fetch(PATH, json({}, headers.one)))
+      expect((await consumeSignInLink(service, token)).status).toBe(401)
+      const { prisma } = service.database
+      const ofAccount = { invitation: { account: { email } } }
+      const logins = await prisma.deviceLogin.findMany({
+        where: { ...ofAccount, deviceId: { in: ['waiting', 'approved'] } },
+      })
+      const events = await prisma.auditEvent.findMany({
+        where: { accountId: await accountIdOf(service, email), kind: { endsWith: '.cancelled' } },
+        select: { kind: true, subjectId: true, details: true },
+      })
+      const details = { reason: 'signed_out_everywhere' }
+      expect(events).toHaveLength(3)
+      expect(events).toEqual(
+        expect.arrayContaining([
+          ...logins.map(({ id: subjectId }) => ({ kind: 'device_login.cancelled', subjectId, details })),
+          { kind: 'sign_in_link.cancelled', subjectId: null, details },
+        ]),
+      )
     })
   })
 

@@ -1,8 +1,9 @@
-import type { PrismaClient } from '../../../generated/prisma/client.ts'
-import type { Database } from '../../database/client.ts'
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Database, Transaction } from '../../database/client.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
+import type { SessionEnd } from '../audit/ended-sessions.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
 import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
@@ -72,12 +73,7 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
       return db.$transaction(async (tx) => {
         // A session that is being opened waits for this row, and then finds its login cancelled.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-        await tx.deviceLogin.updateMany({
-          // Approved ones too: the link of a login that was approved by its code can still sign a browser in.
-          where: { invitation: { accountId }, status: { in: ['pending', 'approved'] } },
-          data: { status: 'cancelled', userCode: null },
-        })
-        await tx.signInLink.deleteMany({ where: { invitation: { accountId } } })
+        await cancelSignIns(tx, accountId, end)
         const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
         const ended = await endDeviceSessions(tx, devices, end)
         const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
@@ -90,6 +86,31 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
       })
     },
   }
+}
+
+/**
+ * Cancels every login of the account that could still become a session, and its unopened sign-in links, with an audit
+ * row for each.
+ */
+async function cancelSignIns(tx: Transaction, accountId: string, { at, reason, ip }: SessionEnd): Promise<void> {
+  const ofAccount = { invitation: { accountId } }
+  const cancel = {
+    // Approved ones too: the link of a login that was approved by its code can still sign a browser in.
+    where: { ...ofAccount, status: { in: ['pending', 'approved'] } },
+    data: { status: 'cancelled', userCode: null },
+  } satisfies Prisma.DeviceLoginUpdateManyArgs
+  const open = { ...cancel.where, expiresAt: { gt: at }, deviceSession: null }
+  const logins = await tx.deviceLogin.updateManyAndReturn({ ...cancel, where: open, select: { id: true } })
+  // The others have ended, or have a session. Only the links of their emails are left.
+  await tx.deviceLogin.updateMany(cancel)
+  const links = await tx.signInLink.deleteMany({ where: { ...ofAccount, usedAt: null, expiresAt: { gt: at } } })
+  const event = { at, accountId, ip, details: { reason } }
+  await tx.auditEvent.createMany({
+    data: [
+      ...logins.map(({ id: subjectId }) => ({ ...event, kind: 'device_login.cancelled', subjectId })),
+      ...Array.from({ length: links.count }, () => ({ ...event, kind: 'sign_in_link.cancelled' })),
+    ],
+  })
 }
 
 const WITH_TEAM = { select: { team: { include: { organization: true } } } } as const
