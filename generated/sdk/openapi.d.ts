@@ -4273,6 +4273,13 @@ export interface components {
             /** @description Whether this is the device or browser that sends the request. */
             current: boolean;
         };
+        /** @description What an admin has set for a model, to be sent again with a change of it. */
+        OwnModelSettings: {
+            /** @description In tokens. Null: the model has that of the model of the file that its first backend serves. */
+            contextWindow: number | null;
+            /** @description What the model can be asked, where it differs from the model of the file. */
+            caps: components["schemas"]["Open"];
+        };
         /** @description A passkey of the account. */
         OwnPasskey: {
             /**
@@ -5244,8 +5251,10 @@ export interface components {
             aliases: string[];
             /** @description In order. For a model of the file without a list of backends: what can serve it, depending on the route. */
             serve: components["schemas"]["ServingBackend"][];
-            /** @description In tokens. Null: it is not known. */
+            /** @description In tokens, also where the model has it from the file. Null: it is not known. */
             contextWindow: number | null;
+            /** @description Null for a model of the file. */
+            own: components["schemas"]["OwnModelSettings"] | null;
             /** @description Whether lists show it, and calls may name it. */
             published: boolean;
             /**
@@ -5996,6 +6005,7 @@ export type OpencodeDiscovery = components['schemas']['OpencodeDiscovery'];
 export type OpencodeHeaders = components['schemas']['OpencodeHeaders'];
 export type OpencodeRemoteConfig = components['schemas']['OpencodeRemoteConfig'];
 export type OwnDevice = components['schemas']['OwnDevice'];
+export type OwnModelSettings = components['schemas']['OwnModelSettings'];
 export type OwnPasskey = components['schemas']['OwnPasskey'];
 export type PasskeyCreationOptions = components['schemas']['PasskeyCreationOptions'];
 export type PasskeyList = components['schemas']['PasskeyList'];
@@ -10942,6 +10952,7 @@ export interface operations {
                      *             }
                      *           ],
                      *           "contextWindow": null,
+                     *           "own": null,
                      *           "published": true,
                      *           "usable": true,
                      *           "version": null
@@ -11097,6 +11108,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "contextWindow": null,
+                     *       "own": {
+                     *         "contextWindow": null,
+                     *         "caps": {}
+                     *       },
                      *       "published": true,
                      *       "usable": true,
                      *       "version": "mB2m8fTqzj7gEwTzQ4Xv1w"

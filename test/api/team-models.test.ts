@@ -82,6 +82,7 @@ describe('putTeamModel', () => {
       aliases: ['my-writer'],
       serve: [{ backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1 }],
       contextWindow: 200000,
+      own: { contextWindow: null, caps: {} },
       published: true,
       usable: true,
       version: expect.any(String),
@@ -104,6 +105,17 @@ describe('putTeamModel', () => {
       { kind: 'model.created', ip: '127.0.0.1', details: { aliases: ['first'], serve: ['vendora/fast-1'] } },
       { kind: 'model.changed', details: { aliases: ['second'] } },
     ])
+  })
+
+  it('200: keeps what an admin has set and follows the file in the rest, when what was read is sent again', async () => {
+    const id = 'acme/core/again'
+    const set = { caps: { images: false }, contextWindow: 1000 }
+    const { own: before } = await expectJson<TeamModel>('The model', put(id, set))
+    expect(before).toEqual(set)
+    const { own } = await expectJson<TeamModel>('The change', put(id, { ...before, contextWindow: null }))
+    const again = await expectJson<TeamModel>('The same again', put(id, { ...own }))
+    expect(again).toMatchObject({ contextWindow: 200000, own: { ...set, contextWindow: null } })
+    expect((await find('svc/fast'))?.own).toBe(null)
   })
 
   it('200: makes a model for which an API key can be limited', async () => {

@@ -9,7 +9,7 @@ import { required } from '../../request-fields.ts'
 import { toTeamBackends } from '../../team-backends/answers.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
 import { toTeamModels } from '../../team-models/answers.ts'
-import type { ModelsOfTeam, TeamModelStore } from '../../team-models/store.ts'
+import type { TeamModelStore } from '../../team-models/store.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { makeBackendForms } from './backend-forms.ts'
@@ -63,7 +63,6 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
       return modelsPage(viewer, {
         ...toTeamModels(found),
-        ownWindows: toOwnWindows(found),
         admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(actor, clock.now()) },
         ...outcome,
       })
@@ -89,12 +88,6 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       }
     },
   }
-}
-
-function toOwnWindows({ adminModels }: ModelsOfTeam): ReadonlyMap<string, number> {
-  return new Map(
-    adminModels.flatMap(({ model: { id, contextWindow } }) => (contextWindow === null ? [] : [[id, contextWindow]])),
-  )
 }
 
 const EXISTS = [{ path: ['id'], message: 'the team has a model with this id. Change that one.' }]

@@ -22,8 +22,6 @@ export type ModelsPageForms = {
   readonly mistakes: FormMistakes
   /** `@organization/name` */
   readonly team: string
-  /** The context windows that admins have set, in tokens, by the ids of models. The others inherit theirs. */
-  readonly ownWindows: ReadonlyMap<string, number>
 }
 
 /** The models that admins have added, each with its form, and the form for another one. */
@@ -70,10 +68,9 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
 }
 
 function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPageForms): Html {
-  const { path, draft, mistakes, ownWindows } = forms
-  const { id, displayName, contextWindow } = model
-  const ownWindow = ownWindows.get(id)
-  const inherited = ownWindow === undefined ? contextWindow : null
+  const { path, draft, mistakes } = forms
+  const { id, displayName, contextWindow, own } = model
+  const inherited = own?.contextWindow ? null : contextWindow
   const given = draft?.action === 'change-model' && draft.model === id ? draft : null
   const serve = given ? readServeRows(given) : toServeRows(model.serve)
   const hidden = html`<input type="hidden" name="model" value="${id}" />`
@@ -86,7 +83,7 @@ function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPa
       [
         html`<form method="post" action="${path}" class="fields">
           ${hidden} ${versionField(model)}
-          ${modelFields(id, given ?? toForm(model, ownWindow), serve, backends, given ? mistakes : {}, inherited)}
+          ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {}, inherited)}
           ${actionButton('change-model', 'Save')}
         </form>`,
         html`<form method="post" action="${path}">
@@ -107,12 +104,12 @@ export function versionField({ version }: Pick<TeamModel, 'version'>): Html {
 
 type Values = Partial<ModelsForm>
 
-/** `ownWindow` alone fills its field: an inherited one would no longer follow the directory file once it is saved. */
-function toForm({ displayName, aliases }: TeamModel, ownWindow: number | undefined): Values {
+/** An inherited context window does not fill its field: once it is saved, it would no longer follow the file. */
+function toForm({ displayName, aliases, own }: TeamModel): Values {
   return {
     displayName,
     aliases: aliases.join(', '),
-    ...(ownWindow !== undefined && { contextWindow: String(ownWindow) }),
+    ...(own?.contextWindow && { contextWindow: String(own.contextWindow) }),
   }
 }
 

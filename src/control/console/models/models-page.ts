@@ -12,27 +12,25 @@ import { table } from '../table.ts'
 import type { Column } from '../table.ts'
 import { backendsPart } from './backend-parts.ts'
 import { ownModelsPart } from './model-parts.ts'
-import type { ModelsPageForms } from './model-parts.ts'
 import type { ModelsOutcome } from './models-outcome.ts'
 
 type TeamModel = components['schemas']['TeamModel']
 type TeamBackends = components['schemas']['TeamBackendList']
 
-export type ModelsPage = ModelsOutcome &
-  Pick<ModelsPageForms, 'ownWindows'> & {
-    readonly models: readonly TeamModel[]
-    readonly defaultModel: string | null
-    /** Null: the team has no default model. */
-    readonly defaultModelSource: 'file' | 'admin' | null
-    /** What admins see besides, and whether their sign-in is fresh, which backends need. Null for a member. */
-    readonly admin: (TeamBackends & { readonly fresh: boolean }) | null
-  }
+export type ModelsPage = ModelsOutcome & {
+  readonly models: readonly TeamModel[]
+  readonly defaultModel: string | null
+  /** Null: the team has no default model. */
+  readonly defaultModelSource: 'file' | 'admin' | null
+  /** What admins see besides, and whether their sign-in is fresh, which backends need. Null for a member. */
+  readonly admin: (TeamBackends & { readonly fresh: boolean }) | null
+}
 
 /** The models that a team may call: those of the directory file, and those that its admins have added. */
 export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
-  const { models, defaultModel, admin, notice, detail, draft, mistakes, ownWindows } = data
+  const { models, defaultModel, admin, notice, detail, draft, mistakes } = data
   const path = `${viewer.path}/models`
-  const forms = { path, draft, mistakes, team: viewer.team, ownWindows }
+  const forms = { path, draft, mistakes, team: viewer.team }
   return teamPage(
     viewer,
     'models',

@@ -15,7 +15,6 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
       'team-models',
       modelsPage(admin, {
         models,
-        ownWindows: new Map([['vendorb/writer', 200_000]]),
         defaultModel: 'svc/fast',
         defaultModelSource: 'admin',
         admin: { ...teamBackends(words), fresh: true },
@@ -29,7 +28,6 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
       'team-models-member',
       modelsPage(member, {
         models,
-        ownWindows: new Map(),
         defaultModel: null,
         defaultModelSource: null,
         admin: null,
@@ -40,7 +38,14 @@ export function sampleModelPages(words: Words, { admin, member }: Viewers): Samp
 }
 
 function teamModels(words: Words): ModelsPage['models'] {
-  const model = { source: 'file', contextWindow: null, published: true, usable: true, version: null } as const
+  const model = {
+    source: 'file',
+    contextWindow: null,
+    own: null,
+    published: true,
+    usable: true,
+    version: null,
+  } as const
   const serve = ['vendorb', 'vendorb-eu', 'local-engine'].map((backend, rank) => {
     return { backend, model: 'writer', when: 'always', rank, weight: 1 } as const
   })
@@ -53,6 +58,7 @@ function teamModels(words: Words): ModelsPage['models'] {
       source: 'admin',
       aliases: ['claude-opus-4-7', words.deviceName],
       contextWindow: 200_000,
+      own: { contextWindow: 200_000, caps: {} },
       serve,
       published: false,
       usable: false,
