@@ -5230,7 +5230,10 @@ export interface components {
              * @description The number of devices that are signed in to the team.
              */
             devices: number;
-            /** @description When a device or browser of the person last used the team, within the last 30 days. Null: not in that time. */
+            /**
+             * @description When a device, browser or API key of the person last used the team, within the last 30 days. Null: not in that
+             *     time.
+             */
             lastSeenAt: string | null;
         };
         /** @description A page of the members of a team. */

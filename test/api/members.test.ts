@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
+import { DAY_MS } from '../../src/kernel/durations.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally, withMethod } from '../support/requests.ts'
 import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
@@ -52,6 +53,22 @@ describe('listMembers', () => {
     ])
     expect(members[0]).toMatchObject({ devices: 1, lastSeenAt: team.service.clock.now().toISOString() })
     expect(members[1]).toMatchObject({ devices: 0, lastSeenAt: null })
+  })
+
+  it.each([
+    [29, 'counts'],
+    [31, 'does not count'],
+  ])('200: %i days after its last use, an API key of a person %s as seen', async (days) => {
+    const now = team.service.clock.now()
+    const lastUsedAt = new Date(now.getTime() - days * DAY_MS)
+    const { prisma } = team.service.database
+    const { id: invitationId } = await prisma.invitation.findFirstOrThrow({ where: { accountId: grace.id } })
+    const hash = `used ${days} days ago`
+    const key = { hash, prefix: 'svck_1', name: 'ci', invitationId, createdAt: lastUsedAt, expiresAt: now }
+    await prisma.apiKey.create({ data: { ...key, lastUsedAt } })
+    const seen = (await find(grace.email)).lastSeenAt
+    await prisma.apiKey.delete({ where: { hash } })
+    expect(seen).toBe(days < 30 ? lastUsedAt.toISOString() : null)
   })
 
   it('200: gives pages that follow each other', async () => {

@@ -4,7 +4,9 @@ import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
+import { addSeconds } from '../../kernel/clock.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 import { lockTeam } from '../team-access.ts'
 import { judgeMemberChange } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
@@ -19,7 +21,7 @@ export type ListedMember = {
   readonly invitedAt: Date
   /** The number of devices that are signed in. */
   readonly devices: number
-  /** Null: no device and no browser has used the team lately. */
+  /** Null: no device, browser or API key of the person has used the team lately. */
   readonly lastSeenAt: Date | null
 }
 
@@ -88,13 +90,18 @@ export async function saveRole(
   await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
+/** Ended sessions are deleted after this time; keys are kept for longer. */
+const MAX_SEEN_SECONDS = 30 * DAY_SECONDS
+
 function selectMembers(now: Date): Sql {
   return sql`
     SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
       (SELECT count(*)::int FROM device_sessions d WHERE d.invitation_id = i.id AND d.revoked_at IS NULL
         AND NOT d.is_browser AND d.idle_expires_at > ${now} AND d.absolute_expires_at > ${now}) AS devices,
       greatest((SELECT max(d.last_seen_at) FROM device_sessions d WHERE d.invitation_id = i.id),
-        (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id)) AS "lastSeenAt"
+        (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id),
+        (SELECT max(k.last_used_at) FROM api_keys k
+          WHERE k.invitation_id = i.id AND k.last_used_at > ${addSeconds(now, -MAX_SEEN_SECONDS)})) AS "lastSeenAt"
     FROM invitations i JOIN accounts a ON a.id = i.account_id`
 }
 

@@ -118,7 +118,7 @@ function editPart(member: ListedMember, path: string, fresh: boolean): Html {
 }
 
 function lastUse({ devices, lastSeenAt }: ListedMember): Interpolation {
-  if (lastSeenAt === null) return 'No device or browser seen in the last 30 days'
+  if (lastSeenAt === null) return 'Not seen in the last 30 days'
   const signedIn = devices === 1 ? '1 device' : `${toCount(devices)} devices`
   return html`Last seen ${time(lastSeenAt)} · ${signedIn} signed in`
 }
