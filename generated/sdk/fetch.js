@@ -54,10 +54,12 @@ function orAborted({ signal }, promise) {
         signal.throwIfAborted();
     });
 }
-/** A token that `fetch` refuses, with an error that shows it. White space around a token is fine: `fetch` trims it. */
-const UNFIT_TOKEN = /[^\s!-~]|\S\s+\S/;
-function withBearer(request, token) {
-    if (UNFIT_TOKEN.test(token))
+/** A character for which `fetch` throws an error that shows the token. */
+const UNFIT_CHARACTER = /[^!-~]/;
+/** White space around a token is left out: programs read tokens from files that end with a line break. */
+function withBearer(request, given) {
+    const token = given.trim();
+    if (UNFIT_CHARACTER.test(token))
         throw new TypeError('The access token has a character that no access token has.');
     request.headers.set('authorization', `Bearer ${token}`);
     return request;

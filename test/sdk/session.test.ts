@@ -277,13 +277,13 @@ describe('a client with an access token', () => {
     await expect(call).rejects.toThrow(new TypeError('The access token has a character that no access token has.'))
   })
 
-  it('leaves out white space around it', async () => {
+  it.each(['token\n', '\ntoken', '\u2003token\v'])('leaves out the white space around %j', async (accessToken) => {
     const sent: (string | null)[] = []
     const fetch = async ({ headers }: Request) => {
       sent.push(headers.get('authorization'))
       return Response.json({ object: 'list', data: [] })
     }
-    await createClient({ baseUrl: 'http://svc.test', accessToken: 'token\n', fetch }).GET('/v1/models')
+    await createClient({ baseUrl: 'http://svc.test', accessToken, fetch }).GET('/v1/models')
     expect(sent).toEqual(['Bearer token'])
   })
 })
