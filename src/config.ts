@@ -4,7 +4,7 @@ import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/se
 import { SECRET_SETTING_NAMES, SETTINGS } from './config/settings.ts'
 import { readTracing, TRACING_FILES } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
-import type { Config, OtherEnvironment } from './config/values.ts'
+import type { Config } from './config/values.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>
  * `ConfigError` with all mistakes. The mistakes never repeat a value, because it may be a secret.
  */
 export function readConfig(env: Environment = process.env, defaults: Environment = {}): Config {
-  const { values, mistakes: ofFiles } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
+  const { values, mistakes: ofFiles, unread } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
   const given = Object.fromEntries(
     Object.entries(values).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
   )
@@ -37,12 +37,18 @@ export function readConfig(env: Environment = process.env, defaults: Environment
     tracing,
     hasNotifySocket: Boolean(env['NOTIFY_SOCKET']),
   }
-  const otherMistakes = [...ofFiles, ...ofTracing]
-  if (!read.success)
-    throw new ConfigError([...otherMistakes, ...mistakesIn(given, read.error, isProduction, otherEnvironment)])
-
-  const config = toConfig(read.data, otherEnvironment)
-  const mistakes = [...otherMistakes, ...findContradictions(config, read.data, isProduction)]
+  const issues = read.error?.issues ?? []
+  const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
+  const valid = read.data ?? SETTINGS.parse(without(given, wrong))
+  const config = toConfig(valid, otherEnvironment)
+  const between = findContradictions(config, valid, isProduction)
+  const mistakes = [
+    ...ofFiles,
+    ...ofTracing,
+    ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
+    // A setting whose value is not known contradicts nothing.
+    ...between.filter((mistake) => ![...wrong, ...unread].some((name) => mistake.includes(name))),
+  ]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
 }
@@ -66,20 +72,8 @@ export function warningsOf(config: Config, env: Environment = process.env): stri
   return findWarnings(config, Object.keys(env), env['NODE_ENV'] === 'production')
 }
 
-/** The mistakes of single settings, and the contradictions between the other ones. */
-function mistakesIn(
-  given: Environment,
-  { issues }: z.ZodError,
-  isProduction: boolean,
-  otherEnvironment: OtherEnvironment,
-): string[] {
-  const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
-  const others = SETTINGS.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name))))
-  const between = findContradictions(toConfig(others, otherEnvironment), others, isProduction)
-  return [
-    ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
-    ...between.filter((mistake) => ![...wrong].some((name) => mistake.includes(name))),
-  ]
+function without(settings: Environment, names: ReadonlySet<string>): Environment {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !names.has(name)))
 }
 
 function messagesOf(issues: readonly z.core.$ZodIssue[], setting: string): string[] {

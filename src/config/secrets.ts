@@ -8,25 +8,25 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Replaces each setting that is given as NAME_FILE by the content of the file, without the line break at its end. The
- * mistakes name the setting and the file, and never the content.
+ * mistakes name the setting and the file, and never the content. `unread`: the settings whose file has no content.
  */
-export function readSettingFiles(env: Environment): { values: Environment; mistakes: string[] } {
+export function readSettingFiles(env: Environment): { values: Environment; mistakes: string[]; unread: string[] } {
   const values: Record<string, string | undefined> = { ...env }
   const mistakes: string[] = []
+  const unread: string[] = []
   for (const name of SECRET_SETTING_NAMES) {
     const file = env[`${name}_FILE`]
     if (!file) continue
     if (env[name]) mistakes.push(`${name}_FILE: must not be set together with ${name}`)
     const read = readTextFile(file)
-    if ('problem' in read) {
-      mistakes.push(`${name}_FILE: the file ${file} ${read.problem}`)
-      continue
+    const value = 'text' in read ? read.text.replace(/\r?\n$/, '') : ''
+    if (value !== '') values[name] = value
+    else {
+      mistakes.push(`${name}_FILE: the file ${file} ${'problem' in read ? read.problem : 'is empty'}`)
+      unread.push(name)
     }
-    const value = read.text.replace(/\r?\n$/, '')
-    if (value === '') mistakes.push(`${name}_FILE: the file ${file} is empty`)
-    else values[name] = value
   }
-  return { values, mistakes }
+  return { values, mistakes, unread }
 }
 
 /** Leaves out the defaults of settings that are given as a file. */

@@ -125,7 +125,7 @@ export type Config = {
 }
 
 /** What the environment has besides the settings of this service. */
-export type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'hasNotifySocket'>
+type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'hasNotifySocket'>
 
 /** Turns validated settings into the values that the service uses, with their defaults. */
 export function toConfig(s: Settings, { readSecret, tracing, hasNotifySocket }: OtherEnvironment): Config {

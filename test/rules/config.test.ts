@@ -347,6 +347,16 @@ describe('a setting that is given as a file', () => {
     expect(mistakes[0]).toMatch(new RegExp(`^SVC_MAIL_URL_FILE: .*${words}`))
   })
 
+  it.each<[string, Environment]>([
+    ['SVC_DATABASE_URL', { SVC_PROCESSES: '2' }],
+    ['SVC_SECRET_KEY', { SVC_ADMIN_BACKEND_HOSTS: 'a.example', SVC_DATABASE_URL: 'postgresql://db/svc' }],
+  ])('says nothing else of %s when its file cannot be read', (name, env) => {
+    const file = path.join(folder, 'none')
+    expect(mistakesOf({ ...env, [`${name}_FILE`]: file })).toEqual([
+      `${name}_FILE: the file ${file} cannot be read: it does not exist`,
+    ])
+  })
+
   it('does not show what a file contains', () => {
     expect(mistakesOf({ SVC_MAIL_URL_FILE: write('hunter2') }).join()).not.toContain('hunter2')
   })
