@@ -24,9 +24,9 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     connection.answer = res
     res.once('close', () => {
       connection.answer = null
-      connection.isOver = res.getHeader('connection') === 'close'
+      connection.isOver = !socket.writable
       const next = connection.waiting.shift()
-      if (next && !connection.isOver && !socket.destroyed) next()
+      if (next && !connection.isOver) next()
     })
     serve(req, res)
   }
@@ -62,7 +62,7 @@ type OneAtATime = {
 type Connection = {
   /** The answer that is being written; null between two requests. */
   answer: ServerResponse | null
-  /** The last answer said that it closes the connection, so no further request is served (RFC 9112, section 9.6). */
+  /** An answer has closed the connection, so no further request is served (RFC 9112, section 9.6). */
   isOver: boolean
   readonly waiting: (() => void)[]
 }

@@ -9,7 +9,7 @@ import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`
 
 /** Sends these requests in one packet; resolves with what was parsed, served and answered when the connection ends. */
-async function pipeline(paths: readonly string[]) {
+async function pipeline(paths: readonly string[], toRequest = request) {
   const served: string[] = []
   const { server } = openHttpServer((req, res) => {
     served.push(String(req.url))
@@ -26,7 +26,7 @@ async function pipeline(paths: readonly string[]) {
       answers += text
       if (answers.endsWith('end')) socket.end()
     })
-    socket.write(paths.map(request).join(''))
+    socket.write(paths.map(toRequest).join(''))
     await once(socket, 'close')
     return { parsed, served, answers: answers.split('HTTP/1.1 200').length - 1 }
   } finally {
@@ -46,6 +46,9 @@ it('closes a connection that sends too many such requests, and does not parse th
 
 it('serves no further request after an answer that closes the connection', async () => {
   expect(await pipeline(['/', '/close', '/never'])).toEqual({ parsed: 3, served: ['/', '/close'], answers: 2 })
+  // In HTTP/1.0, an answer without a length ends with its connection.
+  const inHttp10 = (path: string) => `GET ${path} HTTP/1.0\r\nHost: svc\r\nConnection: keep-alive\r\n\r\n`
+  expect(await pipeline(['/', '/never'], inHttp10)).toEqual({ parsed: 2, served: ['/'], answers: 1 })
 })
 
 it('closes the connection of a client that closes its side and does not read the answer', async () => {
