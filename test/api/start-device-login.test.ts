@@ -114,9 +114,9 @@ describe('startDeviceLogin', () => {
         /deviceId must be 1 to 128 letters, digits and \. _ : -\.$/,
       ],
       [
-        'with a deviceId of 129 characters',
-        { ...good, deviceId: 'x'.repeat(129) },
-        /deviceId must have at most 128 characters/,
+        'with a deviceId of 130 characters that has spaces, and says both in one sentence',
+        { ...good, deviceId: 'x '.repeat(65) },
+        /^The field deviceId must have at most 128 characters and must be 1 to 128 letters, digits and \. _ : -\.$/,
       ],
       [
         'with an invalid team name',

@@ -162,6 +162,10 @@ models: [${models}]`
     expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
     expect(await messageOf(await put('acme/core/a b'))).toContain('id: must have 1 to 64 letters, digits')
     expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
+    const serve = [{ backend: 'vendora', model: 'fast-1', weight: 0 }]
+    expect(await messageOf(await put('acme/core/wrong', { serve }))).toBe(
+      'The field serve.0.weight must be at least 1.',
+    )
   })
 
   it('409: replaces only the version that the request names', async () => {
@@ -230,6 +234,9 @@ describe('changeTeam', () => {
 
   it('400: refuses a model that the team does not have', async () => {
     expect(await outcomeOf(await setDefault('svc/fast'))).toBe('400 invalid_request')
+    expect(await messageOf(await keys.send('PATCH', OTHER, { defaultModel: 5 }, keys.stranger))).toBe(
+      'The field defaultModel must be a text or must be null.',
+    )
   })
 
   it('409: refuses to change what the file sets, and to delete the default model', async () => {

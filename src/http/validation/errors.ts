@@ -42,32 +42,37 @@ function toApiError(error: ValidatorError, req: Request, words: PatternWords): E
   }
 }
 
-/** Names each field that is wrong. */
+const NO_ALTERNATIVE = 'must match a schema in anyOf'
+
+/** Names each field that is wrong, once. */
 function toMessage({ errors = [] }: ValidatorError, words: PatternWords): string {
-  // What is wrong with each schema of an `anyOf` is a mistake of its own.
-  const mistakes = errors.filter(({ message }) => message !== 'must match a schema in anyOf')
+  const alternatives = new Set(errors.filter(({ message }) => message === NO_ALTERNATIVE).map(({ path }) => path))
+  // Where a value has the type of one alternative, the mistakes inside of it say all.
+  const isSaid = (at: string) => alternatives.has(at) && errors.some(({ path }) => path.startsWith(`${at}/`))
+  const mistakes = errors.filter(({ path, message }) => message !== NO_ALTERNATIVE && !isSaid(path))
   if (mistakes.length === 0) return ERRORS.invalid_request.message
-  const texts = new Set(mistakes.map((mistake) => describe(mistake, words)))
-  return `${[...texts].join('; ').replace(/^t/, 'T')}.`
+  const texts = [...Map.groupBy(mistakes, ({ path }) => path)].map(([path, own]) => {
+    const said = new Set(own.map(({ message }) => reword(message, words)))
+    return `${nameOf(path)} ${[...said].join(alternatives.has(path) ? ' or ' : ' and ')}`
+  })
+  return `${texts.join('; ').replace(/^t/, 'T')}.`
 }
 
-/**
- * Describes a mistake in terms of what the client sent: `/body/email` is its field `email`, and `/query/limit` is the
- * query parameter `limit`.
- */
-function describe({ path, message }: Mistake, words: PatternWords): string {
+/** What the client sent: `/body/email` is its field `email`, and `/query/limit` is the query parameter `limit`. */
+function nameOf(path: string): string {
   const [, where = '', ...names] = path.split('/')
-  if (where === 'body' && message.includes("required property 'body'")) return 'the body is missing'
   const name = names.join('.')
-  const field = where === 'body' && name === '' ? 'the body' : `the ${PARTS.get(where) ?? 'field'} ${name}`
-  if (message.includes('additional properties')) return `${field} is not part of this request`
+  return where === 'body' && name === '' ? 'the body' : `the ${PARTS.get(where) ?? 'field'} ${name}`
+}
+
+function reword(message: string, words: PatternWords): string {
   const said = message
     .replace(/^must be ([a-z,]+)$/, (_all, types: string) => `must be ${toTypes(types)}`)
     .replace(/^must match pattern "(.*)"$/, (raw, pattern: string) => {
       const meaning = words.get(pattern)
       return meaning === undefined ? raw : `must be ${meaning}`
     })
-  return `${field} ${REWORDED.reduce((reworded, [pattern, better]) => reworded.replace(pattern, better), said)}`
+  return REWORDED.reduce((reworded, [pattern, better]) => reworded.replace(pattern, better), said)
 }
 
 /** What people call the parts of a request, by the library's names. */
@@ -98,6 +103,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 /** The validator's words, and those that people read instead. */
 const REWORDED: readonly (readonly [RegExp, string])[] = [
   [/^must have required property '.*'$/, 'is missing'],
+  [/^must NOT have additional properties$/, 'is not part of this request'],
   [/^must NOT have fewer than 1 (characters|items)$/, 'must not be empty'],
   [/^must NOT have fewer than (\d+) (characters|items)$/, 'must have at least $1 $2'],
   [/^must NOT have more than (\d+) (characters|items)$/, 'must have at most $1 $2'],
