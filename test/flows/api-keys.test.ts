@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
 import { newApiKey } from '../../src/kernel/credentials/api-key.ts'
+import { isOpen } from '../support/contract/contract-request.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { bearerOf, expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
@@ -221,8 +222,7 @@ describe('the email about a new API key', () => {
 })
 
 const isModelRoute = ({ operation }: Route) => (operation.security ?? []).some((scheme) => 'BearerKey' in scheme)
-const needsCaller = ({ operation }: Route) =>
-  (operation.security ?? []).every((scheme) => Object.keys(scheme).length > 0)
+const needsCaller = ({ operation }: Route) => !isOpen(operation)
 
 describe('an API key on the control plane', () => {
   const routes = routesOf(contractOf(readContract(), 'control-plane')).filter(needsCaller)

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readContract, routesOf } from '../../src/http/contract.ts'
-import type { OperationObject } from '../../src/http/contract.ts'
+import { isOpen } from '../support/contract/contract-request.ts'
 import { heapUsed } from '../support/garbage.ts'
 import { people } from '../support/people.ts'
 import { ask, bytes, json, messageOf, outcomeOf } from '../support/requests.ts'
@@ -31,8 +31,6 @@ const posts = routes.filter(
 )
 const acceptsJson = (path: string) =>
   posts.some((route) => route.path === path && 'application/json' in (route.operation.requestBody?.content ?? {}))
-
-const isOpen = ({ security = [] }: OperationObject) => security.some((scheme) => Object.keys(scheme).length === 0)
 
 describe('memory', () => {
   it('does not grow with the number of distinct content types', async () => {

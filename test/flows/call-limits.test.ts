@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
+import { isOpen } from '../support/contract/contract-request.ts'
 import { atOnce, bearerOf, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -8,10 +9,7 @@ import { answersJson, neverAnswers, startUpstream, streams } from '../support/up
 import type { TestUpstream } from '../support/upstream.ts'
 
 /** Operations without a credential, such as the health check, are not limited. */
-const operations = routesOf(contractOf(readContract(), 'gateway')).filter(({ operation }) => {
-  const { security = [] } = operation as { security?: readonly object[] }
-  return security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
-})
+const operations = routesOf(contractOf(readContract(), 'gateway')).filter(({ operation }) => !isOpen(operation))
 
 const PEOPLE = `
 organizations:

@@ -68,8 +68,12 @@ function readForm(body: string): Record<string, string | string[]> {
 }
 
 /** Which credential is good is the service's to judge; here it counts whether there is any. */
-function findCredentialMistakes({ operation: { security = [] } }: Route, { headers }: SentRequest): string[] {
-  const isPublic = security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
+function findCredentialMistakes({ operation }: Route, { headers }: SentRequest): string[] {
   const hasAny = ['authorization', 'cookie', 'x-api-key'].some((name) => headers.has(name))
-  return isPublic || hasAny ? [] : ['there is no credential']
+  return isOpen(operation) || hasAny ? [] : ['there is no credential']
+}
+
+/** Whether the contract lets callers without a credential use an operation. */
+export function isOpen({ security = [] }: Route['operation']): boolean {
+  return security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
 }
