@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Transform } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { Request, RequestHandler } from 'express'
 import { toCount } from '../kernel/formats/number-format.ts'
 import { countValues, MAX_JSON_DEPTH, MAX_JSON_VALUES, TooManyValues } from '../kernel/json.ts'
@@ -81,12 +81,18 @@ function tooManyValues(): string {
   return `The body has more than ${toCount(MAX_JSON_VALUES)} names and values. Send fewer.`
 }
 
+/**
+ * The window of 8 MB that decoders of zstd should support (RFC 8878, section 3.1.1.1.2). Each decoder has memory for its
+ * window, and the library's limit is 128 MB.
+ */
+const ZSTD_WINDOW_LOG = 23
+
 /** The decoders of content encodings (RFC 9110, section 8.4.1). */
 const DECODERS = new Map<string, () => Transform>([
   ['gzip', createGunzip],
   ['deflate', createInflate],
   ['br', createBrotliDecompress],
-  ['zstd', createZstdDecompress],
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ])
 
 /** What decodes a body; null where it is not encoded. */
@@ -115,9 +121,11 @@ function readBody(
     source.off('data', take).off('end', finish)
     req.off('close', refuse)
     decoder?.off('error', refuseEncoded)
-    if (decoder && read instanceof ApiError) {
-      req.unpipe(decoder).resume()
-      decoder.destroy()
+    if (read instanceof ApiError) {
+      // The stack of the refusal refers to `take`, and so to the chunks, for as long as the refusal lives.
+      chunks.clear()
+      if (decoder) req.unpipe(decoder).resume()
+      decoder?.destroy()
     }
     done(read)
   }

@@ -41,6 +41,13 @@ const ENCODINGS = [
   ['zstd', (body: string | Buffer) => zstdCompressSync(body)],
 ] as const
 
+it('a body in zstd may need a window of 8 MB to be decoded, and no larger one', async () => {
+  const packed = (windowLog: number) =>
+    zstdCompressSync(bodyOf(20 * MIB), { params: { [constants.ZSTD_c_windowLog]: windowLog } })
+  expect((await send(packed(23), 'zstd')).status).toBe(200)
+  expect(await outcomeOf(await send(packed(24), 'zstd'))).toBe('400 invalid_request')
+})
+
 describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
   it('reaches the upstream decompressed, without a content encoding', async () => {
     const sent = bodyOf(40_000)
