@@ -81,8 +81,9 @@ export async function findBackendChanges(
 /** Writes the changes of the backends of the directory file, with their audit rows. */
 export async function saveBackendChanges(tx: Transaction, changes: BackendChanges, now: Date): Promise<void> {
   const { added, changed, removed } = changes
-  await tx.backend.deleteMany({ where: { name: { in: removed.map(({ name }) => name) } } })
-  await tx.backend.createMany({ data: [...added] })
+  for (const batch of batchesOf(removed))
+    await tx.backend.deleteMany({ where: { name: { in: batch.map(({ name }) => name) } } })
+  for (const batch of batchesOf(added)) await tx.backend.createMany({ data: batch })
   for (const { row, wanted } of changed) await tx.backend.update({ where: { name: row.name }, data: wanted })
   await saveEvents(tx, 'backend', changes, ({ name }) => name, now)
 }

@@ -1,7 +1,7 @@
 /** The rows of organizations, teams, and the models that each team may use. */
 import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from '../../database/client.ts'
-import { NIL_UUID } from '../../kernel/identifier.ts'
+import { newRowId, NIL_UUID } from '../../kernel/identifier.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { Directory } from '../rules.ts'
 import { batchesOf, compareRows } from './compare.ts'
@@ -90,8 +90,10 @@ export async function removeTeams(tx: Transaction, { teams }: TeamChanges, now: 
 /** Adds and changes organizations and teams. Resolves with the ids of all teams by `@organization/name`. */
 export async function saveTeamChanges(tx: Transaction, changes: TeamChanges, now: Date): Promise<Map<string, string>> {
   const { organizations, teams, names } = changes
-  await tx.organization.deleteMany({ where: { name: { in: [...organizations.removed] } } })
-  await tx.organization.createMany({ data: organizations.added.map((name) => ({ name })), skipDuplicates: true })
+  for (const batch of batchesOf(organizations.removed))
+    await tx.organization.deleteMany({ where: { name: { in: batch } } })
+  for (const batch of batchesOf(organizations.added))
+    await tx.organization.createMany({ data: batch.map((name) => ({ name })), skipDuplicates: true })
   for (const { row, wanted } of teams.changed) await changeTeam(tx, row, wanted, now)
   const added = teams.added.length > 0 ? await addTeams(tx, teams.added, now) : []
   return new Map([...[...names].map(([id, name]) => [name, id] as const), ...added])
@@ -116,24 +118,18 @@ async function changeTeam(tx: Transaction, team: TeamRow, wanted: WantedTeam, no
 
 async function addTeams(tx: Transaction, added: readonly WantedTeam[], now: Date): Promise<[string, string][]> {
   const organizations = new Map((await tx.organization.findMany()).map(({ id, name }) => [name, id]))
-  const ids: [string, string][] = []
-  for (const batch of batchesOf(added)) {
-    const rows = await tx.team.createManyAndReturn({
-      data: batch.map(({ organization, name, defaultModel, timeZone }) => {
-        return { organizationId: organizations.get(organization) ?? '', name, defaultModel, timeZone }
+  const teams = added.map((team) => ({ ...team, id: newRowId(now) }))
+  for (const batch of batchesOf(teams)) {
+    await tx.team.createMany({
+      data: batch.map(({ id, organization, name, defaultModel, timeZone }) => {
+        return { id, organizationId: organizations.get(organization) ?? '', name, defaultModel, timeZone }
       }),
-      select: { id: true, name: true, organization: { select: { name: true } } },
     })
-    const teams = rows.map(({ id, name, organization }) => ({ id, name, organization: organization.name }))
-    await tx.auditEvent.createMany({ data: teams.map((team) => teamEvent('team.created', team, now)) })
-    ids.push(...teams.map((team): [string, string] => [formatTeamName(team), team.id]))
+    await tx.auditEvent.createMany({ data: batch.map((team) => teamEvent('team.created', team, now)) })
   }
-  const idOf = new Map(ids)
-  const allowed = added.flatMap((team) =>
-    team.models.map((modelId) => ({ teamId: idOf.get(formatTeamName(team)) ?? '', modelId })),
-  )
+  const allowed = teams.flatMap(({ id: teamId, models }) => models.map((modelId) => ({ teamId, modelId })))
   await withoutReferenceChecks(tx, allowed.length, () => allowModels(tx, allowed))
-  return ids
+  return teams.map((team) => [formatTeamName(team), team.id])
 }
 
 /** Each statement takes columns as arrays: with a parameter for each value, 100,000 rows take five seconds longer. */
