@@ -1,11 +1,8 @@
-import path from 'node:path'
-import ts from 'typescript'
-import { expect, it } from 'vitest'
 import type { Handlers } from '../../src/http/operation.ts'
 
 /**
- * Code that must not compile. A `@ts-expect-error` is an error when the line after it does compile, so the type check
- * of the project tests this file. The test at the end type-checks this file alone.
+ * Code that must not compile. A `@ts-expect-error` is an error when the line after it does compile, so `npm run types`
+ * tests this file.
  */
 type Health = Handlers<'getHealth' | 'getReadiness'>
 type Poll = Handlers<'pollDeviceLogin'>['pollDeviceLogin']
@@ -96,18 +93,3 @@ export const parameterOfTheQuery: Handlers<'showMagicLink'>['showMagicLink'] = a
   // @ts-expect-error: the query has no such parameter.
   read(req.query.next as string)
 }
-
-it('rejects handlers that do not match the contract, and accepts those that do', { timeout: 120_000 }, () => {
-  const root = path.join(import.meta.dirname, '../..')
-  const settings = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile) as { config: object }
-  const { options } = ts.parseJsonConfigFileContent({ ...settings.config, include: [] }, ts.sys, root)
-  const program = ts.createProgram([import.meta.filename], { ...options, noEmit: true })
-  const file = program.getSourceFile(import.meta.filename)
-  const problems = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
-  expect(
-    problems.map(({ messageText, start = 0 }) => {
-      const { line } = ts.getLineAndCharacterOfPosition(file as ts.SourceFile, start)
-      return `${line + 1}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
-    }),
-  ).toEqual([])
-})
