@@ -33,7 +33,7 @@ export default defineConfig({
     // Node.js loads tests and sources itself, as it does in production: 10 % less CPU time than with Vite's transforms.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
-    // Keeps compiled code between workers, the programs that tests start, and runs. It is not in the folder for temporary
+    // Keeps compiled code between workers, programs that tests start, and runs. It is not in the folder for temporary
     // files, which nothing empties.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/svc-tests') },
     // More than two cores, because tests spend much of their time waiting for real timeouts and other processes.

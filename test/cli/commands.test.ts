@@ -14,6 +14,7 @@ import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
+import { START_ENV } from '../support/process.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
@@ -154,7 +155,7 @@ describe('the help', () => {
     [['serve', '--help'], false],
     [['prices', 'update', '--help'], false],
   ])('of svc %j names the option of the deployment: %s', async (args, has) => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['src/start.js', ...args])
+    const { stdout } = await promisify(execFile)(process.execPath, ['src/start.js', ...args], { env: START_ENV })
     expect(stdout.includes('--url')).toBe(has)
   })
 })

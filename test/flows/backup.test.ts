@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { moveData, restoreBackup } from '../../src/database/embedded/backup.ts'
 import { lockBackups } from '../../src/database/embedded/lock.ts'
 import { blocksOf, readPage, ROOT } from '../support/source/documents.ts'
-import { newFolder, startProcess } from '../support/process.ts'
+import { newFolder, START_ENV, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 
 const ADA = 'ada@example.com'
@@ -53,7 +53,7 @@ function runBlock(name: string): string {
   const block = blocksOf(readPage('docs/operating.md')).find(({ info }) => info === `sh run=${name}`)
   if (!block) throw new Error(`docs/operating.md has no block "sh run=${name}".`)
   const svc = `svc() { ${process.execPath} ${path.join(ROOT, 'src/start.js')} "$@"; }`
-  const env = { ...settings(), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+  const env = { ...START_ENV, ...settings() }
   // The user of the service is the one that runs this test.
   const commands = `systemctl() { :; }\nrunuser() { shift 3; "$@"; }\n${svc}`
   const code = `set -eu\n${commands}\n${block.code.replaceAll('/var/backups', folder.path)}`
@@ -94,7 +94,8 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     expect(await refresh(before)).toHaveProperty('accessToken')
     await expect(refresh(after)).rejects.toThrow('401')
     await running.stop()
-  }, 120_000)
+    // It waits for six processes, one after another.
+  }, 240_000)
 
   it('is refused where there is a backup already', async () => {
     expect(() => runBlock('backup')).toThrow('is not empty. Name a new directory.')

@@ -6,7 +6,7 @@ import { OperatorError } from '../../src/kernel/operator-error.ts'
 import { ROOT } from '../support/source/documents.ts'
 import { freePort } from '../support/loopback.ts'
 import { linkOf } from '../support/mailbox.ts'
-import { newFolder } from '../support/process.ts'
+import { newFolder, START_ENV } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -16,7 +16,7 @@ async function startDemo(folder: string, { args = [], env = {} }: { args?: strin
   const port = String(await freePort())
   const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo', ...args], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], SVC_PORT: port, ...env },
+    env: { ...START_ENV, SVC_PORT: port, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const written = { stdout: '', stderr: '' }
@@ -42,13 +42,13 @@ describe('the demo', () => {
     expect(stdout).toMatch(/Every step worked\.\n$/)
     expect(stdout).toContain('/outbox/')
     expect(stdout).not.toMatch(/eyJ[\w-]{12}|svc[dr]_[\w-]{12}/)
-  }, 90_000)
+  }, 180_000)
 
   it('keeps serving, and prints the links of its emails', async () => {
     const { baseUrl, child, written, ended } = await startDemo(folder.path, {})
     const links = () => written.stdout.split('/sign-in/email?token=').length - 1
     await waitForValue('the tour', () => written.stdout.includes('Press Ctrl-C to stop it.'), true, {
-      timeoutMs: 60_000,
+      timeoutMs: 120_000,
     })
     expect(links()).toBe(0)
     const asked = await fetch(`${baseUrl}/sign-in`, {
@@ -60,7 +60,7 @@ describe('the demo', () => {
     await waitForValue('the printed link', links, 1)
     child.kill('SIGINT')
     expect(await ended).toMatchObject({ code: 0, stderr: '' })
-  }, 90_000)
+  }, 180_000)
 
   it('says which step failed', async () => {
     await using service = await startService({ env: { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' } })

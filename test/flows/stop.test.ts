@@ -12,6 +12,7 @@ import { openHttpServer } from '../../src/server/http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import type { ServerTimeouts } from '../../src/server/listener.ts'
 import { freePort } from '../support/loopback.ts'
+import { START_ENV } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
@@ -171,8 +172,7 @@ describe('a process', { timeout: 120_000 }, () => {
     onSpawn: (child: ChildProcess) => void = () => {},
   ) {
     const port = await freePort()
-    const { PATH, NODE_COMPILE_CACHE } = process.env
-    const env = { PATH, NODE_COMPILE_CACHE, SVC_PORT: String(port), ...ENV }
+    const env = { ...START_ENV, SVC_PORT: String(port), ...ENV }
     const child = spawn(command, args, { cwd: ROOT, env, ...given })
     const ended = once(child, 'exit')
     onSpawn(child)
