@@ -218,6 +218,16 @@ describe('readConfig', () => {
         'SVC_DATABASE_URL',
       ],
       [
+        'several processes with an embedded database',
+        { SVC_PROCESSES: '2', SVC_DATABASE_URL: 'embedded:x' },
+        'SVC_PROCESSES',
+      ],
+      [
+        'several processes with a database in memory',
+        { SVC_PROCESSES: '2', SVC_DATABASE_URL: 'memory:' },
+        'SVC_PROCESSES',
+      ],
+      [
         'backends of admins on a Postgres server without an encryption key',
         { SVC_DATABASE_URL: 'postgresql://db/svc', SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example' },
         'SVC_SECRET_KEY',
