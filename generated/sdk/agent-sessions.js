@@ -24,7 +24,7 @@ export async function* followAgentSession(client, { sessionId, team, account, af
             isOpen = true;
             seconds = RETRY_SECONDS.first;
             // With `parseAs: 'stream'` the data is the body of the answer.
-            for await (const line of lines(data)) {
+            for await (const line of lines(data, signal)) {
                 const event = parseEvent(line, response);
                 after = event.id;
                 seconds = RETRY_SECONDS.first;

@@ -1,8 +1,8 @@
 import { requestIdOf, StreamError } from "./errors.js";
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
-export async function* eventData(stream) {
+export async function* eventData(stream, signal) {
     let data = [];
-    for await (const line of lines(stream)) {
+    for await (const line of lines(stream, signal)) {
         if (line.startsWith('data:'))
             data.push(line.slice(line[5] === ' ' ? 6 : 5));
         if (line !== '' || data.length === 0)
@@ -48,9 +48,14 @@ function toObject(text) {
         return null;
     }
 }
-/** Yields the complete lines of a stream. Text after the last line break is dropped. */
-export async function* lines(stream) {
+/**
+ * Yields the complete lines of a stream. Text after the last line break is dropped. An abort cancels the stream here
+ * too, because `fetch` of Node.js 20 and 22 loses the signal when garbage is collected.
+ */
+export async function* lines(stream, signal) {
     const reader = stream.getReader();
+    const cancel = () => reader.cancel().catch(() => { });
+    signal?.addEventListener('abort', cancel);
     const decoder = new TextDecoder();
     let rest = '';
     let heldBreak = '';
@@ -68,10 +73,12 @@ export async function* lines(stream) {
             // It is not searched again, so that a long line in many chunks takes linear time.
             rest += last;
         }
+        signal?.throwIfAborted();
         if (heldBreak !== '')
             yield rest;
     }
     finally {
-        await reader.cancel().catch(() => { });
+        signal?.removeEventListener('abort', cancel);
+        await cancel();
     }
 }

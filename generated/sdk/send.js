@@ -1,14 +1,12 @@
-const inFlight = new Set();
 const sendErrors = new WeakSet();
 /** What belongs to a request: a copy of it, or the body of its answer. */
 const requestsOf = new WeakMap();
 /**
- * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request that is
- * collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
+ * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request
+ * that is collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
  */
 export function keepRequests(send) {
     return async (request) => {
-        inFlight.add(request);
         try {
             const response = await send(request);
             if (response.body)
@@ -19,9 +17,6 @@ export function keepRequests(send) {
             if (error instanceof Error)
                 sendErrors.add(error);
             throw error;
-        }
-        finally {
-            inFlight.delete(request);
         }
     };
 }

@@ -52,7 +52,7 @@ async function* typedEvents(open, isLast, signal) {
 /** Yields the data of the events. A broken connection ends it, like one that is closed; an abort throws its reason. */
 async function* dataUntilBreak(body, signal) {
     try {
-        yield* eventData(body);
+        yield* eventData(body, signal);
     }
     catch {
         signal?.throwIfAborted();

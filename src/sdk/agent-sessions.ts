@@ -48,7 +48,7 @@ export async function* followAgentSession(
       isOpen = true
       seconds = RETRY_SECONDS.first
       // With `parseAs: 'stream'` the data is the body of the answer.
-      for await (const line of lines(data as unknown as ReadableStream<Uint8Array>)) {
+      for await (const line of lines(data as unknown as ReadableStream<Uint8Array>, signal)) {
         const event = parseEvent(line, response) as SessionEvent
         after = event.id
         seconds = RETRY_SECONDS.first

@@ -1,18 +1,16 @@
 /** Sends a request: `fetch`, or a function around it. */
 export type Send = (request: Request) => Promise<Response>
 
-const inFlight = new Set<Request>()
 const sendErrors = new WeakSet()
 /** What belongs to a request: a copy of it, or the body of its answer. */
 const requestsOf = new WeakMap<object, Request>()
 
 /**
- * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request that is
- * collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
+ * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request
+ * that is collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
  */
 export function keepRequests(send: Send): Send {
   return async (request) => {
-    inFlight.add(request)
     try {
       const response = await send(request)
       if (response.body) requestsOf.set(response.body, request)
@@ -20,8 +18,6 @@ export function keepRequests(send: Send): Send {
     } catch (error) {
       if (error instanceof Error) sendErrors.add(error)
       throw error
-    } finally {
-      inFlight.delete(request)
     }
   }
 }

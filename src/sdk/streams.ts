@@ -105,7 +105,7 @@ async function* dataUntilBreak(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string> {
   try {
-    yield* eventData(body)
+    yield* eventData(body, signal)
   } catch {
     signal?.throwIfAborted()
   }

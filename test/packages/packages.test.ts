@@ -87,6 +87,34 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
     expect([stdout.split('\n').length, stderr]).toEqual([6, ''])
   })
 
+  it('@svc/client cancels a stream after garbage was collected', async () => {
+    const code = `
+      import { once } from 'node:events'
+      import { createServer } from 'node:http'
+      import { createClient, streamMessage } from '@svc/client'
+      const server = createServer((_, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"type":"ping"}\\n\\n')
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      const controller = new AbortController()
+      const read = async () => {
+        const client = createClient({ baseUrl: 'http://127.0.0.1:' + server.address().port })
+        const body = { model: 'any', max_tokens: 1, messages: [] }
+        for await (const _ of streamMessage(client, body, controller)) setTimeout(collectAndAbort, 100)
+      }
+      function collectAndAbort() {
+        for (let times = 0; times < 3; times++) gc()
+        setTimeout(() => controller.abort(), 100)
+      }
+      await read().catch(({ name }) => console.log(name))
+      server.closeAllConnections()
+      server.close()`
+    const cwd = path.join(folder, 'client')
+    await writeFile(path.join(cwd, 'cancel.mjs'), code)
+    const { stdout } = await run(nodeOf(major), ['--expose-gc', 'cancel.mjs'], { cwd, timeout: 20_000 })
+    expect(stdout).toBe('AbortError\n')
+  })
+
   it('@svc/client makes a call', async () => {
     const code = `
       import { createClient, unwrap } from '@svc/client'
