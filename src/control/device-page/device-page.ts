@@ -125,6 +125,7 @@ function keyPart({ keys, models, fresh, formId, keyDraft, notice }: DevicePage):
 
 /** What a session that is not fresh needs before it can change what outlives it. */
 function confirmPart({ next, hasEmail, passkeys }: DevicePage): Html {
+  const canUsePasskey = passkeys.length > 0 || !hasEmail
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
@@ -132,7 +133,7 @@ function confirmPart({ next, hasEmail, passkeys }: DevicePage): Html {
       needs a confirmation, so that nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
-      ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: next ?? PATHS.device, label: 'Confirm with a passkey' })}
+      ${canUsePasskey && passkeyButton({ then: next ?? PATHS.device, label: 'Confirm with a passkey' })}
       ${
         hasEmail &&
         html`<form method="post" action="${PATHS.device}">
