@@ -54,25 +54,22 @@ describe('a browser that signed in more than 15 minutes ago', () => {
     expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)
   })
 
-  it.each(['keys', 'members'])(
-    'leads an admin back to /teams/acme/core/%s after the confirmation',
-    async (name) => {
-      const path = `/teams/acme/core/${name}`
-      const cookie = await signInBrowser(service, ADMIN)
-      await addPasskey(service, { cookie }, newAuthenticator(), 'Of the admin')
-      service.clock.advance(QUARTER_HOUR)
-      const show = async (shown: string) =>
-        (await service.fetch(shown, { headers: { cookie, accept: 'text/html' } })).text()
-      const [, link = ''] = /href="(\/device\?[^"]*)#confirm"/.exec(await show(path)) ?? []
-      const confirming = await show(link)
-      const [, page = ''] = /name="page" value="([^"]*)"/.exec(confirming) ?? []
-      expect(confirming).toContain(`data-then="${page}"`)
-      const asked = await service.fetch('/device', form({ action: 'confirm-email', page }, { cookie }))
-      await service.mailbox.waitFor(ADMIN, SIGN_IN_SUBJECT)
-      const confirmed = await consumeSignInLink(service, await newestLink(ADMIN), { cookie: cookiesOf(asked) })
-      expect(confirmed.headers.get('location')).toBe(path)
-    },
-  )
+  it.each(['keys', 'members'])('leads an admin back to /teams/acme/core/%s after the confirmation', async (name) => {
+    const path = `/teams/acme/core/${name}`
+    const cookie = await signInBrowser(service, ADMIN)
+    await addPasskey(service, { cookie }, newAuthenticator(), 'Of the admin')
+    service.clock.advance(QUARTER_HOUR)
+    const show = async (shown: string) =>
+      (await service.fetch(shown, { headers: { cookie, accept: 'text/html' } })).text()
+    const [, link = ''] = /href="(\/device\?[^"]*)#confirm"/.exec(await show(path)) ?? []
+    const confirming = await show(link)
+    const [, page = ''] = /name="page" value="([^"]*)"/.exec(confirming) ?? []
+    expect(confirming).toContain(`data-then="${page}"`)
+    const asked = await service.fetch('/device', form({ action: 'confirm-email', page }, { cookie }))
+    await service.mailbox.waitFor(ADMIN, SIGN_IN_SUBJECT)
+    const confirmed = await consumeSignInLink(service, await newestLink(ADMIN), { cookie: cookiesOf(asked) })
+    expect(confirmed.headers.get('location')).toBe(path)
+  })
 
   it('is led to no page of another site by the address of the confirmation', async () => {
     const cookie = await signInBrowser(service, persons.next())
