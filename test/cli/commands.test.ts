@@ -641,7 +641,7 @@ describe('svc doctor', () => {
     const ran = await machine.svc(['doctor'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])
     // The example directory has models of upstreams, which this service does not have.
-    expect(ran.stdout.match(/^(warning|problem).*$/gm)).toEqual([expect.stringMatching(/^warning +models +No backend/)])
+    expect(ran.stdout).not.toMatch(/^(warning +(?!models )|problem)/m)
   })
 
   it('says how to sign in', async () => {
