@@ -82,8 +82,8 @@ function tooManyValues(): string {
 }
 
 /**
- * The window of 8 MB that decoders of zstd should support (RFC 8878, section 3.1.1.1.2). Each decoder has memory for its
- * window, and the library's limit is 128 MB.
+ * The window of 8 MB that decoders of zstd should support (RFC 8878, section 3.1.1.1.2). A decoder needs memory for its
+ * window, and the library allows 128 MB.
  */
 const ZSTD_WINDOW_LOG = 23
 
