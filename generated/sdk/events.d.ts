@@ -10,7 +10,7 @@ export declare function events<Event = unknown>(stream: ReadableStream<Uint8Arra
 /** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
 export declare function parseEvent(text: string, response?: Response): object;
 /**
- * Yields the complete lines of a stream. Text after the last line break is dropped. An abort cancels the stream here
- * too, because `fetch` of Node.js 20 and 22 loses the signal when garbage is collected.
+ * Yields the complete lines of a stream. Text after the last line break is dropped. An abort is handled here too,
+ * because `fetch` of Node.js 20 and 22 loses the signal when garbage is collected.
  */
 export declare function lines(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<string>;

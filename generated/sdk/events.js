@@ -49,8 +49,8 @@ function toObject(text) {
     }
 }
 /**
- * Yields the complete lines of a stream. Text after the last line break is dropped. An abort cancels the stream here
- * too, because `fetch` of Node.js 20 and 22 loses the signal when garbage is collected.
+ * Yields the complete lines of a stream. Text after the last line break is dropped. An abort is handled here too,
+ * because `fetch` of Node.js 20 and 22 loses the signal when garbage is collected.
  */
 export async function* lines(stream, signal) {
     const reader = stream.getReader();

@@ -54,12 +54,11 @@ function orAborted({ signal }, promise) {
         signal.throwIfAborted();
     });
 }
-/** A character for which `fetch` throws an error that shows the token. */
-const UNFIT_CHARACTER = /[^!-~]/;
-/** White space around a token is left out: programs read tokens from files that end with a line break. */
+/** White space around a token is left out, such as the line break of a file. */
 function withBearer(request, given) {
     const token = given.trim();
-    if (UNFIT_CHARACTER.test(token))
+    // The error of `fetch` would show the token.
+    if (/[^!-~]/.test(token))
         throw new TypeError('The access token has a character that no access token has.');
     request.headers.set('authorization', `Bearer ${token}`);
     return request;

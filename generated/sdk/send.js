@@ -2,8 +2,8 @@ const sendErrors = new WeakSet();
 /** What belongs to a request: a copy of it, or the body of its answer. */
 const requestsOf = new WeakMap();
 /**
- * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request
- * that is collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
+ * Makes a function that keeps each request until its answer was read or given up. In Node.js, one that is collected as
+ * garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
  */
 export function keepRequests(send) {
     return async (request) => {

@@ -6,8 +6,8 @@ const sendErrors = new WeakSet()
 const requestsOf = new WeakMap<object, Request>()
 
 /**
- * Makes a function that keeps each request until its answer was read or given up. In Node.js, a request
- * that is collected as garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
+ * Makes a function that keeps each request until its answer was read or given up. In Node.js, one that is collected as
+ * garbage meanwhile can neither be cancelled nor time out (nodejs/undici#4068).
  */
 export function keepRequests(send: Send): Send {
   return async (request) => {
