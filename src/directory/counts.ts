@@ -1,4 +1,5 @@
 import { serveEntriesOf } from './admin-models.ts'
+import { isCallable } from './rules.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
 
 /** What a directory has. */
@@ -26,6 +27,6 @@ export function countDirectory({ organizations, backends, models }: Directory): 
 /** The models that calls may name, with the names of the backends that can serve each. */
 export function listCallable(models: readonly DirectoryModel[]): DirectoryCounts['models'] {
   return models
-    .filter(({ published, certified }) => published && certified)
+    .filter(isCallable)
     .map((model) => ({ id: model.id, backends: serveEntriesOf(model).map(({ backend }) => backend) }))
 }

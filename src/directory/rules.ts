@@ -74,6 +74,11 @@ export type DirectoryModel = {
 /** A model as callers see it. */
 export type SnapshotModel = DirectoryModel & { readonly createdAt: Date }
 
+/** Whether a team that has the model may call it. */
+export function isCallable({ published, certified }: Pick<DirectoryModel, 'published' | 'certified'>): boolean {
+  return published && certified
+}
+
 /**
  * Reads a directory file. A mistake is one line of text: `line 12, organizations[0].name: ...`. With `readSecret`, a
  * credential that cannot be read is a mistake too.

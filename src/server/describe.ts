@@ -2,6 +2,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Config } from '../config/values.ts'
 import type { DirectoryCounts } from '../directory/counts.ts'
 import { UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import { writeShortList } from '../kernel/formats/short-list.ts'
 import { describeMailTarget } from '../mail.ts'
 
 /** The version of the service. */
@@ -53,10 +54,12 @@ const MAX_NAMED = 20
 function describeUnserved({ models }: DirectoryCounts, configured: readonly string[]): string | false {
   const unserved = models.filter(({ backends }) => !backends.some((name) => configured.includes(name)))
   if (unserved.length === 0) return false
-  const named = unserved.slice(0, MAX_NAMED).map(({ id }) => id)
-  const rest = unserved.length > MAX_NAMED ? ` and ${unserved.length - MAX_NAMED} more` : ''
+  const named = writeShortList(
+    unserved.map(({ id }) => id),
+    MAX_NAMED,
+  )
   return (
-    `No configured backend serves ${named.join(', ')}${rest}: calls of these models are refused. Configure one that ` +
+    `No configured backend serves ${named}: calls of these models are refused. Configure one that ` +
     'the directory file names for them, or name another one (serve).'
   )
 }

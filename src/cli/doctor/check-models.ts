@@ -1,3 +1,4 @@
+import { writeShortList } from '../../kernel/formats/short-list.ts'
 import type { Backend, TeamModel } from '../../sdk/index.ts'
 import { ok, problem, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -26,7 +27,6 @@ export function checkModels({ models, defaultModel }: Team, backends: readonly B
 
 function refusedModels(ids: readonly string[]): string {
   const calls = ids.length === 1 ? 'calls of it' : 'calls of them'
-  const rest = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ''
-  const named = ids.slice(0, MAX_NAMED).join(', ') + rest
+  const named = writeShortList(ids, MAX_NAMED)
   return `No backend of the gateway serves ${named}, so ${calls} are refused. The operator can configure one.`
 }

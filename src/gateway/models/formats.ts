@@ -1,7 +1,7 @@
 /** Models and lists of them, in the format of each kind of client. */
+import { isCallable } from '../../directory/rules.ts'
 import { toCapabilities } from './capabilities.ts'
 import { toCodexModel } from './codex.ts'
-import { isCallable } from './rules.ts'
 import type { ModelEntry } from './rules.ts'
 
 /** Vendor A's list with the members of vendor B's, because clients of both read it. */

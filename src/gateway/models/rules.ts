@@ -4,10 +4,12 @@
  */
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
+import { isCallable } from '../../directory/rules.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
 import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { writeShortList } from '../../kernel/formats/short-list.ts'
 
 /** What calls need to know of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' | 'timeZone'>
@@ -93,19 +95,14 @@ export function toRefusedParty({ key }: Pick<Caller, 'key'>): string {
 /** Says that a caller may not call the model that it asked for, and which models of its team it may call. */
 export function explainRefusal(caller: Pick<Caller, 'key'>, team: ModelTeam | null, requested: string): string {
   const ids = team?.models.filter(isCallable).map(({ id }) => id) ?? []
-  const named = ids.slice(0, MAX_NAMED).join(', ')
-  const rest = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more; GET /v1/models lists them all` : ''
+  const named = writeShortList(ids, MAX_NAMED)
+  const rest = ids.length > MAX_NAMED ? '; GET /v1/models lists them all' : ''
   const may = ids.length === 0 ? 'It may call no model: ask an admin of the team' : `It may call ${named}${rest}`
   return `${toRefusedParty(caller)} may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
 }
 
 /** The maximum number of characters of a requested name that a refusal repeats. */
 const MAX_SHOWN = 128
-
-/** Whether a team that has the model may call it. */
-export function isCallable({ published, certified }: SnapshotModel): boolean {
-  return published && certified
-}
 
 /** Where a model is served, as far as it concerns the local worker. */
 export type ServedModel = {
