@@ -5,6 +5,7 @@ import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
+import { LAST_SEEN_DAYS } from '../members/rules.ts'
 
 type Options = {
   /** How long audit events are kept; null: always. */
@@ -103,11 +104,10 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
     makeTimeSweeper(db, 'webauthn_challenges', 'expires_at', 0),
     // Kept for a day, so that a link that is opened late says that it has expired.
     makeTimeSweeper(db, 'sign_in_links', 'expires_at', 1),
-    // Sessions are kept for as long as lists of members say when a person was last seen.
-    makeTimeSweeper(db, 'browser_sessions', 'absolute_expires_at', 30),
-    makeTimeSweeper(db, 'browser_sessions', 'revoked_at', 30),
-    makeDeviceSweeper(db, 'absolute_expires_at', 30),
-    makeDeviceSweeper(db, 'revoked_at', 30),
+    makeTimeSweeper(db, 'browser_sessions', 'absolute_expires_at', LAST_SEEN_DAYS),
+    makeTimeSweeper(db, 'browser_sessions', 'revoked_at', LAST_SEEN_DAYS),
+    makeDeviceSweeper(db, 'absolute_expires_at', LAST_SEEN_DAYS),
+    makeDeviceSweeper(db, 'revoked_at', LAST_SEEN_DAYS),
     makeLoginSweeper(db, 1),
     // Kept as long as the call events that name them.
     makeTimeSweeper(db, 'api_keys', 'expires_at', 90),

@@ -9,6 +9,9 @@ type Member = { readonly role: Role; readonly source: 'directory' | 'admin' }
  */
 export type MemberVerdict = 'allowed' | 'not_found' | 'listed' | 'last_admin'
 
+/** How long ago lists of members say that somebody was last seen. Ended sessions are kept for that long. */
+export const LAST_SEEN_DAYS = 30
+
 /** Decides a change by an admin. `wanted`: the new role; null: the member is removed. */
 export function judgeMemberChange(member: Member | null, wanted: Role | null, otherAdmins: number): MemberVerdict {
   if (!member) return 'not_found'

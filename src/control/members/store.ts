@@ -8,7 +8,7 @@ import { addSeconds } from '../../kernel/clock.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
 import { lockTeam } from '../team-access.ts'
-import { judgeMemberChange } from './rules.ts'
+import { judgeMemberChange, LAST_SEEN_DAYS } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
 
 /** A person with an invitation in force. */
@@ -90,10 +90,9 @@ export async function saveRole(
   await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
-/** Ended sessions are deleted after this time; keys are kept for longer. */
-const MAX_SEEN_SECONDS = 30 * DAY_SECONDS
-
 function selectMembers(now: Date): Sql {
+  // Keys are kept for longer than ended sessions.
+  const earliest = addSeconds(now, -LAST_SEEN_DAYS * DAY_SECONDS)
   return sql`
     SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
       (SELECT count(*)::int FROM device_sessions d WHERE d.invitation_id = i.id AND d.revoked_at IS NULL
@@ -101,7 +100,7 @@ function selectMembers(now: Date): Sql {
       greatest((SELECT max(d.last_seen_at) FROM device_sessions d WHERE d.invitation_id = i.id),
         (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id),
         (SELECT max(k.last_used_at) FROM api_keys k
-          WHERE k.invitation_id = i.id AND k.last_used_at > ${addSeconds(now, -MAX_SEEN_SECONDS)})) AS "lastSeenAt"
+          WHERE k.invitation_id = i.id AND k.last_used_at > ${earliest})) AS "lastSeenAt"
     FROM invitations i JOIN accounts a ON a.id = i.account_id`
 }
 
