@@ -124,8 +124,10 @@ function readBody(
     if (read instanceof ApiError) {
       // The stack of the refusal refers to `take`, and so to the chunks, for as long as the refusal lives.
       chunks.clear()
-      if (decoder) req.unpipe(decoder).resume()
-      decoder?.destroy()
+      if (decoder) {
+        req.unpipe(decoder).resume()
+        decoder.destroy()
+      }
     }
     done(read)
   }

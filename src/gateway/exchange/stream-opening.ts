@@ -19,7 +19,7 @@ type Needs = Pick<
   'dialect' | 'backendDialect' | 'wantsStream' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
 >
 
-/** The failure of a stream for a caller that asked for none, and cannot read it. */
+/** The failure where a backend streams its answer to a call that did not ask for that, and cannot read it. */
 export const UNASKED = backendFailed(
   'The backend answered with a stream, although the call did not ask for one. Send "stream": true.',
 )
@@ -71,8 +71,11 @@ export class StreamOpening implements Relay, SilentStream {
 
   /** Whether the caller can get another answer than this stream. */
   #canReplace(): boolean {
-    const { keepsErrors, rewrite, wantsStream } = this.#needs
-    return keepsErrors === 'all' || rewrite !== null || !wantsStream
+    return this.#needs.keepsErrors === 'all' || !this.#passesUnchanged()
+  }
+
+  #passesUnchanged(): boolean {
+    return this.#needs.rewrite === null && this.#needs.wantsStream
   }
 
   /** The answer begins. */
@@ -85,8 +88,7 @@ export class StreamOpening implements Relay, SilentStream {
   /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
   end(): void {
     const isEmpty = this.#held.length === 0
-    if (isEmpty || this.#needs.rewrite || !this.#needs.wantsStream)
-      this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    if (isEmpty || !this.#passesUnchanged()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
     else this.#start().end()
   }
 

@@ -10,7 +10,7 @@ import type { ModelEntry } from './rules.ts'
  */
 export function toCodexModel({ name, model }: ModelEntry, position: number) {
   const { displayName, contextWindow, caps } = model
-  const levels = levelsOf(model)
+  const levels = EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
   const defaultLevel = levels.find(({ effort }) => effort === 'medium') ?? levels[0]
   return {
     slug: name,
@@ -42,18 +42,13 @@ export function toCodexModel({ name, model }: ModelEntry, position: number) {
 }
 
 /**
- * The members of a call of Codex to replace. After somebody has picked a model without levels with `/model`, Codex
- * sends the effort `none` with the calls of every model. Where the model does not list `none`, nobody chose it, and it
- * would turn reasoning off, or be refused.
+ * The members to replace in a call of Codex. After somebody has picked a model without reasoning levels with `/model`,
+ * Codex sends the effort `none` with the calls of every model. Where the model does not list `none`, nobody chose
+ * it. It would turn reasoning off, or be refused.
  */
-export function undoUnchosenEffort(model: SnapshotModel, body: Json): Json {
+export function undoUnchosenEffort({ caps }: SnapshotModel, body: Json): Json {
   const { effort, ...rest } = readObject(body.reasoning)
-  if (effort !== 'none' || levelsOf(model).some((level) => level.effort === 'none')) return {}
-  return { reasoning: rest }
-}
-
-function levelsOf({ caps }: SnapshotModel) {
-  return EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
+  return effort === 'none' && !caps.efforts?.includes('none') ? { reasoning: rest } : {}
 }
 
 /** Codex discards the whole list when it does not know an effort, so `max` is left out: older versions lack it. */
