@@ -4275,9 +4275,9 @@ export interface components {
         };
         /** @description What an admin has set for a model, to be sent again with a change of it. */
         OwnModelSettings: {
-            /** @description In tokens. Null: the model has that of the model of the file that its first backend serves. */
+            /** @description In tokens. Null: inherited from the directory file, from its model that the first backend serves. */
             contextWindow: number | null;
-            /** @description What the model can be asked, where it differs from the model of the file. */
+            /** @description The capabilities that an admin has set. The others are inherited in the same way. */
             caps: components["schemas"]["Open"];
         };
         /** @description A passkey of the account. */

@@ -1,4 +1,4 @@
-/** What the published document has beyond the output of the TypeSpec emitter. */
+/** How the published document differs from the output of the TypeSpec emitter. */
 import { orderPaths } from './order.ts'
 import type { Operation, Paths } from './order.ts'
 

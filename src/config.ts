@@ -46,7 +46,7 @@ export function readConfig(env: Environment = process.env, defaults: Environment
     ...ofFiles,
     ...ofTracing,
     ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
-    // A setting whose value is not known contradicts nothing.
+    // A setting whose value is not known is not compared with others.
     ...between.filter((mistake) => ![...wrong, ...unread].some((name) => mistake.includes(name))),
   ]
   if (mistakes.length > 0) throw new ConfigError(mistakes)

@@ -65,7 +65,7 @@ export type DialectTraits = {
 export type TokenCount = {
   /** The path behind that of a backend's API. */
   readonly path: string
-  /** The members of a request that count. Vendors refuse those that do not, such as limits of the answer. */
+  /** The members of a request that are counted. Vendors refuse other ones, such as limits of the answer. */
   readonly members: readonly string[]
 }
 

@@ -47,7 +47,7 @@ const NO_ALTERNATIVE = 'must match a schema in anyOf'
 /** Names each field that is wrong, once. */
 function toMessage({ errors = [] }: ValidatorError, words: PatternWords): string {
   const alternatives = new Set(errors.filter(({ message }) => message === NO_ALTERNATIVE).map(({ path }) => path))
-  // Where a value has the type of one alternative, the mistakes inside of it say all.
+  // Where a value has the type of one alternative, only the mistakes inside of it are named.
   const isSaid = (at: string) => alternatives.has(at) && errors.some(({ path }) => path.startsWith(`${at}/`))
   const mistakes = errors.filter(({ path, message }) => message !== NO_ALTERNATIVE && !isSaid(path))
   if (mistakes.length === 0) return ERRORS.invalid_request.message
