@@ -180,6 +180,8 @@ function entryOf(tree = ROOT): string {
 
 function settings(port: number, upstreamPort: number, folder: string): Record<string, string> {
   return {
+    // As `npm start`, the unit and the image set it.
+    MALLOC_TRIM_THRESHOLD_: '131072',
     SVC_PORT: String(port),
     SVC_DATABASE_URL: `embedded:${path.join(folder, 'db')}`,
     SVC_METRICS_PORT: '0',
