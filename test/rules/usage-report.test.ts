@@ -18,6 +18,8 @@ describe('the period of a report', () => {
     ['of too many days', { from: '2025-11-20' }, mistake('from', 'must be later: a report covers at most 366 days.')],
     ['of the year 0', { from: '0000-01-01' }, mistake('from', 'must be a day, such as 2026-11-01.')],
     ['of a day that no month has', { from: '2026-02-31' }, mistake('from', 'must be a day, such as 2026-11-01.')],
+    ['of a word', { to: 'today' }, mistake('to', 'must be a day, such as 2026-11-30.')],
+    ['of a last day in the year 0', { to: '0000-01-31' }, mistake('to', 'must be a day, such as 2026-11-30.')],
     ['of a time', { to: '2026-11-03T00:00:00Z' }, mistake('to', 'must be a day, such as 2026-11-30.')],
   ])('%s', (_, given, expected) => {
     expect(choosePeriod(given, NOW)).toEqual(expected)

@@ -24,11 +24,12 @@ export function choosePeriod(
   given: Partial<ReportPeriod>,
   now: Date,
 ): ReportPeriod | { readonly mistake: PeriodMistake } {
-  const { to = toIsoDay(now) } = given
-  const { from = monthOf(to) } = given
   const refuse = (field: keyof ReportPeriod, message: string) => ({ mistake: { field, message } })
-  if (!isDay(from)) return refuse('from', 'must be a day, such as 2026-11-01.')
+  const { to = toIsoDay(now) } = given
+  // Checked first: a first day that is not given follows from the last one.
   if (!isDay(to)) return refuse('to', 'must be a day, such as 2026-11-30.')
+  const { from = monthOf(to) } = given
+  if (!isDay(from)) return refuse('from', 'must be a day, such as 2026-11-01.')
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
   if (days < 1) return refuse('from', 'must not be after the last day.')
   return days > MAX_DAYS ? refuse('from', `must be later: a report covers at most ${MAX_DAYS} days.`) : { from, to }
