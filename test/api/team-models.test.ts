@@ -206,6 +206,18 @@ describe('deleteTeamModel', () => {
     expect(await prisma.auditEvent.count({ where: { subjectId: id, kind: 'model.deleted' } })).toBe(1)
   })
 
+  it('200: deletes a model that an admin chose as default before the directory file set the default', async () => {
+    const path = pathOf('acme/other/chosen', `${OTHER}/models`)
+    const body = own({ serve: [{ backend: 'vendora', model: 'deep-1' }] })
+    const ofFile = '- name: other\n        defaultModel: svc/deep\n'
+    await expectOk('The model', keys.send('PUT', path, body, keys.stranger))
+    await expectOk('The default', keys.send('PATCH', OTHER, { defaultModel: 'acme/other/chosen' }, keys.stranger))
+    await keys.service.applyDirectory(keys.directory.replace('- name: other\n', ofFile))
+    await expectOk('The deletion', keys.send('DELETE', path, undefined, keys.stranger))
+    await keys.service.applyDirectory(keys.directory)
+    expect((await list(`${OTHER}/models`, keys.stranger)).defaultModel).toBe(null)
+  })
+
   it('409: refuses a model of the directory file', async () => {
     expect(await outcomeOf(await keys.send('DELETE', pathOf('svc/fast')))).toBe('409 conflict')
   })

@@ -77,7 +77,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
-        if (team.adminDefaultModel === id)
+        if (team.defaultModel === null && team.adminDefaultModel === id)
           return taken([], 'This is the default model of the team. Choose another default model first.')
         await deleteModel(tx, teamId, id, actor, now)
         await raiseVersion(tx, now)
@@ -121,7 +121,10 @@ export async function saveModel(
   await tx.auditEvent.create({ data: { kind, at: now, accountId, teamId, subjectId: id, ip, details } })
 }
 
-/** Deletes a model, with the audit row. The caller raises the version of the directory. */
+/**
+ * Deletes a model, with the audit row. The caller raises the version of the directory. Where the directory file sets
+ * the default model, an admin may have chosen this model before: that choice is deleted too.
+ */
 export async function deleteModel(
   tx: Transaction,
   teamId: string,
@@ -130,6 +133,7 @@ export async function deleteModel(
   now: Date,
 ): Promise<void> {
   await tx.adminModel.delete({ where: { id } })
+  await tx.team.updateMany({ where: { id: teamId, adminDefaultModel: id }, data: { adminDefaultModel: null } })
   const event = { kind: 'model.deleted', at: now, accountId, teamId, subjectId: id, ip }
   await tx.auditEvent.create({ data: { ...event, details: { name: id } } })
 }
