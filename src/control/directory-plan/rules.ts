@@ -149,30 +149,31 @@ function settingsOf({ id: _id, createdAt: _createdAt, ...settings }: AdminModel)
 }
 
 function planDefaultModel(
-  wanted: WantedTeam,
+  { defaultModel: given }: WantedTeam,
   current: CurrentTeam,
   models: readonly PlannedModel[],
 ): Pick<TeamPlan, 'changes' | 'readOnly'> | AdminMistake {
-  const { defaultModel: before, adminDefaultModel } = current
-  const after = wanted.defaultModel === undefined ? adminDefaultModel : wanted.defaultModel
-  const ids = new Set([...current.fileModels, ...current.adminModels].map(({ id }) => id))
-  for (const { change, name } of models) {
+  const { defaultModel: listed, adminDefaultModel: before } = current
+  if (listed !== null) {
+    const isOther = given !== undefined && given !== listed
+    return { changes: [], readOnly: isOther ? [{ kind: 'default_model', name: given ?? listed, listed }] : [] }
+  }
+  const after = given === undefined ? before : given
+  // A change of the directory file may have removed the default model. That is no mistake of this directory.
+  const isChosenHere = given !== undefined || models.some(({ name }) => name === after)
+  if (after !== null && isChosenHere && !idsAfter(current, models).has(after))
+    return invalid(['defaultModel'], `"${after}" is not a model of the team.`)
+  return { changes: after === before ? [] : [{ kind: 'default_model', before, after }], readOnly: [] }
+}
+
+/** The ids of the models that the team has after the changes. */
+function idsAfter({ fileModels, adminModels }: CurrentTeam, changes: readonly PlannedModel[]): ReadonlySet<string> {
+  const ids = new Set([...fileModels, ...adminModels].map(({ id }) => id))
+  for (const { change, name } of changes) {
     if (change === 'removed') ids.delete(name)
     else ids.add(name)
   }
-  const changes: PlannedChange[] = []
-  const readOnly: ReadOnly[] = []
-  if (before !== null && wanted.defaultModel !== undefined) {
-    if (wanted.defaultModel !== before)
-      readOnly.push({ kind: 'default_model', name: wanted.defaultModel ?? before, listed: before })
-    return { changes, readOnly }
-  }
-  // A change of the directory file may have removed the default model. That is no mistake of this directory.
-  const isChosenHere = wanted.defaultModel !== undefined || models.some(({ name }) => name === after)
-  if (before === null && after !== null && isChosenHere && !ids.has(after))
-    return invalid(['defaultModel'], `"${after}" is not a model of the team.`)
-  if (after !== adminDefaultModel) changes.push({ kind: 'default_model', before: adminDefaultModel, after })
-  return { changes, readOnly }
+  return ids
 }
 
 /**
