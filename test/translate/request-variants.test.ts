@@ -3,7 +3,7 @@ import type { ResponseOutputText } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { parseExactly, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { pair, refusalOf } from './pairs.ts'
 
@@ -372,6 +372,17 @@ it.each<[Dialect, Dialect, Json, Json]>([
   }
   expect(samplingOf(true)).toEqual(sent)
   expect(samplingOf(false)).toEqual({})
+})
+
+it('numbers are read in any notation of JSON, as Python and R write them', () => {
+  const asked = '{"temperature":1e-05,"top_p":0.900000000000000022,"max_tokens":4.096e3,"max_completion_tokens":1e+05}'
+  expect(pair('chat', 'responses', parseExactly(asked) ?? {}).request).toMatchObject({
+    temperature: 0.00001,
+    top_p: 0.9,
+    max_output_tokens: 100_000,
+  })
+  expect(refusalOf('chat', 'responses', parseExactly('{"presence_penalty":5e-1}') ?? {})).toBe('presence_penalty')
+  expect(refusalOf('chat', 'responses', parseExactly('{"n":2e0}') ?? {})).toBe('n')
 })
 
 it('the reasoning of a messages model with a budget is summarized, and is dropped where its prompt has changed', () => {

@@ -64,7 +64,7 @@ function refuseUnsupported(body: Json): void {
   if ((readCount(body.n) ?? 1) > 1)
     refuse('n', 'This model gives one answer at a time: set n to 1 and repeat the call.')
   for (const name of ['presence_penalty', 'frequency_penalty']) {
-    if (typeof body[name] === 'number' && body[name] !== 0) refuse(name, `This model has no ${name}: leave it out.`)
+    if (readNumber(body[name]) ?? 0) refuse(name, `This model has no ${name}: leave it out.`)
   }
   if (Object.keys(readObject(body.logit_bias)).length > 0)
     refuse('logit_bias', 'This model has no logit_bias: leave it out.')

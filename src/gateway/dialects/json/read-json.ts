@@ -50,14 +50,16 @@ export function readBoolean(value: unknown): boolean | null {
   return typeof value === 'boolean' ? value : null
 }
 
-/** Returns the value if it is a number, else null. */
+/** Returns the value if it is a number, also one that keeps its original digits (`parseToRewrite`), else null. */
 export function readNumber(value: unknown): number | null {
-  return typeof value === 'number' ? value : null
+  if (typeof value === 'number') return value
+  return isRawNumber(value) ? Number(value.rawJSON) : null
 }
 
 /** Returns the value if it is a whole number of at least 0, else null. */
 export function readCount(value: unknown): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+  const number = readNumber(value)
+  return number !== null && Number.isSafeInteger(number) && number >= 0 ? number : null
 }
 
 /** Parses a JSON object. Null for any other JSON, for JSON that is nested too deep, and for text that is not JSON. */
@@ -94,11 +96,16 @@ export function mayLoseDigits(text: string): boolean {
   return /[:[,]\s*-?(?:[\d.]{16,}|[\d.]+[eE])/.test(text)
 }
 
+type RawNumber = { readonly rawJSON: string }
+
 /** Missing in TypeScript's library (ECMAScript proposal "JSON.parse source text access"). */
-type RawJson = { rawJSON(text: string): unknown }
+type RawJson = { rawJSON(text: string): RawNumber; isRawJSON(value: unknown): value is RawNumber }
+
+// Cast: see `RawJson`.
+const { rawJSON, isRawJSON: isRawNumber }: RawJson = JSON as unknown as RawJson
 
 function keepNumber(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value
-  // Cast: see `RawJson`. `JSON.stringify` writes a raw number with its original digits.
-  return /\d{16}|[eE]/.test(source) ? (JSON as unknown as RawJson).rawJSON(source) : value
+  // `JSON.stringify` writes a raw number with its original digits.
+  return /\d{16}|[eE]/.test(source) ? rawJSON(source) : value
 }
