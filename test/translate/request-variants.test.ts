@@ -346,6 +346,14 @@ describe('a web search', () => {
     expect(request.tools).toBe(undefined)
     expect(JSON.stringify(request.system)).toContain('web_search is not available')
   })
+
+  it('is withheld from a chat backend, also where the model has one at its backends of other dialects', () => {
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }, { name: 'read' }]
+    const options = { caps: { ...DEFAULT_CAPS.chat, hostedSearch: true } }
+    const { request } = pair('messages', 'chat', { tools }, options)
+    expect(JSON.stringify(request.messages)).toContain('web_search_20250305 is not available')
+    expect(refusalOf('messages', 'chat', { tools: tools.slice(0, 1) }, options)).toBe('tools.0')
+  })
 })
 
 it('the number of likeliest tokens reaches only models that take it', () => {

@@ -26,7 +26,8 @@ const MAX_STOPS = 4
 export function writeChatRequest(asked: NeutralRequest, context: TranslationContext): BackendCall {
   const { caps } = context
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
-  const offer = offerTools(asked, caps, { allowsSubsets: true })
+  // This dialect has no tool for a search. The caps of a model may be those of its backends of other dialects.
+  const offer = offerTools(asked, { ...caps, hostedSearch: false }, { allowsSubsets: true })
   const request = planPartMarks(asked, caps)
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
