@@ -137,6 +137,13 @@ describe('a messages backend', () => {
     expect(argumentsFor(START, opened, piece, stop, ...END)).toBe('{"y":2}')
   })
 
+  it('may have several calls open at once, each with its own arguments', () => {
+    const second = { ...opened, index: 1, content_block: { ...opened.content_block, id: 'b', input: { z: 3 } } }
+    const stopped = { ...stop, index: 1 }
+    expect(argumentsFor(START, opened, second, stop, stopped, ...END)).toBe('{"x":1}{"z":3}')
+    expect(argumentsFor(START, opened, second, stopped, stop, ...END)).toBe('{"x":1}{"z":3}')
+  })
+
   it('may begin without the event that starts a message', () => {
     expect(argumentsFor(opened, stop, ...END)).toBe('{"x":1}')
     const stream = pair('responses', 'messages', { stream: true }).answer.stream()

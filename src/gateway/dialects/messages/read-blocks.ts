@@ -67,8 +67,9 @@ export class BlockReader {
   /** Ends a block. A call stays open until `closeCall`. */
   close(key: string): AnswerEvent[] {
     if (this.#calls.has(key)) {
+      const closing = this.closeCall(false)
       this.#unclosed = key
-      return []
+      return closing
     }
     if (this.#findSearch(key)) return []
     const citations = this.#citations.get(key) ?? []
