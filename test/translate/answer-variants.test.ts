@@ -93,6 +93,13 @@ describe('a responses backend', () => {
     expect(message.content).toMatchObject([{ type: 'tool_use', input: { x: 1 } }])
   })
 
+  it('may name the tool of a call only at its end', () => {
+    const item = { type: 'function_call', call_id: 'a', name: '', arguments: '' }
+    const done = { type: 'response.output_item.done', output_index: 0, item: { ...item, name: 'read', arguments: '{}' } }
+    const { message } = streamed('responses', ...named(CREATED, added(item), done, last('completed')))
+    expect(message.content).toMatchObject([{ type: 'tool_use', name: 'read' }])
+  })
+
   it('may give a text only at its end', () => {
     const done = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Yes.' }
     const { message } = streamed('responses', ...named(CREATED, added({ type: 'message' }), done, last('completed')))

@@ -9,7 +9,7 @@ export type GivenEnd = Partial<PartEnd>
 
 /** The parts of one answer. `Key`: what identifies a part, such as the index of its block. */
 export type PartQueue<Key> = {
-  /** Opens a part. A call without a name waits until it is opened again with its name. */
+  /** Opens a part, unless it is there. A call without a name waits until it is opened again with its name. */
   open(key: Key, part: OpenPart): PartEvent[]
   delta(key: Key, text: string, logprobs?: readonly unknown[]): PartEvent[]
   close(key: Key, end?: GivenEnd): PartEvent[]
@@ -17,8 +17,6 @@ export type PartQueue<Key> = {
   end(cut: boolean): PartEvent[]
   /** Whether a part of this kind was sent. */
   has(kind: OpenPart['kind']): boolean
-  /** Whether there is a part with this key, open or closed. */
-  knows(key: Key): boolean
   /** Whether a call has no name, so that it cannot be carried out. It is left out. */
   hasNamelessCall(): boolean
 }
@@ -109,7 +107,6 @@ export function makePartQueue<Key>(newId: NewId): PartQueue<Key> {
       return advance()
     },
     has: (kind) => [...entries.values()].some((entry) => entry.wasOpened && entry.part.kind === kind),
-    knows: (key) => entries.has(key),
     hasNamelessCall: () => [...entries.values()].some(({ part }) => isNameless(part)),
   }
 }

@@ -106,8 +106,7 @@ export class ResponsesReader implements AnswerReader {
   #closeItem(index: string, item: Json): PartEvent[] {
     const cut = item.status === 'incomplete'
     if (item.type !== 'message') {
-      const opened = this.#parts.knows(index) ? [] : this.#openItem(index, item)
-      return [...opened, ...this.#parts.close(index, { cut, ...toEnd(item) })]
+      return [...this.#openItem(index, item), ...this.#parts.close(index, { cut, ...toEnd(item) })]
     }
     return readList(item.content)
       .map(readObject)
