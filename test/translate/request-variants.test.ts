@@ -403,6 +403,27 @@ it('the reasoning of a messages model with a budget is summarized, and is droppe
   })
 })
 
+it.each([
+  ['minimal', 1024],
+  ['low', 2048],
+  ['medium', 8192],
+  ['high', 24_576],
+])('the effort %s is a budget of %i tokens for reasoning', (effort, budget) => {
+  const caps = { ...MESSAGES, thinking: 'budget', efforts: ['minimal', 'low', 'medium', 'high'] } as const
+  const { thinking } = pair('chat', 'messages', { reasoning_effort: effort }, { caps }).request
+  expect(readObject(thinking).budget_tokens).toBe(budget)
+})
+
+it.each(['adaptive', 'budget'] as const)(
+  'a model with %s reasoning does not reason where its next effort is none',
+  (thinking) => {
+    const caps = { ...MESSAGES, thinking, efforts: ['none', 'high'] } as const
+    const { request } = pair('chat', 'messages', { reasoning_effort: 'low' }, { caps })
+    expect(request.thinking).toEqual({ type: 'disabled' })
+    expect(request.output_config).toBe(undefined)
+  },
+)
+
 it('the safety identifier comes before the old name of the user in both dialects', () => {
   const both = { user: 'old', safety_identifier: 'new' }
   expect(pair('chat', 'messages', both).request.metadata).toEqual({ user_id: 'new' })

@@ -79,19 +79,21 @@ type Thinking = { readonly thinking: Json | null; readonly effort: string | null
 
 const NO_THINKING: Thinking = { thinking: null, effort: null }
 
+/** The vendor's minimum of tokens for thinking. */
+const MIN_BUDGET = 1024
 /** Tokens for thinking by effort, for a model that takes a budget. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
+  ['minimal', MIN_BUDGET],
   ['low', 2048],
   ['medium', 8192],
 ])
 const LARGE_BUDGET = 24_576
-const MIN_BUDGET = 1024
 
 function writeThinking({ effort, show }: ReasoningOptions, limit: number, caps: ModelCaps): Thinking {
   if (caps.thinking === 'none' || (effort === null && show === null)) return NO_THINKING
-  if (effort === 'none') return { thinking: { type: 'disabled' }, effort: null }
-  const binding = caps.blockBinding ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}
   const shown = effort === null ? null : nearestEffort(effort, caps.efforts)
+  if (effort === 'none' || shown === 'none') return { thinking: { type: 'disabled' }, effort: null }
+  const binding = caps.blockBinding ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}
   const display = { display: show === false ? 'omitted' : 'summarized' }
   if (caps.thinking === 'adaptive') return { thinking: { type: 'adaptive', ...display, ...binding }, effort: shown }
   const budget = Math.min(BUDGETS.get(shown ?? 'medium') ?? LARGE_BUDGET, limit - 1)
