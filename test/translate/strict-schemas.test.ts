@@ -15,6 +15,7 @@ it.each<[string, unknown, boolean]>([
   ['an object with an optional property', closed({ path: { type: 'string' } }, []), false],
   ['a closed object without a list of properties', { type: 'object', additionalProperties: false }, true],
   ['an object without a list of properties that is not closed', { type: 'object' }, false],
+  ['an object or null that is not closed', { type: ['object', 'null'] }, false],
   ['closed objects in a list', closed({ all: { type: 'array', items: closed({}) } }), true],
   ['an object in a list that is not closed', closed({ all: { type: 'array', items: { type: 'object' } } }), false],
   ['an alternative that is not closed', closed({ one: { anyOf: [closed({}), { type: 'object' }] } }), false],

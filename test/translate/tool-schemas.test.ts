@@ -34,6 +34,14 @@ describe.each(PAIRS)('a tool of a $client client at a $backend backend', ({ clie
     expect(written({ type: 'object' })).toEqual({ type: 'object', properties: {} })
   })
 
+  it('is of the type object only, where its arguments may also be null', () => {
+    const given = { type: ['object', 'null'], properties: { a: text } }
+    const expected = { type: 'object', properties: { a: text } }
+    expect(written(given)).toEqual(expected)
+    const $defs = { Args: given }
+    expect(written({ $ref: '#/$defs/Args', $defs })).toEqual({ ...expected, $defs })
+  })
+
   it('has no keyword that is null, as Go writes empty lists (coder/coder#23538, opencode-ai/opencode#278)', () => {
     const given = { type: 'object', properties: { a: { ...text, enum: null, default: null } }, required: null }
     const kept = { type: 'object', properties: { a: { ...text, default: null } } }

@@ -2,6 +2,7 @@ import { isObject } from '../../../kernel/json.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { refuse } from '../refusal.ts'
+import { isOfType } from './tool-schemas.ts'
 
 /** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
 export function isStrictSchema(schema: unknown): boolean {
@@ -11,7 +12,7 @@ export function isStrictSchema(schema: unknown): boolean {
     const required = new Set(readList(schema.required))
     if (schema.additionalProperties !== false) return false
     if (!Object.keys(schema.properties).every((name) => required.has(name))) return false
-  } else if (schema.type === 'object' && schema.additionalProperties !== false) return false
+  } else if (isOfType(schema, 'object') && schema.additionalProperties !== false) return false
   return Object.values(schema).every(isStrictSchema)
 }
 
@@ -48,7 +49,7 @@ export function toEnforcedSchema(schema: unknown): unknown {
     else if (name === 'items' && !Array.isArray(value)) kept.items = toEnforcedSchema(value)
     else if (!EMPTY.has(name) && !isReplaced(name, value)) described.push(`${name}: ${JSON.stringify(value)}`)
   }
-  const closed = isObject(kept.properties) || isObjectType(kept.type) ? { ...kept, additionalProperties: false } : kept
+  const closed = isObject(kept.properties) || isOfType(kept, 'object') ? { ...kept, additionalProperties: false } : kept
   if (described.length === 0) return closed
   const description = [kept.description, described.join(', ')].filter((text) => typeof text === 'string' && text !== '')
   return { ...closed, description: description.join(' ') }
@@ -66,10 +67,6 @@ function isAccepted(name: string, value: unknown): boolean {
 /** Whether it is an `additionalProperties` without a schema, which is replaced. */
 function isReplaced(name: string, value: unknown): boolean {
   return name === 'additionalProperties' && !isObject(value)
-}
-
-function isObjectType(type: unknown): boolean {
-  return type === 'object' || readList(type).includes('object')
 }
 
 function mapValues(schemas: unknown): Json {

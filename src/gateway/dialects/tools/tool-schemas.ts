@@ -48,11 +48,16 @@ function addSentence(description: unknown, sentence: string): string {
  */
 function toObjectSchema(schema: unknown): Json {
   if (!isObject(schema)) return { type: 'object' }
-  if (schema.type === 'object') return schema
+  if (isOfType(schema, 'object')) return { ...schema, type: 'object' }
   const target = findDefinition(schema, schema)
-  if (target?.type === 'object') return { ...target, ...pickDefinitions(schema) }
+  if (target && isOfType(target, 'object')) return { ...target, type: 'object', ...pickDefinitions(schema) }
   if (schema.type === undefined && !('$ref' in schema)) return { type: 'object', ...schema }
   return { type: 'object', properties: { value: schema }, required: ['value'] }
+}
+
+/** Whether this is the type of a schema, or one of its types. */
+export function isOfType({ type }: Json, name: 'object' | 'array'): boolean {
+  return type === name || readList(type).includes(name)
 }
 
 /** The definition that a schema refers to; null when it refers to none. */
@@ -120,7 +125,7 @@ const REFUSED: ReadonlySet<string> = new Set(['$schema', '$comment'])
 
 /** Adds the items of arrays that have none, which some vendors require, and removes what some vendors refuse. */
 function completeArrays(schema: Json): Json {
-  const isArray = schema.type === 'array' || readList(schema.type).includes('array')
+  const isArray = isOfType(schema, 'array')
   const items = isArray && schema.items === undefined && schema.prefixItems === undefined ? { items: {} } : {}
   const given = Object.entries(schema).filter(([name, value]) => isKept(name, value))
   return { ...Object.fromEntries(given.map(completeMember)), ...items }
