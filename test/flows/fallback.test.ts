@@ -209,6 +209,11 @@ describe('the next backend is asked', () => {
       ({ res }) => void res.writeHead(200, { 'content-type': 'Text/HTML' }).end('<'),
       'page',
     ],
+    [
+      'a web page that is too large to be held',
+      ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<'.repeat(1024 * 1024 + 1)),
+      'page',
+    ],
     ['no body', ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(), 'an empty answer'],
     ['an empty stream', ({ res }) => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(), 'empty'],
   ])('when the answer is %s, whatever the dialect', async (_name, script, words) => {

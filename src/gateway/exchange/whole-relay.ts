@@ -47,8 +47,9 @@ function withoutByteOrderMark(body: Buffer): Buffer {
   return body.subarray(0, length).equals(BYTE_ORDER_MARK) ? body.subarray(length) : body
 }
 
-/** Why an answer whose status is no error cannot be the answer to a call; null when it can be. */
+/** Why an answer whose status is no error cannot be the answer to a call; null when it can be, or is an error. */
 function findNoAnswer({ status, headers }: AnswerHead, bytes: number): Failure | null {
+  if (status >= FIRST_ERROR) return null
   if (REDIRECTS.has(status)) return REDIRECT
   if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
   return status === OK && bytes === 0 ? EMPTY : null
@@ -121,10 +122,7 @@ export class WholeRelay implements Relay {
   }
 
   #passThrough(held: Buffer): void {
-    if (isCredentialRefused(this.#head, held)) {
-      this.#refuseCredential()
-      return this.#exchange.abort()
-    }
+    if (this.#settleUnfit(held)) return this.#exchange.abort()
     this.#maskCredential(held)
     const { 'content-length': length } = this.#head.headers
     this.#exchange.beginAnswer(this.#head.status)
@@ -137,9 +135,7 @@ export class WholeRelay implements Relay {
 
   #answer(): void {
     const body = this.#held.take()
-    if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
-    const none = this.#head.status < FIRST_ERROR ? findNoAnswer(this.#head, this.#heldBytes) : null
-    if (none) return this.#keepFailure(none, null)
+    if (this.#settleUnfit(body)) return
     this.#maskCredential(body)
     const { rewrite, keepsErrors } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
@@ -156,6 +152,16 @@ export class WholeRelay implements Relay {
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
+  }
+
+  /** Settles the exchange where the caller must not get what the backend has sent. Returns whether it did. */
+  #settleUnfit(body: Buffer): boolean {
+    const none = findNoAnswer(this.#head, this.#heldBytes)
+    if (none) this.#keepFailure(none, null)
+    else if (isCredentialRefused(this.#head, body)) {
+      this.#exchange.refuse(new ApiError('upstream_refused_credential'))
+    } else return false
+    return true
   }
 
   /**
@@ -181,9 +187,5 @@ export class WholeRelay implements Relay {
 
   #maskCredential(body: Buffer): void {
     if (this.#head.status !== OK) maskCredential(body, this.#needs.credential)
-  }
-
-  #refuseCredential(): void {
-    this.#exchange.refuse(new ApiError('upstream_refused_credential'))
   }
 }
