@@ -1,3 +1,4 @@
+import { constants, createGunzip, createGzip } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { CHAT_EVENTS, nextChunk, readAnswer, REQUEST_BODY, settled, startRelay } from '../support/relay.ts'
 import { answersJson, byteByByte, streams, writesRaw } from '../support/upstream.ts'
@@ -132,6 +133,18 @@ describe('a stream', () => {
     expect(await nextChunk(answer)).toBe(CHAT_EVENTS[0])
     relay.upstream.last().res.write(CHAT_EVENTS[1])
     expect(await nextChunk(answer)).toBe(CHAT_EVENTS[1])
+  })
+
+  it('is handed on at once when the upstream compresses it, although it was asked not to', async () => {
+    const relay = await startRelay(({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' })
+      const encoder = createGzip({ flush: constants.Z_SYNC_FLUSH })
+      encoder.pipe(res)
+      encoder.write(CHAT_EVENTS[0])
+    })
+    const answer = await relay.post()
+    expect(answer.headers['content-encoding']).toBe('gzip')
+    expect(await nextChunk(answer.pipe(createGunzip()))).toBe(CHAT_EVENTS[0])
   })
 
   it('is handed on as it comes when its type is unknown and the request asked for a stream', async () => {

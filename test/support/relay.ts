@@ -1,6 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
@@ -171,7 +172,7 @@ export async function readAnswer(
 }
 
 /** The next bytes of an answer. */
-export function nextChunk(answer: IncomingMessage): Promise<string> {
+export function nextChunk(answer: Readable): Promise<string> {
   return new Promise((resolve) => {
     answer.once('data', (chunk: Buffer) => {
       answer.pause()

@@ -11,6 +11,7 @@ import { keepFailure } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream } from './stream-keep-alive.ts'
+import { isCompressed } from './unreadable-answer.ts'
 import { UntouchedStream } from './untouched-stream.ts'
 import { EMPTY } from './whole-relay.ts'
 
@@ -33,7 +34,7 @@ const MAX_HELD_PREAMBLE_BYTES = 512 * 1024
 /**
  * Holds a stream back until its first event is there, because vendors report errors in it after a status of 200. The
  * head is sent with the first event, or when a keep-alive is due. Where an error can become another answer, the events
- * before the answer are held too.
+ * before the answer are held too. A compressed stream is not held back, because it cannot be read.
  */
 export class StreamOpening implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
@@ -53,7 +54,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   take(chunk: Buffer): void {
-    const isContent = this.#held.length === 0 && isNoEvent(chunk)
+    const isContent = this.#held.length === 0 && (isNoEvent(chunk) || isCompressed(this.#head))
     this.#held.add(chunk)
     const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
     if (isContent || this.#held.length > limit) return this.#begin()
@@ -159,8 +160,7 @@ function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Ne
   const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
   const monitor = dialect.monitorStream({ untilClosed })
   // A compressed stream cannot be read.
-  const { 'content-encoding': encoding = 'identity' } = headers
-  const filter = encoding === 'identity' ? (needs.filter?.() ?? null) : null
+  const filter = isCompressed(head) ? null : (needs.filter?.() ?? null)
   return new UntouchedStream(exchange, { dialect, monitor, filter })
 }
 
