@@ -1,10 +1,11 @@
 /**
- * `npm run pack [-- --out FOLDER] [-- NAMES]`: builds the packages `svc`, `@svc/client` and `@svc/cli` as JavaScript
+ * `npm run pack -- [--out FOLDER] [NAME...]`: builds the packages `svc`, `@svc/client` and `@svc/cli` as JavaScript
  * and packs them into `.packages/*.tgz`. Node.js strips no types below node_modules, so nothing that is packed is
  * TypeScript. Prints the tarballs.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildCli } from './cli.ts'
@@ -21,7 +22,8 @@ const PACKAGES: Readonly<Record<string, Build>> = {
 }
 
 const { out, builds } = readArguments()
-for (const [name, build] of builds) await pack(name, build)
+mkdirSync(out, { recursive: true })
+for (const build of builds) await pack(build)
 
 function readArguments() {
   try {
@@ -29,21 +31,25 @@ function readArguments() {
     const unknown = positionals.find((name) => !Object.hasOwn(PACKAGES, name))
     if (unknown !== undefined) throw new Error(`There is no package ${unknown}.`)
     const wanted = Object.entries(PACKAGES).filter(([name]) => positionals.length === 0 || positionals.includes(name))
-    return { out: path.resolve(values.out ?? path.join(root, '.packages')), builds: wanted }
+    return { out: path.resolve(values.out ?? path.join(root, '.packages')), builds: wanted.map(([, build]) => build) }
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
-    console.error(`Usage: npm run pack [-- --out FOLDER] [-- NAMES], of ${Object.keys(PACKAGES).join(', ')}`)
+    console.error('Usage: npm run pack -- [--out FOLDER] [NAME...]')
+    console.error(`Names: ${Object.keys(PACKAGES).join(', ')}. Without a name, all are packed.`)
     process.exit(1)
   }
 }
 
-async function pack(name: string, build: Build): Promise<void> {
-  const folder = path.join(out, name)
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
-  await build(folder)
-  const printed = execFileSync('npm', ['pack', folder, '--json', '--pack-destination', out], { encoding: 'utf8' })
-  // npm 11 prints a list, npm 12 an object by package name.
-  const [packed] = Object.values(JSON.parse(printed) as Record<string, { filename: string }>)
-  console.log(path.join(out, packed?.filename ?? ''))
+/** The package is built in a folder of its own: `out` may have folders with the same names. */
+async function pack(build: Build): Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-pack-'))
+  try {
+    await build(folder)
+    const printed = execFileSync('npm', ['pack', folder, '--json', '--pack-destination', out], { encoding: 'utf8' })
+    // npm 11 prints a list, npm 12 an object by package name.
+    const [packed] = Object.values(JSON.parse(printed) as Record<string, { filename: string }>)
+    console.log(path.join(out, packed?.filename ?? ''))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }

@@ -24,7 +24,14 @@ beforeAll(async () => {
     cwd: ROOT,
   })
   const [svc = '', client = '', cli = ''] = packed.stdout.trim().split('\n')
-  await Promise.all([install('svc', svc), install('client', client), install('cli', cli), unpackRuntimes([20, 22])])
+  const tarballs = Object.entries({ svc, client, cli })
+  await Promise.all([
+    ...tarballs.flatMap(([name, tarball]) => [
+      install(name, tarball),
+      unpack(tarball, path.join(folder, 'packed', name)),
+    ]),
+    unpackRuntimes([20, 22]),
+  ])
   service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
 }, 300_000)
 afterAll(async () => {
@@ -39,6 +46,12 @@ async function install(name: string, tarball: string): Promise<void> {
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { cwd })
 }
 
+/** Unpacks files of a tarball of npm, by default all of them, into a new folder. */
+async function unpack(tarball: string, to: string, ...files: string[]): Promise<void> {
+  await mkdir(to)
+  await run('tar', ['-xzf', tarball, '-C', to, '--strip-components', '1', ...files])
+}
+
 /** Unpacks only the programs, because installing their packages takes twice the time. */
 async function unpackRuntimes(majors: readonly number[]): Promise<void> {
   const names = majors.map((major) => `node-${process.platform}-${process.arch}@${major}`)
@@ -46,19 +59,17 @@ async function unpackRuntimes(majors: readonly number[]): Promise<void> {
   const { stdout } = await run('npm', ['pack', ...options, ...names])
   const tarballs = stdout.trim().split('\n')
   for (const [index, major] of majors.entries()) {
-    const to = path.join(folder, `node${major}`)
-    await mkdir(to)
-    await run('tar', ['-xzf', path.join(folder, tarballs[index] ?? ''), '-C', to, 'package/bin/node'])
+    await unpack(path.join(folder, tarballs[index] ?? ''), path.join(folder, `node${major}`), 'package/bin/node')
   }
 }
 
 /** The program of a Node.js; the newest is the one that runs the tests. */
 const nodeOf = (major: (typeof MAJORS)[number]) =>
-  major === 24 ? process.execPath : path.join(folder, `node${major}`, 'package/bin/node')
+  major === 24 ? process.execPath : path.join(folder, `node${major}`, 'bin/node')
 
 describe('npm run pack', () => {
   it.each([
-    ['foo', /^There is no package foo\.\nUsage: npm run pack .* of svc, client, cli\n$/],
+    ['foo', /^There is no package foo\.\nUsage: npm run pack .*\nNames: svc, client, cli\./],
     ['--oot', /^Unknown option '--oot'.*\nUsage: npm run pack /],
   ])('says what is wrong with %s and packs nothing', async (argument, message) => {
     const out = path.join(folder, 'nothing')

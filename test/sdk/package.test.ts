@@ -25,6 +25,8 @@ let tarball: string
 // An empty project in which only the packed SDK and its dependencies are installed.
 beforeAll(async () => {
   project = await mkdtemp(path.join(tmpdir(), 'svc-package-'))
+  await mkdir(path.dirname(ownFile()), { recursive: true })
+  await writeFile(ownFile(), 'mine')
   const packing = ['packaging/pack.ts', 'client', '--out', path.join(project, 'packed')]
   tarball = (await run(process.execPath, packing, { cwd: root })).stdout.trim()
   await writeFile(path.join(project, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
@@ -37,6 +39,13 @@ beforeAll(async () => {
 afterAll(() => rm(project, { recursive: true }))
 
 const installed = () => path.join(project, 'node_modules/@svc/client')
+
+/** A file of somebody else, in a folder that has the name of the package. */
+const ownFile = () => path.join(project, 'packed/client/notes.txt')
+
+it('packing keeps the other files of its destination', async () => {
+  expect(await readFile(ownFile(), 'utf8')).toBe('mine')
+})
 
 describe('the packed SDK', () => {
   it('is smaller than 13 kB compressed, without types', async () => {
