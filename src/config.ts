@@ -25,10 +25,10 @@ type Environment = Readonly<Record<string, string | undefined>>
  * `ConfigError` with all mistakes. The mistakes never repeat a value, because it may be a secret.
  */
 export function readConfig(env: Environment = process.env, defaults: Environment = {}): Config {
-  const { values, mistakes: ofFiles, unread } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
-  const given = Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
-  )
+  // An empty value counts as not set.
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+  const { values, mistakes: ofFiles, unread } = readSettingFiles({ ...withoutReplaced(defaults, set), ...set })
+  const given = Object.fromEntries(Object.entries(values).filter(([name]) => name.startsWith('SVC_')))
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
   const { tracing, mistakes: ofTracing } = readTracing(env)

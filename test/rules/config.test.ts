@@ -43,6 +43,10 @@ describe('readConfig', () => {
     expect(readConfig({ SVC_MAIL_URL: '', SVC_PORT: '' })).toMatchObject({ mail: null, port: 8787 })
   })
 
+  it('uses the default of the caller for an empty setting', () => {
+    expect(readConfig({ SVC_PORT: '' }, { SVC_PORT: '9000' }).port).toBe(9000)
+  })
+
   it.each<[string, Environment, object]>([
     ['a gateway has no database by default', { SVC_ROLE: 'gateway' }, { database: null }],
     [
