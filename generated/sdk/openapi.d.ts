@@ -1764,8 +1764,8 @@ export interface paths {
         /**
          * Create a completion
          * @description Continues a text. With `stream: true` the answer is a stream of server-sent events. The data of each event is a
-         *     `Completion`, and the stream ends with the literal `[DONE]`. A local worker without this operation answers
-         *     `not_supported`.
+         *     `Completion`, and the stream ends with the literal `[DONE]`. The call is not translated. Where no backend of the model
+         *     has this operation, the answer is `not_supported`.
          */
         post: operations["createCompletion"];
         delete?: never;
@@ -1785,7 +1785,8 @@ export interface paths {
         put?: never;
         /**
          * Create embeddings
-         * @description Converts texts to vectors. A local worker without this operation answers `not_supported`.
+         * @description Converts texts to vectors. The call is not translated. Where no backend of the model has this operation, the answer is
+         *     `not_supported`.
          */
         post: operations["createEmbedding"];
         delete?: never;
@@ -1889,8 +1890,8 @@ export interface paths {
         put?: never;
         /**
          * Compact a conversation (vendor C)
-         * @description Shortens a conversation of the responses dialect. Only the vendor can do this, because its summary is encrypted. For
-         *     a model of the local worker the answer is `not_supported`.
+         * @description Shortens a conversation of the responses dialect. Only a vendor that speaks this dialect can do it, because its
+         *     summary is encrypted. Where no such backend has the model, the answer is `not_supported`.
          */
         post: operations["compactCodexResponse"];
         delete?: never;
@@ -2622,7 +2623,7 @@ export interface components {
                 code: "authorization_pending";
                 /**
                  * @description For people. The wording may change.
-                 * @example The login has not been approved yet.
+                 * @example The login is not approved yet.
                  */
                 message: string;
             };
@@ -2701,8 +2702,8 @@ export interface components {
          */
         BreakerState: "closed" | "open" | "half_open";
         /**
-         * @description The call cannot be taken now: the process is about to stop, the bodies of other calls take all memory, or the database
-         *     cannot be reached. Try again.
+         * @description The call cannot be taken now: the process is about to stop, the bodies of other calls take all memory, or the
+         *     database cannot be reached. Try again.
          */
         CallNotTaken: {
             /**
@@ -3411,7 +3412,7 @@ export interface components {
                 code: "email_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example The email could not be sent. Try again.
+                 * @example The email could not be sent, so nothing was started. Try again later.
                  */
                 message: string;
             };
@@ -3595,7 +3596,7 @@ export interface components {
                 code: "invalid_request";
                 /**
                  * @description For people. The wording may change.
-                 * @example Body field "messages" is required.
+                 * @example The field messages is missing.
                  */
                 message: string;
             };
@@ -4060,7 +4061,7 @@ export interface components {
                 code: "not_invited";
                 /**
                  * @description For people. The wording may change.
-                 * @example ada@example.com is not invited.
+                 * @example This address has no active invitation. Ask an admin of your team to invite it.
                  */
                 message: string;
             };
@@ -4102,7 +4103,7 @@ export interface components {
             error: "temporarily_unavailable";
             /**
              * @description For people. The wording may change.
-             * @example Too many requests. Try again in 5 seconds.
+             * @example Too many requests. Try again in 5 s.
              */
             error_description: string;
         };
@@ -4128,7 +4129,7 @@ export interface components {
             error: "invalid_request";
             /**
              * @description For people. The wording may change.
-             * @example The form field "token" is required.
+             * @example The field token is missing.
              */
             error_description: string;
         };
@@ -4141,7 +4142,7 @@ export interface components {
             error: "invalid_request" | "invalid_grant" | "unsupported_grant_type" | "authorization_pending" | "slow_down" | "access_denied" | "expired_token";
             /**
              * @description For people. The wording may change.
-             * @example The form field "grant_type" is required.
+             * @example The field grant_type is missing.
              */
             error_description: string;
         };
@@ -4181,7 +4182,7 @@ export interface components {
             error: "invalid_request";
             /**
              * @description For people. The wording may change.
-             * @example The request body is too large.
+             * @example The body is too large for this route.
              */
             error_description: string;
         };
@@ -4194,7 +4195,7 @@ export interface components {
             error: "temporarily_unavailable";
             /**
              * @description For people. The wording may change.
-             * @example The database cannot be reached. Try again.
+             * @example The service cannot reach its database. Try again shortly.
              */
             error_description: string;
         };
@@ -4207,7 +4208,7 @@ export interface components {
             error: "invalid_request";
             /**
              * @description For people. The wording may change.
-             * @example Send the body as application/x-www-form-urlencoded.
+             * @example Send the body as application/x-www-form-urlencoded, in UTF-8.
              */
             error_description: string;
         };
@@ -4375,7 +4376,7 @@ export interface components {
                 code: "payload_too_large";
                 /**
                  * @description For people. The wording may change.
-                 * @example The request body is too large.
+                 * @example The body is too large for this route.
                  */
                 message: string;
             };
@@ -4462,7 +4463,7 @@ export interface components {
                 code: "rate_limited";
                 /**
                  * @description For people. The wording may change.
-                 * @example Too many requests. Try again in 5 seconds.
+                 * @example Too many requests. Try again in 5 s.
                  */
                 message: string;
             };
@@ -4761,7 +4762,7 @@ export interface components {
                 code: "service_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example The database cannot be reached. Try again.
+                 * @example The service cannot reach its database. Try again shortly.
                  */
                 message: string;
             };
@@ -4828,8 +4829,8 @@ export interface components {
              */
             status?: number;
             /**
-             * @description How the call ended: `whole`, `cut`, `left` (the caller left), `ended` (the access was ended), or why there was no
-             *     answer.
+             * @description How the call ended: `whole`, `cut` (the answer broke off), `left` (the caller left), `ended` (this service ended
+             *     it, for example because the access of the caller ended), or why there was no answer.
              */
             outcome?: string;
             /**
@@ -4904,6 +4905,7 @@ export interface components {
         };
         /**
          * @description Where an entry of the directory comes from. `file`: the operator's file lists it, and only the file changes it.
+         *     `admin`: an admin of the team has added it.
          * @enum {string}
          */
         Source: "file" | "admin";
@@ -5080,7 +5082,7 @@ export interface components {
             credential: components["schemas"]["StoredCredential"] | null;
             /**
              * @description Why it cannot be called. `host_not_allowed`: the operator does not list its host any more. `credential_unreadable`:
-             *     the key that encrypted its credential is missing, so set the credential again. Null: nothing is known.
+             *     the key that encrypted its credential is missing, so set the credential again. Null: no problem is known.
              */
             problem: ("host_not_allowed" | "credential_unreadable") | null;
             /** @description Another one after each change by an admin. Null for a backend of the directory file. */
@@ -5300,7 +5302,7 @@ export interface components {
             serveModel?: components["schemas"]["FormField"][];
             /** @description In which order the backends are asked, from 1. Backends of equal places share the sessions. */
             servePlace?: components["schemas"]["FormField"][];
-            /** @description When the backends are asked, as in `ModelServing`. */
+            /** @description When the backends are asked, as in `ServingBackend`. */
             serveWhen?: ("always" | "offline")[];
             /** @description The shares of the sessions among backends of equal places. */
             serveShare?: components["schemas"]["FormField"][];
@@ -5472,7 +5474,7 @@ export interface components {
                 code: "unauthorized";
                 /**
                  * @description For people. The wording may change.
-                 * @example The access token has expired. Refresh it or sign in again.
+                 * @example The access token has expired. Refresh it (svc token prints a fresh one), or sign in again.
                  */
                 message: string;
             };
@@ -5498,7 +5500,7 @@ export interface components {
                 code: "unsupported_media_type";
                 /**
                  * @description For people. The wording may change.
-                 * @example Send the body as application/json.
+                 * @example Send the body as application/json, in UTF-8.
                  */
                 message: string;
             };
@@ -5524,7 +5526,7 @@ export interface components {
                 code: "upstream_failed";
                 /**
                  * @description For people. The wording may change.
-                 * @example The upstream could not be reached.
+                 * @example The upstream could not be reached, or it closed the connection.
                  */
                 message: string;
             };
@@ -5553,7 +5555,7 @@ export interface components {
                 code: "upstream_refused_credential";
                 /**
                  * @description For people. The wording may change.
-                 * @example The upstream refused the credential of this service. Tell its operator.
+                 * @example The upstream refused the credential of this service. Your own credential is good. Tell the operator.
                  */
                 message: string;
             };
@@ -11428,7 +11430,7 @@ export interface operations {
                      *             "setAt": "2026-11-22T09:00:00Z"
                      *           },
                      *           "problem": null,
-                     *           "version": null
+                     *           "version": "mB2m8fTqzj7gEwTzQ4Xv1w"
                      *         }
                      *       ]
                      *     }
@@ -11574,7 +11576,7 @@ export interface operations {
                      *         "setAt": "2026-11-22T09:00:00Z"
                      *       },
                      *       "problem": null,
-                     *       "version": null
+                     *       "version": "mB2m8fTqzj7gEwTzQ4Xv1w"
                      *     }
                      */
                     "application/json": components["schemas"]["TeamBackend"];
@@ -22379,7 +22381,9 @@ export interface operations {
                      *           "keys",
                      *           "create",
                      *           "opencode",
-                     *           "--print"
+                     *           "--print",
+                     *           "--url",
+                     *           "http://localhost:8787"
                      *         ],
                      *         "env": "SVC_API_KEY"
                      *       },

@@ -54,6 +54,20 @@ it('has the version of the packages, which `svc version` prints', () => {
   expect(document.info.version).toBe(packageJson.version)
 })
 
+it('names only schemas that it has', () => {
+  const descriptions = Array.from(
+    text.matchAll(/"description": (".*")/g),
+    ([, value = '']) => JSON.parse(value) as string,
+  )
+  // The names of WebAuthn are those of its standard.
+  const own = descriptions.filter((description) => !description.includes('WebAuthn'))
+  const named = own.flatMap((description) =>
+    Array.from(description.matchAll(/`([A-Z]\w*[a-z][A-Z]\w*)`/g), ([, name]) => name),
+  )
+  expect(named).toContain('SessionEvent')
+  expect(named.filter((name = '') => !(name in document.components.schemas))).toEqual([])
+})
+
 it('says in words what each text of a request must be that has to match a pattern', () => {
   const contract = readContract()
   for (const route of routesOf(contract)) {
