@@ -49,8 +49,10 @@ export function openHttpServer(
     res.once('close', () => running.remove(slot, res))
     // A write after the end emits an error. Without a listener it would end the process and the calls of all others.
     res.on('error', (err) => log?.error({ err, requestId: res.getHeader('x-request-id') }, 'http.answer_failed'))
-    // Node.js itself does not limit how long a client may take to read an answer that has been written completely.
+    // Node.js itself does not limit how long a client may take to read an answer that has been written completely. It
+    // takes the limit away again, but not for a request that has arrived before that answer ended.
     res.once('prefinish', () => req.socket.setTimeout(writeTimeout))
+    req.socket.setTimeout(0)
     if (isDraining) res.setHeader('Connection', 'close')
     app(req, res)
   })

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { openHttpServer } from '../../src/server/http-server.ts'
 import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
+import { waitForValue } from '../support/wait.ts'
 
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`
 
@@ -37,6 +38,23 @@ async function pipeline(paths: readonly string[], toRequest = request) {
 it('serves some requests that are sent before the first is answered, in their order', async () => {
   const paths = [...Array.from({ length: 16 }, (_, index) => `/${index}`), '/last']
   expect(await pipeline(paths)).toEqual({ parsed: 17, served: paths, answers: 17 })
+})
+
+it('gives the next request no time limit of the answer before it', async () => {
+  const limits: (number | undefined)[] = []
+  const { server } = openHttpServer((req, res) => {
+    limits.push(req.socket.timeout)
+    setImmediate(() => res.end('ok'))
+  }, SERVER_TIMEOUTS)
+  const port = await listenOnLoopback(server)
+  try {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(request('/') + request('/'))
+    await waitForValue('both requests', () => limits, [0, 0])
+    socket.destroy()
+  } finally {
+    await closeHttpServer(server)
+  }
 })
 
 it('closes a connection that sends too many such requests, and does not parse them', async () => {
