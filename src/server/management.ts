@@ -6,6 +6,7 @@ import { relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createServer, request } from '../http/node-http.ts'
 import type { Logger } from '../log.ts'
+import { codeOf } from '../kernel/error-code.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 
 /**
@@ -79,18 +80,20 @@ export async function askService(
 ): Promise<string> {
   const path = `/${action}?${new URLSearchParams(options).toString()}`
   return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => reject(new ManagementError(explain(socket, codeOf(error))))
     const sending = request({ socketPath: shortest(socket), method: 'POST', path }, (res) => {
       text(res).then((answer) => {
         if (res.statusCode === 200) resolve(answer)
         else reject(new ManagementError(answer))
-      }, reject)
+      }, fail)
     })
-    sending.on('error', (error: NodeJS.ErrnoException) => reject(new ManagementError(explain(socket, error.code))))
+    sending.on('error', fail)
     sending.end()
   })
 }
 
-function explain(socket: string, code: string | undefined): string {
+function explain(socket: string, code: string | null): string {
+  if (code === 'ECONNRESET') return 'The service has ended before it answered. Its log says why.'
   if (code === 'EACCES') return `The socket ${socket} belongs to another user. Run this as the service's user.`
   return (
     `No service answers at ${socket} (${code}). Start the service, or run this with the service's settings and in ` +

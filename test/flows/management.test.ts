@@ -156,6 +156,14 @@ describe('the management socket', () => {
     await withDeadline('the end', closed)
   })
 
+  it('says that the service has ended when it ends before its answer', async () => {
+    const own = path.join(folder.path, 'ending.sock')
+    const server = createServer((connection) => connection.once('data', () => connection.destroy()))
+    await once(server.listen(own), 'listening')
+    await expect(askService(own, 'reload')).rejects.toThrow('The service has ended before it answered.')
+    server.close()
+  })
+
   it('does not replace a file that is no socket', async () => {
     const named = path.join(folder.path, 'notes.txt')
     await writeFile(named, 'Keep this.')
