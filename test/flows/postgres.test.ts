@@ -148,6 +148,10 @@ describe('a Postgres server', () => {
   it('is not opened over connections whose time zone is not UTC, as behind a pooler that drops their options', async () => {
     const url = new Secret(`${(await server.newDatabase()).reveal()}?options=-c%20timezone%3DAmerica/New_York`)
     await expect(openDatabase({ kind: 'postgres', url })).rejects.toThrow(/America\/New_York.* SET timezone TO 'UTC'/)
+    // Without a name in the URL, the server takes that of the user.
+    const unnamed = new Secret(url.reveal().replace(/\/\w+\?/, '/?'))
+    const advice = `ALTER DATABASE "postgres" SET timezone TO 'UTC'`
+    await expect(openDatabase({ kind: 'postgres', url: unnamed })).rejects.toThrow(advice)
   })
 
   it('gets the directory once from ten concurrent starts', async () => {

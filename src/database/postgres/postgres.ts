@@ -126,7 +126,7 @@ async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
   try {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
-    await requireUtc(connection, url)
+    await requireUtc(connection)
     await migrate(connection, await readMigrations(), log)
   } catch (error) {
     // What the server answers, for example that this user may create no tables, or that it is a replica.
@@ -137,11 +137,11 @@ async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
 }
 
 /** A pooler may drop the options of connections, and a URL may replace them. All times would be shifted then. */
-async function requireUtc(connection: MigrationConnection, url: Secret): Promise<void> {
-  const [row] = await connection.query('SHOW timezone')
-  const zone = String(row?.['TimeZone'])
+async function requireUtc(connection: MigrationConnection): Promise<void> {
+  // A pooler may have another name for the database, and a URL need not name it.
+  const [row] = await connection.query(`SELECT current_setting('TimeZone') AS zone, current_database() AS name`)
+  const [zone, name] = [String(row?.['zone']), String(row?.['name'])]
   if (/^(etc\/)?utc$/i.test(zone)) return
-  const name = decodeURIComponent(new URL(url.reveal()).pathname.slice(1))
   throw new DatabaseOpenError(
     `Connections to the database ${name} have the time zone ${zone}, because a pooler or SVC_DATABASE_URL replaces ` +
       `their options. Set it in the database: ALTER DATABASE "${name}" SET timezone TO 'UTC'.`,
