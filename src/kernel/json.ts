@@ -49,7 +49,9 @@ export function findRepeatedName(json: string): string | null {
     if (token === '{') objects.push(new Set())
     else if (token === '}') objects.pop()
     if (colon === undefined) continue
-    const name = String(parseJson(text))
+    const name = parseJson(text)
+    // The document is no JSON.
+    if (typeof name !== 'string') return null
     const names = objects.at(-1)
     if (names?.has(name)) return name
     names?.add(name)

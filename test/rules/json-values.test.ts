@@ -35,6 +35,7 @@ describe('the name that is repeated', () => {
     ['in objects beside and within each other', '{"a":{"a":1,"b":[{"a":1},{"a":2}]},"b":{"a":3}}', null],
     ['in texts only', String.raw`{"a":"\"a\":1,\"a\":","b":["a","a"]}`, null],
     ['in a text that does not end', String.raw`{"a":1,"a\"`, null],
+    ['with an escape that JSON does not have', String.raw`{"\q":1,"\z":2}`, null],
   ])('is found: %s', (_name, text, expected) => {
     expect(findRepeatedName(text)).toBe(expected)
   })
