@@ -191,6 +191,25 @@ describe('a conversation', () => {
     expect(messagesOf(request).map(({ role }) => role)).toEqual(['user', 'system', 'assistant', 'user'])
   })
 
+  it('has the names of participants before what they say, and not before what the assistant says', () => {
+    const messages = [
+      { role: 'system', name: 'example_user', content: 'hi' },
+      { ...user('What is this?'), name: 'ada' },
+      { role: 'assistant', name: 'bot', content: 'A picture.' },
+      { ...user([{ type: 'image_url', image_url: { url: IMAGE } }]), name: 'grace' },
+    ]
+    const caps = { ...MESSAGES, cacheMarks: 'none' } as const
+    const said = (text: string) => ({ type: 'text', text })
+    expect(pair('chat', 'messages', { messages }, { caps }).request).toMatchObject({
+      system: [said('example_user:'), said('hi')],
+      messages: [
+        { content: [said('ada:'), said('What is this?')] },
+        { content: [said('A picture.')] },
+        { content: [said('grace:'), { type: 'image' }] },
+      ],
+    })
+  })
+
   it('may have a system message with settings only', () => {
     const messages = [user('a'), { role: 'system', output_config: { effort: 'low' } }]
     expect(messagesOf(pair('messages', 'chat', { messages }).request)).toHaveLength(1)

@@ -58,6 +58,21 @@ describe('tools', () => {
     expect(request.messages).toMatchObject([{ tool_calls: [{ function: { name: 'mcp__files__read_4dd11c5b' } }] }])
   })
 
+  it('in a namespace come with its description, which the model reads where the tools are added', () => {
+    const crm = { type: 'namespace', name: 'crm', description: 'Customers.', tools: [READ] }
+    const docs = { type: 'namespace', name: 'mcp__docs__', description: 'Pages.', tools: [READ] }
+    const plain = { type: 'namespace', name: 'n', description: '', tools: [READ] }
+    const added = { type: 'additional_tools', role: 'developer', tools: [READ, docs, plain] }
+    const { messages } = asked({ tools: [crm, plain], input: [message('user', input('hi')), added] })
+    expect(messages).toEqual([
+      { role: 'system', content: 'The tools whose names begin with crm__: Customers.' },
+      {
+        role: 'user',
+        content: 'hi\n\n<system>\nThe tools whose names begin with mcp__docs__: Pages.\n</system>',
+      },
+    ])
+  })
+
   it.each(['web_search', 'web_search_preview', 'web_search_2026_01_01'])(
     'withhold %s openly: the model is told and the answer lists only what is in force',
     (type) => {

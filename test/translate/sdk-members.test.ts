@@ -5,14 +5,21 @@
  */
 import type { BetaTool, MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/beta/messages/messages'
 import type { Message, Usage } from '@anthropic-ai/sdk/resources/messages/messages'
-import type { ChatCompletion, ChatCompletionCreateParamsBase } from 'openai/resources/chat/completions/completions'
+import type {
+  ChatCompletion,
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionCreateParamsBase,
+  ChatCompletionDeveloperMessageParam,
+  ChatCompletionUserMessageParam,
+} from 'openai/resources/chat/completions/completions'
 import type {
   CustomTool,
   FunctionTool,
+  NamespaceTool,
   Response as ModelResponse,
   ResponseCreateParamsBase,
 } from 'openai/resources/responses/responses'
-import type { FunctionDefinition } from 'openai/resources/shared'
+import type { FunctionDefinition, Reasoning } from 'openai/resources/shared'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
@@ -162,6 +169,49 @@ describe.each([
   })
 })
 
+type MessageCases<Message> = Readonly<Record<Exclude<keyof Message, 'role' | 'content'>, Case>>
+
+const USER_MESSAGE: MessageCases<ChatCompletionUserMessageParam> = { name: ['carried', 'ada'] }
+const DEVELOPER_MESSAGE: MessageCases<ChatCompletionDeveloperMessageParam> = { name: ['carried', 'example_user'] }
+const ASSISTANT_MESSAGE: MessageCases<ChatCompletionAssistantMessageParam> = {
+  audio: ['refused', { id: 'audio_1' }],
+  function_call: ['refused', { name: 'read', arguments: '{}' }],
+  // The model would begin its answers with it.
+  name: ['dropped', 'bot'],
+  refusal: ['carried', 'No.'],
+  tool_calls: ['carried', [{ id: 'c1', type: 'function', function: { name: 'read', arguments: '{}' } }]],
+}
+
+describe.each([
+  ['user', USER_MESSAGE],
+  ['developer', DEVELOPER_MESSAGE],
+  ['assistant', ASSISTANT_MESSAGE],
+] as const)('messages of the role %s in the chat dialect', (role, cases) => {
+  it.each(Object.entries<Case>(cases))('have the member %s: %j', (name, [fate, value]) => {
+    const bodyOf = (members: Json) => ({
+      messages: [
+        { role, content: 'hi', ...members },
+        { role: 'user', content: 'hi' },
+      ],
+    })
+    expect(fateOf('chat', bodyOf({ [name]: value }), bodyOf({}))).toBe(fate)
+  })
+})
+
+const REASONING: Readonly<Record<keyof Reasoning, Case>> = {
+  // It chooses among the reasoning that is in the conversation, and only its vendor can read that.
+  context: ['dropped', 'all_turns'],
+  effort: ['carried', 'low'],
+  // It costs more and takes longer for better answers. No other dialect has it.
+  mode: ['dropped', 'pro'],
+  generate_summary: ['carried', 'auto'],
+  summary: ['carried', 'auto'],
+}
+
+it.each(Object.entries<Case>(REASONING))('the reasoning of the responses dialect has %s: %j', (name, [fate, value]) => {
+  expect(fateOf('responses', { reasoning: { [name]: value } }, { reasoning: {} })).toBe(fate)
+})
+
 type ToolCases<Tool> = Readonly<Record<Exclude<keyof Tool, 'type' | 'name'>, readonly [Fate, unknown]>>
 
 const CHAT_FUNCTION: ToolCases<FunctionDefinition> = {
@@ -189,6 +239,11 @@ const CUSTOM: ToolCases<CustomTool> = {
   format: ['carried', { type: 'grammar', syntax: 'lark', definition: 'start: "x"' }],
 }
 
+const NAMESPACE: ToolCases<NamespaceTool> = {
+  description: ['carried', 'Files of the team.'],
+  tools: ['carried', TOOLS.tools],
+}
+
 const MESSAGES_TOOL: ToolCases<BetaTool> = {
   allowed_callers: ['dropped', ['direct']],
   cache_control: ['dropped', { type: 'ephemeral' }],
@@ -204,6 +259,7 @@ describe.each<[name: string, Dialect, (members: Json) => Json, Readonly<Record<s
   ['functions of the chat dialect', 'chat', (own) => ({ type: 'function', function: own }), CHAT_FUNCTION],
   ['functions of the responses dialect', 'responses', (own) => ({ type: 'function', ...own }), FUNCTION],
   ['custom tools of the responses dialect', 'responses', (own) => ({ type: 'custom', ...own }), CUSTOM],
+  ['namespaces of the responses dialect', 'responses', (own) => ({ type: 'namespace', ...own }), NAMESPACE],
   ['tools of the messages dialect', 'messages', (own) => own, MESSAGES_TOOL],
 ])('%s', (_name, client, toTool, cases) => {
   it.each(Object.entries(cases))('have the member %s: %j', (name, [fate, value]) => {

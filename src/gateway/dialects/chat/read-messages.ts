@@ -18,9 +18,9 @@ function readMessage(message: Json, path: string, context: TranslationContext): 
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: 'system', path, parts: requireTexts('system', readContent(message.content, `${path}.content`)) }
+      return { role: 'system', path, parts: requireTexts('system', readNamed(message, path)) }
     case 'user':
-      return { role: 'user', path, parts: readContent(message.content, `${path}.content`) }
+      return { role: 'user', path, parts: readNamed(message, path) }
     case 'assistant':
       return { role: 'assistant', path, parts: readAssistant(message, path, context) }
     case 'tool':
@@ -28,6 +28,16 @@ function readMessage(message: Json, path: string, context: TranslationContext): 
     default:
       return refuse(`${path}.role`, 'It must be system, developer, user, assistant or tool.')
   }
+}
+
+/**
+ * Reads the content of a message behind the name of its participant, for which other dialects have no member. Names of
+ * the assistant are left out, because the model would begin its own answers with one.
+ */
+function readNamed({ name, content }: Json, path: string): Part[] {
+  const parts = readContent(content, `${path}.content`)
+  const named = readName(name)
+  return named === null ? parts : [{ type: 'text', text: `${named}:`, path: `${path}.name` }, ...parts]
 }
 
 function readAssistant(message: Json, path: string, context: TranslationContext): Part[] {

@@ -6,26 +6,29 @@ import { readUrl } from '../parts/data-url.ts'
 import { NO_IMAGE_IDS, refuse, refuseContent } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
+import { describeNamespaces } from './read-tools.ts'
 
 /** Reads the instructions and the input items as turns, one for each item. */
 export function readInput(body: Json, context: TranslationContext): Turn[] {
   const turns: Turn[] = []
   const instructions = readText(body.instructions)
-  if (instructions !== '') turns.push(toTurn('system', 'instructions', [{ type: 'text', text: instructions }]))
-  if (typeof body.input === 'string') return [...turns, toTurn('user', 'input', [{ type: 'text', text: body.input }])]
+  if (instructions !== '') turns.push(toText('system', 'instructions', instructions))
+  const namespaces = describeNamespaces(body.tools)
+  if (namespaces !== null) turns.push(toText('system', 'tools', namespaces))
+  if (typeof body.input === 'string') return [...turns, toText('user', 'input', body.input)]
   if (!Array.isArray(body.input)) refuse('input', 'It must be a text or a list of items.')
   const items = readList(body.input)
   const lastAt = isCompaction(body) ? items.length - 1 : -1
   items.forEach((item, at) => {
     const path = `input.${String(at)}`
-    const turn = at === lastAt ? toText(path, SUMMARY_REQUEST) : readItem(readObject(item), path, context)
+    const turn = at === lastAt ? toText('user', path, SUMMARY_REQUEST) : readItem(readObject(item), path, context)
     if (turn) turns.push(turn)
   })
   return turns
 }
 
-function toText(path: string, text: string): Turn {
-  return toTurn('user', path, [{ type: 'text', text }])
+function toText(role: 'system' | 'user', path: string, text: string): Turn {
+  return toTurn(role, path, [{ type: 'text', text }])
 }
 
 function toTurn(role: Turn['role'], path: string, parts: readonly PartContent[]): Turn {
@@ -45,10 +48,11 @@ function readItem(item: Json, path: string, context: TranslationContext): Turn |
       return readOutput(item, path)
     case 'reasoning':
       return readReasoning(item, path, context)
-    // A search query is useless without its results. `additional_tools` is read in read-tools.ts.
+    // A search query is useless without its results.
     case 'web_search_call':
-    case 'additional_tools':
       return null
+    case 'additional_tools':
+      return readAddedTools(item, path)
     case 'item_reference':
       return readReference(item, path)
     case 'compaction':
@@ -64,9 +68,15 @@ function readItem(item: Json, path: string, context: TranslationContext): Turn |
   }
 }
 
+/** The tools themselves are read in read-tools.ts. */
+function readAddedTools({ tools }: Json, path: string): Turn | null {
+  const namespaces = describeNamespaces(tools)
+  return namespaces === null ? null : toText('system', path, namespaces)
+}
+
 function readCompaction(item: Json, path: string): Turn {
   const summary = readSummary(item)
-  if (summary !== null) return toText(path, summary)
+  if (summary !== null) return toText('user', path, summary)
   return refuse(path, 'Only the vendor that wrote this summary can read it: send the conversation itself.')
 }
 

@@ -49,7 +49,8 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
     reasoning: {
       effort: readName(reasoning.effort),
       effortIsHint: false,
-      show: readName(reasoning.summary) === null ? null : true,
+      // The second is the old name.
+      show: readName(reasoning.summary ?? reasoning.generate_summary) === null ? null : true,
     },
     format: compacts ? null : readFormat(readObject(body.text).format),
     hints: {

@@ -5,6 +5,7 @@ import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { readToolChoice } from '../tools/tool-choice.ts'
 import type { FindTool } from '../tools/tool-choice.ts'
+import { toPrefix } from '../tools/tool-names.ts'
 
 /** The tools of a request and the choice among them. */
 export type ReadTools = {
@@ -42,6 +43,16 @@ function readEntry(entry: Json, path: string): Tool[] {
   if (entry.type !== 'namespace') return [readTool(entry, null, path)]
   const namespace = readName(entry.name)
   return readList(entry.tools).map((tool, at) => readTool(readObject(tool), namespace, `${path}.tools.${String(at)}`))
+}
+
+/** Says what the namespaces among these tools are for, as other dialects cannot; null when none has a description. */
+export function describeNamespaces(tools: unknown): string | null {
+  const described = readList(tools).flatMap((tool) => {
+    const { type, name, description } = readObject(tool)
+    if (type !== 'namespace' || readText(description) === '') return []
+    return [`The tools whose names begin with ${toPrefix(readText(name))}: ${readText(description)}`]
+  })
+  return described.length === 0 ? null : described.join('\n\n')
 }
 
 function readTool(tool: Json, namespace: string | null, path: string): Tool {

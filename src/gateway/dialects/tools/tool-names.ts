@@ -45,7 +45,12 @@ export function toCallId(id: string, maxLength: number = MAX_ID_CHARACTERS): str
 }
 
 function plainName({ name, namespace }: ToolRef): string {
-  return namespace === null ? name : `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`
+  return namespace === null ? name : toPrefix(namespace) + name
+}
+
+/** How the names of the tools of a namespace begin in a dialect without namespaces. */
+export function toPrefix(namespace: string): string {
+  return namespace.endsWith('__') ? namespace : `${namespace}__`
 }
 
 /** The lowest rank among the tools that have a name. `key`: of the only tool of this rank; null for several. */
