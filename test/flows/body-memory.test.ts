@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { heapUsed } from '../support/garbage.ts'
 import { startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
@@ -104,6 +105,21 @@ it('a body whose caller has left while it was decompressed no longer counts', as
     await sleep(50)
     expect((await gateway.post(PATH, bodyOf(150_000))).status).toBe(200)
   }
+})
+
+it('what is parsed of a body is not kept while the only backend of the call works on the answer', async () => {
+  await using roomy = await startGateway({ team: { models: [servedModel('v/large')] }, vendora: upstream.url })
+  const messages = Array.from({ length: 50_000 }, (_item, at) => ({ role: 'user', content: `message ${at}` }))
+  const body = Buffer.from(JSON.stringify({ model: 'v/large', messages }))
+  upstream.restart(neverAnswers)
+  const before = await heapUsed()
+  const caller = new AbortController()
+  const call = roomy.post(PATH, '', { body, signal: caller.signal }).catch(() => null)
+  await waitForValue('the call', () => upstream.calls.length, 1)
+  // It takes 4 MB in the heap. The bytes of the body are outside of the heap.
+  expect((await heapUsed()) - before).toBeLessThan(1024 * 1024)
+  caller.abort()
+  await call
 })
 
 it('a body counts until the answer begins, not until a stream ends', async () => {

@@ -415,12 +415,22 @@ describe('when all backends fail', () => {
   it('the caller gets the most useful answer, with the earliest time to come back', async () => {
     serve([{ to: 'a' }, { to: 'b' }, { to: 'c' }])
     a.restart(fails(503, { 'retry-after': '2' }))
-    b.restart(fails(429, { 'retry-after': '30' }))
+    b.restart(fails(429, { 'retry-after': '30', 'retry-after-ms': '30000' }))
     c.restart(fails(404))
     const response = await post()
     expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([429, 'b', 'a=503,b=429,c=404'])
     expect(response.headers.get('retry-after')).toBe('2')
+    // SDKs prefer it to the other header.
+    expect(response.headers.get('retry-after-ms')).toBe(null)
     expect(await response.json()).toEqual({ error: { message: 'status 429', type: 'test' } })
+  })
+
+  it('the end of the session is 401, whatever the backends before have answered', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(429))
+    b.restart(() => gateway.endSession())
+    expect(await outcomeOf(await post())).toBe('401 unauthorized')
+    expect(b.calls.length).toBe(1)
   })
 
   it('a refused credential of the service is 502, and its text stays here', async () => {
