@@ -102,6 +102,7 @@ function recordAttempt(
   { kind, from, at, tried }: Ending,
 ): CallResult {
   const { backend, outcome, usage } = attempt
+  const costNanoUsd = costOfAttempt(needs, admission, attempt)
   const result = {
     attempts: tried.map(toTried),
     outcome: outcome.kind,
@@ -111,8 +112,8 @@ function recordAttempt(
     durationMs: msBetween(from, at),
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
-    costNanoUsd: costOfAttempt(needs, admission, attempt),
-    spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt) },
+    costNanoUsd,
+    spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt, costNanoUsd) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
   return result
@@ -124,11 +125,12 @@ const dayAt = makeDayAt()
  * What limits count of an attempt: its cost, with an estimate of what its backend may have billed and not reported. A
  * caller that leaves before the end of its streams must not spend without limit.
  */
-function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
+function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt, costNanoUsd: number | null): number {
   const { usage, outcome, unreportedBytes } = attempt
   const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : mayBeUnreported(attempt)
-  const counted = isPartial ? { ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) } : attempt
-  return costOfAttempt(needs, admission, counted) ?? 0
+  if (!isPartial) return costNanoUsd ?? 0
+  const completed = { ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) }
+  return costOfAttempt(needs, admission, completed) ?? 0
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {
