@@ -3,6 +3,7 @@ import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { Condition } from './condition.ts'
 import type { KindTraits } from './kinds.ts'
@@ -36,22 +37,16 @@ export type BackendDialects = {
   readonly certain: readonly Dialect[]
   /** These, and those that probes have found. */
   known(): readonly Dialect[]
-  /** Whether a call in this dialect can be sent untranslated, as far as is known now. Never waits. */
-  speaks(dialect: Dialect, call: DialectNeeds): boolean
+  /**
+   * Whether a call in this dialect can be sent untranslated, as far as is known now. Never waits. `model` is the
+   * model's name at the backend.
+   */
+  speaks(dialect: Dialect, call: { readonly model: string; readonly body: Json }): boolean
   /**
    * Called when the answer to a call in this dialect did not have the shape of the dialect: what was found out about
    * the backend's dialects may be out of date.
    */
   forget(dialect: Dialect): void
-}
-
-export type DialectNeeds = {
-  /** The model's name at the backend. */
-  readonly model: string
-  /** The request refers to state that only the server of an earlier answer has, such as `previous_response_id`. */
-  readonly needsStoredState: boolean
-  /** The request has parts that the dialect's vendor alone understands. */
-  readonly needsVendor: boolean
 }
 
 /** Whether a backend can serve a model. `model` is the model's name at the backend. */

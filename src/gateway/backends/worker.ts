@@ -5,6 +5,7 @@ import type { Logger } from '../../log.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { VERSION_AT_END } from '../../kernel/backend-url.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
@@ -95,11 +96,13 @@ function toDialects(native: NativeDialects): BackendDialects {
   return {
     certain: CERTAIN,
     known: () => [...CERTAIN, ...native.found()],
-    speaks(dialect, { model, needsStoredState, needsVendor }) {
+    speaks(dialect, { model, body }) {
       const support = native.supportOf(dialect, model)
+      const { needsVendor, needsStoredState } = DIALECTS[dialect]
+      if (!support?.isNative || needsVendor(body)) return false
       // An engine that ignores the reference to an earlier answer must not get the call. The translation refuses the
       // call and names the reference.
-      return support !== null && support.isNative && !needsVendor && (support.isStateful || !needsStoredState)
+      return support.isStateful || !needsStoredState(body)
     },
     forget(dialect) {
       if (!CERTAIN.includes(dialect)) native.forget()

@@ -3,7 +3,6 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
-import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { listPlacements } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
@@ -39,9 +38,7 @@ async function toCandidate(
 ): Promise<Candidate> {
   const { dialect, reach } = operation
   const { model, isOfflineOnly } = placement
-  const { needsStoredState, needsVendor } = DIALECTS[dialect]
-  const needs = { model, needsStoredState: needsStoredState(body), needsVendor: needsVendor(body) }
-  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, needs)
+  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, body })
   // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
   // backends could serve.
   const state = health.lastKnown(model) ?? (hasChoice && !isOfflineOnly ? await health.check(model) : null)
