@@ -110,6 +110,13 @@ it('counts a call whose event is lost, and does not ask for its batch again', as
   expect(asked).toEqual([['batch_1.1'], ['batch_1.1'], []])
 })
 
+it('does not ask for batches of calls that cost nothing', async () => {
+  const { ledger, asked, spentUsd } = setUp()
+  recordBatch(ledger, 0)
+  await spentUsd()
+  expect(asked).toEqual([[]])
+})
+
 it('goes on with the last known sums and its own calls while the database is unavailable', async () => {
   const { ledger, saved, spentUsd } = setUp()
   saved.usd = 9
@@ -119,6 +126,15 @@ it('goes on with the last known sums and its own calls while the database is una
   ledger.expire()
   expect(await spentUsd()).toBe(10)
   expect(await ledger.reserve(caller, () => USD)).toMatchObject({ refused: 'used_up' })
+})
+
+it('asks a database that fails no more often than one that answers', async () => {
+  const { ledger, saved, asked, spentUsd } = setUp()
+  await spentUsd()
+  saved.fails = true
+  ledger.expire()
+  for (let call = 0; call < 3; call++) await spentUsd()
+  expect(asked).toHaveLength(2)
 })
 
 it('reports the first of several errors in a row', async () => {

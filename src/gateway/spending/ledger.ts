@@ -203,6 +203,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     },
     noteBatch({ id, events }) {
       const sums = sumCosts(events)
+      if (sums.length === 0) return
       batches.set(id, sums)
       for (const sum of sums) addSpending(open, sum, -1)
       open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
