@@ -1,4 +1,4 @@
-/** Single statements of a login that fail, as after a deadlock, and those whose result another process has changed. */
+/** Statements that fail, as after a deadlock, and those whose result another process has changed. */
 import { expect, it, onTestFinished } from 'vitest'
 import type { Database } from '../../src/database/client.ts'
 import type { Statements } from '../../src/database/statements.ts'
@@ -48,6 +48,29 @@ it('are repeated after a deadlock, in every step of a login, a refresh and a sig
   expectData('The sign-out', await service.clientOf(accessToken).POST('/v1/auth/logout'))
   expect(inLogin).toBeGreaterThan(3)
   expect(failed.size).toBeGreaterThan(inLogin)
+})
+
+it('are repeated after a deadlock in a transaction that signs devices out', async () => {
+  const database = await freshDatabase()
+  let fails = false
+  const prisma = new Proxy(database.prisma, {
+    get(client, name) {
+      if (name !== '$transaction' || !fails) return Reflect.get(client, name) as unknown
+      fails = false
+      return () => Promise.reject(Object.assign(new Error('deadlock detected'), { code: 'P2034' }))
+    },
+  })
+  const service = await startService({ database: { ...database, prisma } })
+  onTestFinished(() => service[Symbol.asyncDispose]())
+  const client = service.clientOf((await service.signIn(ADA)).accessToken)
+  const { devices } = expectData('The list', await client.GET('/v1/devices'))
+  const id = devices.find(({ kind }) => kind === 'browser')?.id ?? ''
+  fails = true
+  expectData('The sign-out', await client.DELETE('/v1/devices/{id}', { params: { path: { id } } }))
+  expect(fails).toBe(false)
+  fails = true
+  expectData('The sign-out everywhere', await client.POST('/v1/auth/logout-everywhere'))
+  expect(fails).toBe(false)
 })
 
 it('are made up for by the next poll: the former session of the device ends, and its owner gets one email', async () => {
