@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { expectOk, json } from '../support/requests.ts'
+import { expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 
 const HOUR = 3600
 const persons = people()
@@ -53,6 +55,34 @@ it('replaces the session cookie of another person at sign-in', async () => {
   expect(cookie).not.toBe(planted)
   expect(await owner(cookie)).toBe(victim)
   expect(await owner(planted)).toBe(401)
+})
+
+/** Signs in with a new passkey in a browser that has these cookies; returns the cookies of the answer. */
+async function signInByPasskey(email: string, cookie = ''): Promise<string> {
+  const authenticator = newAuthenticator()
+  await addPasskey(service, { cookie: await signInBrowser(service, email) }, authenticator)
+  const headers = { 'x-svc-use-cookies': 'true', cookie }
+  return cookiesOf(await expectOk('The sign-in', signInWithPasskey(service, authenticator, {}, headers)))
+}
+
+it.each<[how: string, signIn: (email: string, cookie: string) => Promise<string>]>([
+  ['the link of a login', signInWith],
+  [
+    'a sign-in link',
+    async (email, cookie) =>
+      cookiesOf(await consumeSignInLink(service, await requestSignInLink(service, email), { cookie })),
+  ],
+  ['a passkey', signInByPasskey],
+])('ends the tokens of another person in the same browser at a sign-in by %s', async (_how, signIn) => {
+  const [former, email] = [persons.next(), persons.next()]
+  const cookie = await signInByPasskey(former)
+  expect(await owner(await signIn(email, cookie))).toBe(email)
+  const refresh = service.fetch('/v1/auth/token/refresh', json(undefined, { 'x-svc-use-cookies': 'true', cookie }))
+  expect(await outcomeOf(await refresh)).toBe('401 unauthorized')
+  const { prisma } = service.database
+  const ended = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email: former } } } })
+  const events = await prisma.auditEvent.findMany({ where: { kind: 'device_session.revoked', subjectId: ended.id } })
+  expect(events).toMatchObject([{ accountId: expect.any(String), details: { reason: 'replaced' } }])
 })
 
 it('replaces a forged session cookie at sign-in', async () => {

@@ -8,6 +8,7 @@ import { teamNameOf } from '../../kernel/team-name.ts'
 import { toRevokedEvents } from '../audit/ended-sessions.ts'
 import type { SessionEnd } from '../audit/ended-sessions.ts'
 import { insertEvents } from '../audit/insert-events.ts'
+import { isLive } from '../tokens/complete-session.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
 /** The row of a session that begins. */
@@ -111,9 +112,12 @@ type SignInStep = {
 
 /**
  * Further steps of a `WITH` that begin the session of a browser and end the one that it replaces, with its audit row,
- * so that a browser never has two. Without a row in the step `of` they change nothing. A replaced session of the same
- * account may depend on a device session; the new one then depends on it too, because it is the same browser. Not where
- * the device session may expire first: the lists would then not show a browser that is still signed in.
+ * so that a browser never has two. Without a row in the step `of` they change nothing.
+ *
+ * The replaced session may depend on a device session. One of the same account goes on: the new session then depends on
+ * it, because it is the same browser. Not where the device session may expire first: the lists would then not show a
+ * browser that is still signed in. One of another account ends too: the browser has a refresh token of it, which would
+ * keep that account signed in here.
  */
 export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
   if (!browser) return NO_SQL
@@ -121,27 +125,38 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
   const subjects = sql`
     SELECT replaced.id, account_id, team_id
     FROM replaced JOIN invitations invitation ON invitation.id = replaced.invitation_id`
+  const revoked = { at: now, ip, details: { reason: 'replaced' } }
   return sql`, replaced AS (
       UPDATE browser_sessions SET revoked_at = ${now}::timestamptz, revoked_reason = 'replaced'
       WHERE hash = ${replaces} AND revoked_at IS NULL AND EXISTS (SELECT FROM ${of})
       RETURNING id, invitation_id, device_session_id
     ), replaced_event AS (
-      ${insertEvents({ kind: 'browser_session.revoked', at: now, ip, details: { reason: 'replaced' }, subjects })}
-    ), same_browser AS (
-      SELECT device.id FROM replaced
+      ${insertEvents({ kind: 'browser_session.revoked', ...revoked, subjects })}
+    ), device AS (
+      SELECT live.id, idle_expires_at, invitation.account_id, invitation.team_id,
+        invitation.account_id = signed_in.account_id AS is_own
+      FROM replaced
       JOIN invitations invitation ON invitation.id = replaced.invitation_id
-      JOIN ${of} signed_in ON signed_in.account_id = invitation.account_id
+      CROSS JOIN ${of} signed_in
       -- With OFFSET 0, no plan reads all live device sessions.
-      JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) device
-        ON device.revoked_at IS NULL AND device.idle_expires_at >= ${session.absoluteExpiresAt}::timestamptz
+      JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) live
+        ON live.revoked_at IS NULL
       WHERE invitation.revoked_at IS NULL
+    ), ended_device AS (
+      UPDATE device_sessions session SET revoked_at = ${now}::timestamptz, revoked_reason = 'replaced'
+      FROM device WHERE session.id = device.id AND NOT is_own AND ${isLive(sql`session`)}
+      RETURNING session.id, account_id, team_id
+    ), ended_device_event AS (
+      ${insertEvents({ kind: 'device_session.revoked', ...revoked, subjects: sql`SELECT * FROM ended_device` })}
     ), begun AS (
       INSERT INTO browser_sessions (
         id, hash, invitation_id, device_session_id, created_at, authenticated_at, last_seen_at, idle_expires_at,
         absolute_expires_at, ip, user_agent
       )
       SELECT ${session.id}::uuid, ${session.hash}, ${session.invitationId}::uuid,
-        coalesce(${session.deviceSessionId ?? null}::uuid, (SELECT id FROM same_browser)),
+        coalesce(${session.deviceSessionId ?? null}::uuid, (
+          SELECT id FROM device WHERE is_own AND idle_expires_at >= ${session.absoluteExpiresAt}::timestamptz
+        )),
         ${session.createdAt}::timestamptz, ${session.authenticatedAt}::timestamptz,
         ${session.lastSeenAt}::timestamptz, ${session.idleExpiresAt}::timestamptz,
         ${session.absoluteExpiresAt}::timestamptz, ${session.ip}, ${session.userAgent}

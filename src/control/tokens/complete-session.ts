@@ -68,4 +68,4 @@ export async function completeSession(database: Statements, id: string, now: Dat
  * Whether a session has not ended. `IS NULL` alone has an index, which a plan for small tables would use and keep: it
  * would read the live sessions of all accounts.
  */
-const isLive = (session: Sql): Sql => sql`CASE WHEN ${session}.revoked_at IS NULL THEN true ELSE false END`
+export const isLive = (session: Sql): Sql => sql`CASE WHEN ${session}.revoked_at IS NULL THEN true ELSE false END`
