@@ -40,14 +40,14 @@ export function makeIdentifyKey({ findKey, states, unknownKeys, clock }: Needs):
   }
 
   async function lookUp(hash: SecretHash, ip: string): Promise<Caller | null> {
+    const askedAt = performance.now()
     const found = await findKey({ hash })
     if (!found) {
       unknownKeys.count(ip)
       return null
     }
     remember(hash, found)
-    states.remember(found.id, found.caller)
-    return accept(found, found.caller)
+    return accept(found, states.remember(found.id, found.caller, askedAt))
   }
 
   /** Looks a key up once for all calls that wait for it. */

@@ -14,8 +14,11 @@ export type LiveStates = {
    * does not answer.
    */
   callerOf(id: string, find: FindCaller): Promise<Caller | null> | Caller | null
-  /** Remembers a state that was just queried. */
-  remember(id: string, caller: Caller | null): void
+  /**
+   * Remembers the answer of a query that began at `askedAt` (`performance.now()`), unless a newer state is known. Returns
+   * the newest caller.
+   */
+  remember(id: string, caller: Caller | null, askedAt: number): Caller | null
   /** Marks a session or key as ended that this process has just ended, without waiting for the next query. */
   end(id: string): void
   /** Calls `onEnd` once when the session or key ends. Returns a function that stops watching. */
@@ -60,32 +63,31 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     putNewest(states, id, lastKnown, MAX_STATES)
   }
 
-  function remember(id: string, caller: Caller | null, checkedAt = performance.now()): void {
+  /**
+   * Saves the answer of a query, unless a newer state is known: `end` may have been called meanwhile. The answer is as
+   * old as its query, because what has ended meanwhile must not be valid for longer.
+   */
+  function settle(id: string, caller: Caller | null, askedAt: number, checkedAt = askedAt): Caller | null {
+    const current = states.get(id)
+    if (current && current.checkedAt >= askedAt) return current.caller
     save(id, { caller, checkedAt })
+    if (!caller) notifyWatchers(id)
+    return caller
   }
 
   function check(id: string, find: FindCaller): Promise<Caller | null> {
     const lastKnown = states.get(id)
     if (lastKnown?.recheck) return lastKnown.recheck
-    // A slow answer is as old as its query: what has ended meanwhile must not be valid for longer.
     const askedAt = performance.now()
     const recheck = find(id).then(
-      (caller) => settle(caller, askedAt),
+      (caller) => settle(id, caller, askedAt),
       (error: unknown) => {
         // The database is unavailable. A known caller stays valid until its credential expires.
-        if (lastKnown?.caller) settle(lastKnown.caller)
+        if (lastKnown?.caller) settle(id, lastKnown.caller, askedAt, performance.now())
         else states.delete(id)
         throw error
       },
     )
-    function settle(caller: Caller | null, checkedAt?: number): Caller | null {
-      const current = states.get(id)
-      // `end` was called meanwhile, which is newer than this answer.
-      if (current && current.recheck !== recheck) return current.caller
-      remember(id, caller, checkedAt)
-      if (!caller) notifyWatchers(id)
-      return caller
-    }
     save(id, { caller: lastKnown?.caller ?? null, checkedAt: lastKnown?.checkedAt ?? -Infinity, recheck })
     return recheck
   }
@@ -115,7 +117,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
   }
 
   function end(id: string): void {
-    remember(id, null)
+    save(id, { caller: null, checkedAt: performance.now() })
     notifyWatchers(id)
   }
 
@@ -128,7 +130,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
       if (age > FRESH_MS) check(id, find).catch(() => {})
       return lastKnown.caller
     },
-    remember,
+    remember: settle,
     end,
     watch(id, onEnd) {
       const own = watchers.get(id) ?? addWatchers(id)

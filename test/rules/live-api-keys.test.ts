@@ -92,6 +92,26 @@ describe('the caller of an API key', () => {
     expect(await identify()).toBeNull()
   })
 
+  it('is refused when this process revokes the key while its first query is answered slowly', async () => {
+    const answer = Promise.withResolvers<FoundKey>()
+    const { identify, states } = open([() => answer.promise])
+    const identified = identify()
+    states.end('key-1')
+    answer.resolve(found())
+    expect([await identified, await identify()]).toEqual([null, null])
+  })
+
+  it('is refused within five seconds when another process revokes it during a slow first query', async () => {
+    const answer = Promise.withResolvers<FoundKey>()
+    const { identify } = open([() => answer.promise, revoked])
+    const identified = identify()
+    vi.advanceTimersByTime(3000)
+    answer.resolve(found())
+    expect(await identified).toEqual(CALLER)
+    vi.advanceTimersByTime(1500)
+    expect(await identify()).toBeNull()
+  })
+
   it('is refused when the key expires, also while the database is unavailable', async () => {
     const clock = testClock()
     const end = new Date(clock.now().getTime() + 3_600_000)

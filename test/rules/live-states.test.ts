@@ -47,14 +47,14 @@ it('a caller is found whose state was forgotten during the query, because there 
   const states = openLiveStates({ findAlive: async () => new Set(), answerOrLastKnown: makeAnswerOrLastKnown() })
   const asked = Promise.withResolvers<typeof CALLER>()
   const found = states.callerOf('session-1', () => asked.promise)
-  for (let other = 0; other < 20_000; other++) states.remember(`other-${other}`, CALLER)
+  for (let other = 0; other < 20_000; other++) states.remember(`other-${other}`, CALLER, 0)
   asked.resolve(CALLER)
   expect(await found).toBe(CALLER)
 })
 
 it('a caller whose session ends while the database does not answer is refused', async () => {
   const states = openLiveStates({ findAlive: async () => new Set(), answerOrLastKnown: makeAnswerOrLastKnown() })
-  states.remember('session-1', CALLER)
+  states.remember('session-1', CALLER, performance.now())
   await vi.advanceTimersByTimeAsync(5000)
   const found = states.callerOf('session-1', () => new Promise(() => undefined))
   states.end('session-1')
