@@ -45,7 +45,8 @@ export function openLiveCallers(needs: Needs): LiveCallers {
     identify: makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }),
     identifyKey: makeIdentifyKey({ findKey, states, unknownKeys, clock }),
     explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
-    end: states.end,
+    // Requests may name an id in capital letters, and states are kept by the ids of the database.
+    end: (id) => states.end(id.toLowerCase()),
     watch: states.watch,
     close: states.close,
   }

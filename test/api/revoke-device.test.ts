@@ -44,6 +44,14 @@ describe('revokeDevice', () => {
       expect((await service.clientOf(kept.accessToken).GET('/v1/models')).response.status).toBe(200)
     })
 
+    it('ends the tokens at the gateway at once, also when the id is in capital letters', async () => {
+      const own = await device(persons.next())
+      const models = async () => (await service.clientOf(own.accessToken).GET('/v1/models')).response.status
+      expect(await models()).toBe(200)
+      await expectOk('Signing the device out', revoke(own.id.toUpperCase(), own.authorization))
+      expect(await models()).toBe(401)
+    })
+
     it('ends a browser that a link signed in', async () => {
       const email = persons.next()
       const own = await device(email)
