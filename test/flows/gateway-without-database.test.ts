@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
-import { DirectoryFileError } from '../../src/server/files/directory-file.ts'
+import { RefusedFileError } from '../../src/server/files/refused-file.ts'
 import { serve } from '../../src/server/serve.ts'
 import { newFolder } from '../support/process.ts'
 import { json, outcomeOf } from '../support/requests.ts'
@@ -128,9 +128,9 @@ describe('a gateway without a database', () => {
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
 
     await writeFile(files.directory, 'organizations: nonsense')
-    await expect(gateway.running.reload()).rejects.toThrow(DirectoryFileError)
+    await expect(gateway.running.reload()).rejects.toThrow(RefusedFileError)
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
-    await expect(startGateway()).rejects.toThrow(DirectoryFileError)
+    await expect(startGateway()).rejects.toThrow(RefusedFileError)
     await writeFile(files.directory, directoryWith('vendora/large'))
   })
 

@@ -122,6 +122,11 @@ describe('the management socket', () => {
     expect(linesOf('directory.rejected')).toHaveLength(1)
   })
 
+  it('names at most twenty mistakes of the file', async () => {
+    await writeFile(file, directory(...Array.from({ length: 25 }, (_, at) => `a@${at}`)))
+    await expect(askService(socket, 'reload')).rejects.toThrow(/members\[19\].*\n {2}and 5 more$/)
+  })
+
   it('applies a file that withdraws most of the members only by force', async () => {
     await writeFile(file, directory('a', 'b', 'c', 'd', 'e', 'f'))
     await askService(socket, 'reload')

@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { loadPricesFile, PricesFileError, replacePricesFile } from '../../src/server/files/prices-file.ts'
+import { loadPricesFile, replacePricesFile } from '../../src/server/files/prices-file.ts'
+import { RefusedFileError } from '../../src/server/files/refused-file.ts'
 import { newFolder } from '../support/process.ts'
 
 const list = (...prices: readonly number[]) =>
@@ -27,7 +28,7 @@ it('keeps the price file when the new list has mistakes, and names them', async 
   await writeFile(file, list(1e-6))
   await writeFile(source, list(...Array.from({ length: 22 }, () => -1)))
   const refused = replacePricesFile(source, file)
-  await expect(refused).rejects.toThrow(PricesFileError)
+  await expect(refused).rejects.toThrow(RefusedFileError)
   await expect(refused).rejects.toThrow(
     /was not applied:\n {2}"m0": input_cost_per_token must be a number from 0 to 0.01/,
   )

@@ -8,8 +8,8 @@ import type { Resources } from '../roles.ts'
 /**
  * Applies the directory file and the price file again, and resolves with a sentence for each that says what has
  * changed. A refused file changes nothing and does not keep the other from being applied; the log says why, and the
- * promise rejects with a `DirectoryFileError` or a `PricesFileError`. `force`: apply the directory file even when it
- * withdraws most of the members.
+ * promise rejects with a `RefusedFileError`. `force`: apply the directory file even when it withdraws most of the
+ * members.
  */
 export type Reload = (force?: boolean) => Promise<string>
 

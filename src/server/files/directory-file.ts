@@ -1,24 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { describeChanges, findRefusal } from '../../directory/change-rules.ts'
 import type { DirectoryChanges } from '../../directory/change-rules.ts'
 import type { Directory } from '../../directory/rules.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
-import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import type { Service } from '../compose.ts'
 import { findSharedFile, shareFile } from '../processes/shared-files.ts'
 import { readDirectoryText } from './directory-reader.ts'
-
-/**
- * The directory file cannot be read, has mistakes, or is refused because of what it would change. The message says why.
- */
-export class DirectoryFileError extends OperatorError {
-  override readonly name = 'DirectoryFileError'
-
-  constructor(file: string, mistakes: readonly string[]) {
-    super(`The directory file ${file} was not applied:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`)
-  }
-}
+import { readText, RefusedFileError } from './refused-file.ts'
 
 type Needs = {
   readonly file: string
@@ -34,16 +22,14 @@ type Needs = {
 
 /**
  * Applies the directory file as a whole, and resolves with a sentence that says what has changed. When it is refused,
- * nothing changes, and this rejects with a `DirectoryFileError`.
+ * nothing changes, and this rejects with a `RefusedFileError`.
  */
 export async function applyDirectoryFile({ file, readSecret, service, force, isShared, log }: Needs): Promise<string> {
   const judge = (changes: DirectoryChanges) => {
     const refusal = force ? null : findRefusal(changes)
-    if (refusal) throw new DirectoryFileError(file, [refusal])
+    if (refusal) throw new RefusedFileError('directory file', file, [refusal])
   }
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new DirectoryFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
-  })
+  const text = await readText('directory file', file)
   const changes = await service.applyDirectory(await parseDirectory(file, text, readSecret), judge)
   if (isShared) shareFile('directory', text)
   log.info({ file, ...changes }, 'directory.applied')
@@ -60,9 +46,9 @@ export async function applySharedDirectory({ file, service }: Pick<Needs, 'file'
   return text !== null
 }
 
-/** Rejects with a `DirectoryFileError`. With `readSecret`, a credential that cannot be read is a mistake too. */
+/** Rejects with a `RefusedFileError`. With `readSecret`, a credential that cannot be read is a mistake too. */
 async function parseDirectory(file: string, text: string, readSecret: ReadSecret | null): Promise<Directory> {
   const read = await readDirectoryText(text, readSecret)
-  if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
+  if ('mistakes' in read) throw new RefusedFileError('directory file', file, read.mistakes)
   return read.directory
 }

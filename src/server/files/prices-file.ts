@@ -1,31 +1,17 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { readPrices } from '../../gateway/prices/read-prices.ts'
 import type { PriceList } from '../../gateway/prices/read-prices.ts'
-import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { replaceFile } from '../../private-files.ts'
 import type { Service } from '../compose.ts'
 import { findSharedFile, shareFile } from '../processes/shared-files.ts'
-
-/** The maximum number of mistakes that a message names. */
-const MAX_MISTAKES = 20
-
-/** The price file cannot be read or has mistakes. The message names them. */
-export class PricesFileError extends OperatorError {
-  override readonly name = 'PricesFileError'
-
-  constructor(file: string, mistakes: readonly string[]) {
-    const more = mistakes.length > MAX_MISTAKES ? [`and ${mistakes.length - MAX_MISTAKES} more`] : []
-    const lines = [...mistakes.slice(0, MAX_MISTAKES), ...more].map((line) => `  ${line}`)
-    super(`The price file ${file} was not applied:\n${lines.join('\n')}`)
-  }
-}
+import { readText, RefusedFileError } from './refused-file.ts'
 
 type Needs = { readonly file: string; readonly service: Pick<Service, 'applyPrices'>; readonly log: Logger }
 
-/** Applies a price file, and resolves with a sentence. Rejects with a `PricesFileError`; then nothing changes. */
+/** Applies a price file, and resolves with a sentence. Rejects with a `RefusedFileError`; then nothing changes. */
 export async function applyPricesFile({ file, service, log }: Needs): Promise<string> {
   const { text, prices } = await loadPricesFile(file)
   service.applyPrices(prices)
@@ -41,23 +27,21 @@ export async function applySharedPrices({ file, service }: Omit<Needs, 'log'>): 
   return text !== null
 }
 
-/** Reads a price file. Rejects with a `PricesFileError`. */
+/** Reads a price file. Rejects with a `RefusedFileError`. */
 export async function loadPricesFile(file: string): Promise<{ readonly text: string; readonly prices: PriceList }> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PricesFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
-  })
+  const text = await readText('price file', file)
   return { text, prices: parsePrices(file, text) }
 }
 
 function parsePrices(file: string, text: string): PriceList {
   const read = readPrices(text)
-  if ('mistakes' in read) throw new PricesFileError(file, read.mistakes)
+  if ('mistakes' in read) throw new RefusedFileError('price file', file, read.mistakes)
   return read.prices
 }
 
 /**
  * Checks the list in `source` and puts it in the place of `file`. Resolves with how many names have a price, and for
- * how many of them it is new or changed. Rejects with a `PricesFileError`, and then `file` stays as it was.
+ * how many of them it is new or changed. Rejects with a `RefusedFileError`, and then `file` stays as it was.
  */
 export async function replacePricesFile(source: string, file: string): Promise<{ models: number; changed: number }> {
   const { text, prices } = await loadPricesFile(source)
