@@ -8,7 +8,7 @@ import { readContract } from '../http/contract.ts'
 import { makeApp } from './app.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
-import { addProcessMetrics, countEvents, openMetrics } from './telemetry/metrics.ts'
+import { addProcessMetrics, openMetrics } from './telemetry/metrics.ts'
 
 export type Service = Omit<Roles, 'routes'> & {
   readonly app: Express
@@ -23,10 +23,9 @@ export type Service = Omit<Roles, 'routes'> & {
 }
 
 /** Builds the service: the roles of the configuration behind one Express app. */
-export async function compose(config: Config, given: Resources): Promise<Service> {
-  const metrics = config.metricsPort === null ? null : openMetrics()
-  const resources = metrics ? { ...given, log: countEvents(given.log, metrics) } : given
-  const { log } = resources
+export async function compose(config: Config, resources: Resources): Promise<Service> {
+  const { eventMetrics, log } = resources
+  const metrics = eventMetrics && openMetrics(eventMetrics)
   const redis = config.redisUrl && (await import('./redis.ts')).openRedis(config.redisUrl, log)
   const prices = openPrices()
   // OpenTelemetry is loaded only where traces are on.

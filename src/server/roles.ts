@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
 import { openGateway } from '../gateway/app.ts'
@@ -17,6 +18,8 @@ export type Resources = {
   readonly mailer: Mailer | null
   readonly clock: Clock
   readonly log: Logger
+  /** Counts the events of the log; null when metrics are off. */
+  readonly eventMetrics: Registry | null
 }
 
 /** What both roles share, and what only the gateway needs. */

@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../log.ts'
 import { SERVER_TIMEOUTS } from './listener.ts'
 import type { Running } from './running.ts'
+import type { CountedLog } from './telemetry/metrics.ts'
 
 type Given = {
   readonly clock: Clock
@@ -21,19 +22,26 @@ const MAX_TRIES = 5
 const RETRY_PAUSE_MS = 1000
 
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
-export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
+export async function serve(config: Config, { clock, log: given, forceDirectory = false }: Given): Promise<Running> {
+  const { log, eventMetrics } = await openCountedLog(config, given)
   const openDatabase = config.database && (await loadDatabase(config.database))
   // The database opens in its thread or on its server while this thread loads the rest of the service.
   const [database, { listen }] = await Promise.all([openDatabase?.(log) ?? null, loadService(config)])
   const mailer = config.mail && (await import('../mail.ts')).openMailer(config.mail, log)
   try {
-    const start = () => listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
+    const start = () => listen(config, { database, mailer, clock, log, eventMetrics }, SERVER_TIMEOUTS, forceDirectory)
     return await (database ? retryWhileUnavailable(start) : start())
   } catch (error) {
     mailer?.close()
     await database?.close()
     throw error
   }
+}
+
+/** Counts the events of a log where metrics are on. Before all else, so that those of the database count too. */
+export async function openCountedLog({ metricsPort }: Config, log: Log): Promise<CountedLog<Log>> {
+  if (metricsPort === null) return { log, eventMetrics: null }
+  return (await import('./telemetry/metrics.ts')).countEvents(log)
 }
 
 /** A start reads and writes the database after it was opened, and a failover or a busy machine may come in between. */

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { AddressError } from '../../src/server/listener.ts'
@@ -6,6 +8,7 @@ import { serveMetrics } from '../../src/server/telemetry/metrics.ts'
 import { testClock } from '../support/clock.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
+import { newFolder } from '../support/process.ts'
 import { json } from '../support/requests.ts'
 import { readPage, sectionOf } from '../support/source/documents.ts'
 import { startService } from '../support/service.ts'
@@ -128,6 +131,31 @@ describe('the metrics', () => {
     expect(text).not.toMatch(/\bada\b|example\.com|127\.0\.0\.1/)
     const ofTeams = text.split('\n').filter((line) => line.includes('@acme'))
     expect(ofTeams.filter((line) => !/^svc_(tokens_total|cost_usd_total|call_attempts_total)\{/.test(line))).toEqual([])
+  })
+})
+
+describe('the log events of a whole process', () => {
+  it('count from the opening of the database on, also those of its files', async () => {
+    await using folder = await newFolder()
+    const [database, file] = [path.join(folder.path, 'db'), path.join(folder.path, 'directory.yaml')]
+    await mkdir(database, { mode: 0o755 })
+    await writeFile(file, 'organizations: []')
+    const config = readConfig({
+      SVC_PORT: '0',
+      SVC_METRICS_PORT: '0',
+      SVC_DATABASE_URL: `embedded:${database}`,
+      SVC_DIRECTORY_FILE: file,
+    })
+    const running = await serve(config, { clock: testClock(), log: recordingLog([]) })
+    try {
+      await writeFile(file, 'organizations: 7')
+      await expect(running.reload()).rejects.toThrow('must be a list')
+      const text = await (await fetch(`http://127.0.0.1:${running.metricsPort}/metrics`)).text()
+      expect(text).toContain('svc_events_total{event="files.made_private"} 1')
+      expect(text).toContain('svc_events_total{event="directory.rejected"} 1')
+    } finally {
+      await running.stop()
+    }
   })
 })
 

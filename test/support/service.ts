@@ -8,6 +8,7 @@ import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import type { ServerTimeouts } from '../../src/server/listener.ts'
 import { listen } from '../../src/server/running.ts'
 import type { Running } from '../../src/server/running.ts'
+import { openCountedLog } from '../../src/server/serve.ts'
 import { applyDirectory, readExampleDirectory } from './apply-directory.ts'
 import { checkedFetch } from './contract/checked-fetch.ts'
 import { testClock } from './clock.ts'
@@ -84,14 +85,14 @@ export async function startService({
   })
   const lines: LogLine[] = []
   const db = database ?? (await freshDatabase())
-  const log = recordingLog(lines)
+  const { log, eventMetrics } = await openCountedLog(config, recordingLog(lines))
   // On a busy machine, a first connection can take longer than a statement waits for it.
   await waitUntil('the database', () => db.ping(), Boolean)
   await applyDirectory(db, directory ?? (await readExampleDirectory()), clock)
   const mailer = config.mail && openMailer(config.mail, log)
   const running = await listen(
     config,
-    { database: db, mailer, clock, log },
+    { database: db, mailer, clock, log, eventMetrics },
     { ...SERVER_TIMEOUTS, stopLinger: 0, ...timeouts },
   )
   return toService({ config, clock, database: db, mailbox, lines, running })

@@ -6,7 +6,7 @@ import type { Config } from '../../config/values.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import type { Logger } from '../../log.ts'
 import { openManagement } from '../management.ts'
-import { countEvents, openMetrics, serveMetrics } from '../telemetry/metrics.ts'
+import { countEvents, serveMetrics } from '../telemetry/metrics.ts'
 import { isFromChild, tell } from './child-messages.ts'
 import { openMetricsOfChildren } from './metrics-of-children.ts'
 import { reloadChildren } from './reload-children.ts'
@@ -42,8 +42,7 @@ const MAX_CLOSE_MS = 10_000
  */
 export async function openProcesses(config: Config, fileSettings: string, given: Logger): Promise<Processes> {
   const { processes: count, managementSocket, host, metricsPort, stop } = config
-  const own = openMetrics()
-  const log = countEvents(given, own)
+  const { log, eventMetrics: own } = countEvents(given)
   const stopping = new AbortController()
   const keepFiles = makeKeepFiles(fileSettings)
   const fork = () => {

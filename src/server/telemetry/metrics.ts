@@ -6,9 +6,12 @@ import type { Logger } from '../../log.ts'
 import { listenOn } from '../listener.ts'
 import { isToChild, tellParent } from '../processes/child-messages.ts'
 
-/** Opens an empty registry, to which the parts of the service add their metrics. */
-export function openMetrics(): Registry {
-  return new MetricsRegistry()
+/**
+ * Opens a registry with the counter of log events, to which the parts of the service add their metrics. Each start that
+ * is tried needs a new one.
+ */
+export function openMetrics(eventMetrics: Registry): Registry {
+  return MetricsRegistry.merge([eventMetrics])
 }
 
 /** Adds the metrics of the Node process. A start does not wait for the many modules that they load. */
@@ -17,10 +20,14 @@ export async function addProcessMetrics(registry: Registry): Promise<void> {
   collectDefaultMetrics({ register: registry })
 }
 
+/** A log whose events are counted, and the registry of their counter: null when metrics are off. */
+export type CountedLog<Given extends Logger> = { readonly log: Given; readonly eventMetrics: Registry | null }
+
 /** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
-export function countEvents(log: Logger, registry: Registry): Logger {
+export function countEvents<Given extends Logger>(log: Given): CountedLog<Given> & { readonly eventMetrics: Registry } {
+  const eventMetrics = new MetricsRegistry()
   const countEvent = makeCounter(
-    registry,
+    eventMetrics,
     { name: 'svc_events_total', help: 'Log events by name.', labelNames: ['event'] },
     WATCHED_EVENTS.map((event) => [event]),
   )
@@ -29,7 +36,8 @@ export function countEvents(log: Logger, registry: Registry): Logger {
     if (event !== 'http.request') countEvent(1, event)
     log[level](fields, event)
   }
-  return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
+  const levels = { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
+  return { log: { ...log, ...levels }, eventMetrics }
 }
 
 /** The events of the alerts in docs/monitoring.md and of the dashboard. Their counts begin with 0. */
