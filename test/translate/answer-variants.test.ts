@@ -95,7 +95,11 @@ describe('a responses backend', () => {
 
   it('may name the tool of a call only at its end', () => {
     const item = { type: 'function_call', call_id: 'a', name: '', arguments: '' }
-    const done = { type: 'response.output_item.done', output_index: 0, item: { ...item, name: 'read', arguments: '{}' } }
+    const done = {
+      type: 'response.output_item.done',
+      output_index: 0,
+      item: { ...item, name: 'read', arguments: '{}' },
+    }
     const { message } = streamed('responses', ...named(CREATED, added(item), done, last('completed')))
     expect(message.content).toMatchObject([{ type: 'tool_use', name: 'read' }])
   })

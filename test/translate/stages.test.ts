@@ -36,6 +36,15 @@ describe('stop sequences for a backend that knows none', () => {
     expect(shown(['END'], ...whole.split(''))).toMatchObject({ text: 'one ' })
   })
 
+  it('end the text at the one that is complete first, however the text is cut', () => {
+    const whole = 'abcd'
+    for (let cut = 0; cut <= whole.length; cut++) {
+      const pieces = [whole.slice(0, cut), whole.slice(cut)]
+      expect(shown(['bcd', 'c'], ...pieces)).toMatchObject({ text: 'ab', finish: ['stopSequence', 'c'] })
+      expect(shown(['c', 'bc'], ...pieces)).toMatchObject({ text: 'a', finish: ['stopSequence', 'bc'] })
+    }
+  })
+
   it('end an answer that has called a tool for that call', () => {
     const stage = enforceStops(['END'])
     const tool = { kind: 'tool', id: 'a', tool: { kind: 'function', name: 'read', namespace: null } } as const

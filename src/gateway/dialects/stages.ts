@@ -136,11 +136,13 @@ function withoutHalfCharacter(text: string, end: number): number {
   return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end
 }
 
-function findFirst(text: string, stops: readonly string[]): { at: number; stop: string } | null {
-  let first: { at: number; stop: string } | null = null
-  for (const stop of stops) {
+type Match = { readonly at: number; readonly end: number; readonly stop: string }
+
+/** The sequence that is complete first, as if the text came one character after the other. */
+function findFirst(text: string, stops: readonly string[]): Match | undefined {
+  const matches = stops.flatMap((stop): Match[] => {
     const at = text.indexOf(stop)
-    if (at !== -1 && (first === null || at < first.at)) first = { at, stop }
-  }
-  return first
+    return at === -1 ? [] : [{ at, end: at + stop.length, stop }]
+  })
+  return matches.toSorted((a, b) => a.end - b.end || a.at - b.at)[0]
 }
