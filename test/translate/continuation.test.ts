@@ -67,8 +67,8 @@ describe('at a messages backend, a conversation of Codex that ends with the assi
     expect(refusalOf('responses', 'messages', body(asked, called), { isCodex: true })).toBe('input.1')
   })
 
-  it('is sent as it is to a model that continues it', () => {
-    const { request } = pair('responses', 'messages', body(asked, said('I run')), {
+  it.each(['I run', 'I run \n'])('is sent to a model that continues it, without white space at its end: %j', (text) => {
+    const { request } = pair('responses', 'messages', body(asked, said(text)), {
       caps: { prefill: true },
       isCodex: true,
     })

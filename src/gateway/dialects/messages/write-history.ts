@@ -45,11 +45,19 @@ export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): {
   const history = new History(needs)
   for (const turn of later) history.add(turn)
   const messages = history.messages()
-  if (messages.at(-1)?.role === 'assistant' && !needs.context.caps.prefill) {
+  const last = messages.at(-1)
+  if (last?.role === 'assistant' && !needs.context.caps.prefill) {
     const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
     refuse(path, 'This model does not continue a turn of the assistant: end with a turn of the user.')
   }
+  if (last?.role === 'assistant') trimEnd(last.content)
   return { system, messages }
+}
+
+/** The vendor refuses white space at the end of a text that its model continues. */
+function trimEnd(content: Json[]): void {
+  const last = content.at(-1)
+  if (last?.type === 'text') content.splice(-1, 1, { ...last, text: String(last.text).trimEnd() })
 }
 
 /** Writes a cache mark. */
