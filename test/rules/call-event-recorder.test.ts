@@ -202,6 +202,16 @@ describe('the recorder of call events', () => {
     expect(lines.map(({ event }) => event)).toEqual(['call_events.waiting', 'call_events.refused'])
   })
 
+  it('asks the database for no other part of a refused batch once it is unavailable', async () => {
+    const { tried, database, record } = setUp()
+    database.refuses = (id) => id === 'req_1'
+    database.beforeSave = () => void (database.fault = tried.length > 2 ? UNREACHABLE : null)
+    record(1, 6)
+    await vi.advanceTimersByTimeAsync(500)
+    const [batch] = tried
+    expect(tried).toEqual([batch, `${batch}.1`, `${batch}.1.1`])
+  })
+
   it('saves everything before it closes', async () => {
     const { saved, record, recorder } = setUp()
     record(1, 1200)

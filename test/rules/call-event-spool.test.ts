@@ -37,6 +37,7 @@ let lost: number
 /** The batches that were sent to the database, and how long each takes it. */
 let sent: string[]
 let takesMs: number
+let onSent: () => void
 
 beforeEach(async () => {
   root = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
@@ -49,6 +50,7 @@ beforeEach(async () => {
   lost = 0
   sent = []
   takesMs = 0
+  onSent = () => undefined
 })
 afterEach(() => rm(root, { recursive: true }))
 
@@ -61,6 +63,7 @@ function open(maxBytes = 1_000_000) {
       isUnavailable ||= id.endsWith('.2') && events.some(({ call }) => call.requestId === outageAt)
       if (isUnavailable) throw UNREACHABLE
       sent.push(id)
+      onSent()
       if (takesMs > 0) await delay(takesMs)
       if (events.some(({ call }) => call.requestId === refused)) throw new Error('a value out of range')
       if (!saved.has(id)) saved.set(id, events)
@@ -211,6 +214,16 @@ describe('the recorder with a spool', () => {
     }
     await recorder.close()
     expect(sent.length).toBe(new Set(sent).size)
+  })
+
+  it('leaves what is still in it to the next start when it is closed', async () => {
+    await spoolAll(Array.from({ length: 1200 }, (_, n) => `req_${n}`))
+    const spooled = (await files()).toSorted()
+    const recorder = open()
+    const closed = Promise.withResolvers<void>()
+    onSent = () => closed.resolve(recorder.close())
+    await closed.promise
+    expect([sent.length, (await files()).toSorted()]).toEqual([1, spooled.slice(1)])
   })
 
   it('counts a refused event once, also when the database becomes unavailable while its batch is divided', async () => {
