@@ -14,6 +14,9 @@ import { answersJson, neverAnswers } from '../support/upstream.ts'
 
 const MODEL = 'qwen3:8b'
 
+/** A list of more than 4 MB, as bytes: making them would take a part of the second that the answer may take. */
+const TOO_LARGE = Buffer.from(JSON.stringify({ data: [{ id: 'x'.repeat(4.1 * 1024 * 1024) }] }))
+
 describe('the state of the local worker', () => {
   it('is ready when its list has the model, and follows the list', async () => {
     const { worker, engine, pass } = await startWorker()
@@ -33,7 +36,7 @@ describe('the state of the local worker', () => {
     ['unhealthy', 'a server that answers 200 on every path', answersJson({ error: 'Unexpected endpoint or method.' })],
     ['unhealthy', 'a server that loads its model', answersJson({ error: { code: 503 } }, { status: 503 })],
     ['unhealthy', 'a server that breaks off', ({ socket }) => socket.destroySoon()],
-    ['unhealthy', 'a list that is too large', answersJson({ data: [{ id: 'x'.repeat(5_000_000) }] })],
+    ['unhealthy', 'a list that is too large', ({ res }) => void res.writeHead(200).end(TOO_LARGE)],
     ['model_missing', 'a server without models', lists([])],
   ])('is %s with %s', async (expected, _name, listing) => {
     const { worker, engine } = await startWorker()
