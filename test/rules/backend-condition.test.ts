@@ -2,18 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openCondition } from '../../src/gateway/backends/condition.ts'
 import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
 import { testClock } from '../support/clock.ts'
+import { UNREACHABLE } from '../support/outcomes.ts'
 
-const UNREACHABLE: Outcome = {
-  kind: 'unreachable',
-  answered: false,
-  isSent: false,
-  status: null,
-  firstByteMs: null,
-  bytes: 0,
-  reason: 'ECONNREFUSED',
-  refusal: null,
-  kept: null,
-}
 const PROBE_EVERY_MS = 15_000
 
 describe('a backend that cannot be reached', () => {
@@ -41,6 +31,13 @@ describe('a backend that cannot be reached', () => {
     condition.noteEnd(UNREACHABLE)
     await vi.advanceTimersByTimeAsync(10 * PROBE_EVERY_MS)
     expect(canConnect).not.toHaveBeenCalled()
+  })
+
+  it('counts as reached when an answer begins, before its stream ends', () => {
+    const { condition } = opened()
+    condition.noteEnd(UNREACHABLE)
+    condition.noteAnswer(condition.noteStart())
+    expect(condition.isReachable()).toBe(true)
   })
 
   it('has one series of probes, also when a call reached it during a probe', async () => {

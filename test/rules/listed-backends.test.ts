@@ -9,6 +9,7 @@ import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { testClock } from '../support/clock.ts'
+import { UNREACHABLE } from '../support/outcomes.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
 const ROW: BackendRow = { name: 'eu', dialects: ['chat'], url: 'http://127.0.0.1:9', basePath: '/v1', credential: null }
@@ -33,6 +34,15 @@ it('a backend that the directory loses after the gateway was closed does not end
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', onUnhandled)
   expect(unhandled).toEqual([])
+})
+
+it('a backend that the directory has lost is not probed when its last call fails', () => {
+  const listed = openListedBackends({ ...NEEDS, adminBackends: null })
+  const conditions = listed.apply([ROW]).map(({ condition }) => condition)
+  listed.apply([])
+  for (const condition of conditions) condition.noteEnd(UNREACHABLE)
+  // It is probed for as long as it counts as unreachable.
+  expect(conditions.map((condition) => condition.isReachable())).toEqual([true])
 })
 
 it('only a backend of the operator is connected to at an address that admins may not use', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -62,7 +63,7 @@ export async function startRelay(
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
-    if (leavesFirst) res.destroy()
+    if (leavesFirst) await once(res.destroy(), 'close')
     before = countListeners(res)
     responses.push(res)
     sockets.push(req.socket)
