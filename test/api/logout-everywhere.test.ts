@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DeviceList } from '../../generated/sdk/index.js'
 import { accountIdOf } from '../support/agent-sessions.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { expectOk, json } from '../support/requests.ts'
+import { expectJson, expectOk, json } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -58,6 +59,20 @@ describe('logoutEverywhere', () => {
       expect(response.headers.getSetCookie()).toEqual([])
       expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true, [asks]: true })
     })
+
+    it.each(['one', 'browser'] as const)(
+      'ends the session of the caller too when it is the unknown one: %s',
+      async (asks) => {
+        const { headers, alive } = await household()
+        const listed = await expectJson<DeviceList>(
+          'The list',
+          service.fetch('/v1/devices', { headers: headers[asks] }),
+        )
+        const unknownDevice = listed.devices.find(({ current }) => current)?.id.toUpperCase()
+        await expectOk('The sign-out', service.fetch(PATH, json({ scope: 'others', unknownDevice }, headers[asks])))
+        expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true })
+      },
+    )
 
     it('cancels pending logins and approved logins that were not polled yet', async () => {
       const { email, headers } = await household()

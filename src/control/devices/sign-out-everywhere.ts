@@ -10,7 +10,7 @@ import type { DeviceStore, KeptSessions } from './store.ts'
 export type SignOutRequest = {
   /** `others` keeps the calling client signed in. */
   readonly scope: 'all' | 'others'
-  /** A device session that its owner did not begin: passkeys and API keys that were added since are removed too. */
+  /** The session of a device or browser that its owner did not begin: passkeys and API keys that were added since are removed too. */
   readonly unknownDevice?: string | undefined
 }
 
@@ -74,7 +74,8 @@ function toKeptSessions({ devices, browser }: CurrentSessions, callerSessionId: 
   return { devices: [...devices, callerSessionId], browsers: [callerSessionId, ...(browser ? [browser] : [])] }
 }
 
-/** A device that its owner did not sign in is never kept. */
+/** What its owner did not sign in is never kept. Requests may name its id in capital letters. */
 function without({ devices, browsers }: KeptSessions, unknownDevice: string | undefined): KeptSessions {
-  return { devices: devices.filter((id) => id !== unknownDevice), browsers }
+  const isKnown = (id: string) => id !== unknownDevice?.toLowerCase()
+  return { devices: devices.filter(isKnown), browsers: browsers.filter(isKnown) }
 }
