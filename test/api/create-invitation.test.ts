@@ -59,6 +59,18 @@ describe('createInvitation', () => {
       expect((await team.service.client.POST('/v1/auth/token/refresh', { body })).response.status).toBe(401)
     })
 
+    it('keeps a person whom the directory file has withdrawn and an admin has invited again', async () => {
+      await using own = await startTeam()
+      const { applyDirectory, signIn } = own.service
+      const file = (more: string) =>
+        `organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@example.com, role: admin }${more}] }] }]`
+      await applyDirectory(file(', { email: grace@example.com }'))
+      await applyDirectory(file(''))
+      await own.invite('grace@example.com')
+      await applyDirectory(file(''))
+      expect((await signIn('grace@example.com')).account).toBe('grace@example.com')
+    })
+
     it('writes an audit event with the admin', async () => {
       const id = await team.invite('written@example.com')
       const rows = await team.service.database.prisma.auditEvent.findMany({

@@ -125,7 +125,11 @@ describe('applyDirectory', () => {
     const model = 'models: [{ id: acme/core/own, displayName: Own, serve: [{ backend: vendora, model: fast-1 }] }]'
     const first = textOf(`members: [{ ${GRACE} }, { email: leaving@example.com }]`, model)
     const planned = await plan(first)
+    const { prisma } = keys.service.database
+    const { version } = await prisma.directoryState.findFirstOrThrow()
     expect(await expectJson('The first directory', apply(first, planned))).toEqual(planned)
+    // Gateways load the models again.
+    expect(await prisma.directoryState.findFirstOrThrow()).toMatchObject({ version: version + 1 })
     expect(await emails()).toEqual(expect.arrayContaining(['grace@example.com member', 'leaving@example.com member']))
     expect((await plan(first)).changes).toEqual([])
     expect((await keys.service.mailbox.waitFor('grace@example.com', 'You are invited', 1)).length).toBe(1)
@@ -137,7 +141,6 @@ describe('applyDirectory', () => {
     expect((await plan(second)).changes).toEqual([])
     expect((await leaving.GET('/v1/models')).response.status).toBe(401)
     expect(await emails()).toContain('grace@example.com admin')
-    const { prisma } = keys.service.database
     const events = await prisma.auditEvent.findMany({ orderBy: { id: 'desc' }, take: 3 })
     expect(events.map(({ kind }) => kind).sort()).toEqual([
       'invitation.changed',

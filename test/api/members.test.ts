@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
+import { makeTeamMemberStore } from '../../src/control/members/store.ts'
 import { DAY_MS } from '../../src/kernel/durations.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally, withMethod } from '../support/requests.ts'
@@ -143,6 +144,17 @@ describe('removeMember', () => {
 
   it('400: refuses an id that is no UUID', async () => {
     expect(await outcomeOf(await remove('grace@example.com'))).toBe('400 invalid_request')
+  })
+
+  it('404: removes nobody for an admin who has been removed since the request was authenticated', async () => {
+    const { id: accountId } = await invite('late@example.com', 'admin')
+    await expectOk('The removal', remove(accountId))
+    const { database, clock } = team.service
+    const { id: teamId } = await database.prisma.team.findFirstOrThrow({ where: { name: 'core' } })
+    const session = { sessionId: UNKNOWN_ID, sessionKind: 'device', authenticatedAt: null } as const
+    const late = { ...session, accountId, ip: '127.0.0.1' }
+    const removing = makeTeamMemberStore(database).remove({ teamId, accountId: grace.id }, late, clock.now())
+    await expect(removing).rejects.toMatchObject({ code: 'not_found' })
   })
 
   it('409: keeps one admin, also when two admins remove each other, and when the invitation is withdrawn', async () => {

@@ -4,10 +4,11 @@ import { accountIdOf } from '../support/agent-sessions.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { NewKey, TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { bearerOf, expectJson, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, outcomeOf } from '../support/requests.ts'
 import { spend } from '../support/spending.ts'
 
-const PATH = '/v1/teams/%40acme%2Fcore/limits'
+const TEAM = '/v1/teams/%40acme%2Fcore'
+const PATH = `${TEAM}/limits`
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const AMOUNT = { amountNanoUsd: 10_000_000_000 }
 
@@ -66,11 +67,27 @@ describe('createSpendingLimit', () => {
     ['a key that does not exist', { subject: 'key', of: UNKNOWN_ID }],
     ['a key that is no id', { subject: 'key', of: 'svck_1' }],
     ['a service account that does not exist', { subject: 'service_account', of: 'nobody' }],
+    ['a service account with a name that the database cannot read', { subject: 'service_account', of: 'a\0b' }],
     ['an amount of nothing', { subject: 'team', amountNanoUsd: 0 }],
     ['an unknown period', { subject: 'team', period: 'year' }],
   ])('400: refuses %s', async (_, fields) => {
     const response = await keys.send('POST', PATH, { ...AMOUNT, period: 'day', ...fields })
     expect(await outcomeOf(response)).toBe('400 invalid_request')
+  })
+
+  it('400: refuses a member who was removed, and a key that was revoked', async () => {
+    await expectOk('The invitation', keys.send('POST', `${TEAM}/invitations`, { email: 'gone@example.com' }))
+    const memberId = await accountIdOf(keys.service, 'gone@example.com')
+    await expectOk('The removal', keys.send('DELETE', `${TEAM}/members/${memberId}`))
+    const { info } = await keys.createKey()
+    await expectOk('The end of the key', keys.send('DELETE', `/v1/keys/${info.id}`))
+    for (const gone of [
+      { subject: 'member', of: 'gone@example.com' },
+      { subject: 'key', of: info.id },
+    ])
+      expect(await outcomeOf(await keys.send('POST', PATH, { ...AMOUNT, period: 'day', ...gone }))).toBe(
+        '400 invalid_request',
+      )
   })
 
   it('409: refuses a second limit of the same subject and period, also at the same moment', async () => {
@@ -136,7 +153,7 @@ describe('a spending limit', () => {
   })
 
   it('of a service account ends with it', async () => {
-    const accounts = '/v1/teams/%40acme%2Fcore/service-accounts'
+    const accounts = `${TEAM}/service-accounts`
     const made = keys.send('POST', accounts, { name: 'builds' })
     const account = await expectJson<{ id: string }>('The service account', made)
     const limit = await create({ subject: 'service_account', of: 'builds', period: 'day' })
@@ -164,7 +181,7 @@ describe('listOwnLimits', () => {
 
 describe('a limit of each member', () => {
   it('shows the most that a member has spent for whom it holds, not a service account or a member with a limit', async () => {
-    const made = keys.send('POST', '/v1/teams/%40acme%2Fcore/service-accounts', { name: 'runner' })
+    const made = keys.send('POST', `${TEAM}/service-accounts`, { name: 'runner' })
     const runner = await expectJson<{ id: string }>('The service account', made)
     await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
     await spend(keys.service, 900_000, { accountId: runner.id })
