@@ -44,3 +44,22 @@ it('a notice about a member whose account was deleted meanwhile is not sent', as
   const claimed = await makeNoticeStore(database).claim([gone, ofTeam], NOW)
   expect(claimed).toEqual([{ ...ofTeam, member: null, admins: [] }])
 })
+
+it('an admin who has left the team is not told', async () => {
+  await using database = await freshDatabase()
+  const { prisma } = database
+  const team = await prisma.team.create({ data: { name: 'core', organization: { create: { name: 'acme' } } } })
+  const invitation = { role: 'admin', source: 'admin', createdAt: NOW, team: { connect: { id: team.id } } } as const
+  for (const [email, revokedAt] of [
+    ['ada@example.com', null],
+    ['left@example.com', NOW],
+  ] as const) {
+    const account = { create: { email, userHandle: newUserHandle(), createdAt: NOW } }
+    await prisma.invitation.create({ data: { ...invitation, account, revokedAt } })
+  }
+  const { id } = await prisma.spendingLimit.create({
+    data: { teamId: team.id, subject: 'team', period: 'day', amountNanoUsd: BigInt(10 * USD), createdAt: NOW },
+  })
+  const reached = { limit: limitOf({ id }), accountId: null, percent: 80, spentNanoUsd: 8 * USD } as const
+  expect(await makeNoticeStore(database).claim([reached], NOW)).toMatchObject([{ admins: ['ada@example.com'] }])
+})
