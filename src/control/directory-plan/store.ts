@@ -40,24 +40,15 @@ export function makeDirectoryPlanStore({ prisma: db }: Pick<Database, 'prisma'>)
     plan: (teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminMistake> => planTeams(db, teams),
 
     /** Applies the plan of a fingerprint in one transaction, with an audit row for each change. */
-    async apply(
+    apply: (
       teams: readonly WantedOfTeam[],
       fingerprint: string,
       actor: Actor,
       now: Date,
-    ): Promise<AppliedPlan | ApplyRefusal> {
-      try {
-        return await withLockedDirectory(db, (tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION)
-      } catch (error) {
-        if (error instanceof PlanChangedError) return 'changed'
-        throw error
-      }
-    },
+    ): Promise<AppliedPlan | ApplyRefusal> =>
+      withLockedDirectory(db, (tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION),
   }
 }
-
-/** Somebody was invited while the plan was applied. Throwing it rolls the transaction back. */
-class PlanChangedError extends Error {}
 
 const TRANSACTION = { maxWait: 5000, timeout: 20_000 }
 
@@ -110,9 +101,7 @@ async function addMembers(
   const wanted = changes.flatMap((one) =>
     one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
   )
-  const invitations = await saveInvitations(tx, teamId, wanted, actor, now)
-  if (invitations.length < wanted.length) throw new PlanChangedError()
-  return invitations
+  return saveInvitations(tx, teamId, wanted, actor, now)
 }
 
 /** Applies a change other than a new or removed member. */

@@ -72,8 +72,6 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<string[] | null> {
       return db.$transaction(async (tx) => {
         await lockTeam(tx, teamId, actor)
-        // A key that is being made waits for this row, and then finds it deleted.
-        await tx.$queryRaw`SELECT id FROM service_accounts WHERE id = ${id}::uuid FOR UPDATE`
         const row = await tx.serviceAccount.findFirst({ where: { id, teamId }, include: { apiKeys: true } })
         if (!row) return null
         await tx.serviceAccount.delete({ where: { id } })

@@ -86,7 +86,10 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
 type FindOwner = (tx: Transaction, teamId: string, of: string) => Promise<LimitOwner | null>
 
-/** Finds whose limit is meant. A key and a service account are locked, so that they stay until the limit is saved. */
+/**
+ * Finds whose limit is meant. A key is locked, so that it stays until the limit is saved. A service account stays
+ * because the team is locked.
+ */
 const OWNER_FINDERS: Readonly<Record<Subject, FindOwner>> = {
   team: async () => ({ subject: 'team' }),
   members: async () => ({ subject: 'members' }),
@@ -107,7 +110,7 @@ const OWNER_FINDERS: Readonly<Record<Subject, FindOwner>> = {
     if (of.includes('\0')) return null
     const [found] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id::text FROM service_accounts
-      WHERE team_id = ${teamId}::uuid AND (name = ${of} OR id::text = lower(${of})) FOR KEY SHARE`
+      WHERE team_id = ${teamId}::uuid AND (name = ${of} OR id::text = lower(${of}))`
     return found ? { subject: 'service_account', serviceAccountId: found.id } : null
   },
 }
