@@ -5,7 +5,6 @@ const admin = { role: 'admin', source: 'admin' } as const
 const member = { role: 'member', source: 'admin' } as const
 
 it.each([
-  ['a person who is no member', null, null, 1, 'not_found'],
   ['a member of the directory file', { role: 'member', source: 'directory' }, 'admin', 1, 'listed'],
   ['an admin of the directory file', { role: 'admin', source: 'directory' }, null, 1, 'listed'],
   ['the removal of the only admin', admin, null, 0, 'last_admin'],

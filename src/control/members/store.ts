@@ -26,7 +26,7 @@ export type ListedMember = {
 }
 
 /** Why a change was refused. */
-export type MemberRefusal = Exclude<MemberVerdict, 'allowed'>
+export type MemberRefusal = Exclude<MemberVerdict, 'allowed'> | 'not_found'
 
 type Page = { readonly after: string; readonly limit: number }
 
@@ -116,8 +116,8 @@ async function findForChange(
   if (!named) return 'not_found'
   await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${named.id}::uuid FOR UPDATE`
   const found = await tx.invitation.findFirst({ where: { ...named, revokedAt: null } })
+  if (!found) return 'not_found'
   const others = { teamId: member.teamId, role: 'admin', revokedAt: null, id: { not: named.id } } as const
   const verdict = judgeMemberChange(found, role, await tx.invitation.count({ where: others }))
-  if (!found || verdict !== 'allowed') return verdict === 'allowed' ? 'not_found' : verdict
-  return found
+  return verdict === 'allowed' ? found : verdict
 }
