@@ -73,12 +73,19 @@ function toList({ subject, details }: AuditEvent): string {
     .join(', ')
 }
 
-/** A detail with its name; empty for an id and for what is no text, number or list of texts. */
+/** Details whose values are names of this service, with underscores. */
+const CODED = ['via', 'reason', 'subject']
+
+/** A detail with its name; empty for ids, empty lists, and what is no text, number or list of texts. */
 function toText(name: string, value: unknown): string {
   const words = name.replace(/NanoUsd$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   if (typeof value === 'number') return `${words} ${name.endsWith('NanoUsd') ? writeDollars(value) : value}`
-  if (Array.isArray(value)) return value.length > 0 ? `${words} ${value.join(' ')}` : ''
-  if (typeof value !== 'string' || isUuid(value)) return ''
-  if (name === 'via' || name === 'reason') return `${words} ${value.replaceAll('_', ' ')}`
+  if (Array.isArray(value)) return value.every(isId) ? '' : `${words} ${value.join(' ')}`
+  if (typeof value !== 'string' || isId(value)) return ''
+  if (CODED.includes(name)) return `${words} ${value.replaceAll('_', ' ')}`
   return `${words} ${name.endsWith('At') ? toUtcText(new Date(value)) : value}`
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && isUuid(value)
 }
