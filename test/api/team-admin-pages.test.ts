@@ -344,6 +344,12 @@ describe('changeTeamModels with what admins add', () => {
     const kept = await change('change-backend', { url: backend.url, messages: '1', backend: BACKEND, credential: '' })
     expect(kept).toMatch(/^200 The backend is saved/)
     expect(await row()).toMatchObject({ basePath: '/v1', dialects: ['messages'], credentialAs: 'bearer' })
+    const moved = { ...backend, backend: BACKEND, credential: '', credentialAs: 'x-api-key' }
+    expect(await change('change-backend', moved)).toBe(
+      '400 The backend was not saved. Credential: must be typed again when &quot;Sent as&quot; changes.',
+    )
+    await change('change-backend', { ...moved, credential })
+    expect(await row()).toMatchObject({ credentialAs: 'x_api_key' })
     const page = await (await open(path)).text()
     expect(page).toContain(BACKEND)
     expect(page).toContain('https://api.vendor.example · API at /v1<')
@@ -501,7 +507,8 @@ describe('showTeamAudit', () => {
     const details = {
       name: 'grace@example.com, day',
       of: UNKNOWN,
-      subject: 'member',
+      keys: [UNKNOWN],
+      subject: 'service_account',
       amountNanoUsd: 2_500_000_000,
       models: ['svc/fast', 'svc/deep'],
       expiresAt: '2027-02-21T22:26:21.845Z',
@@ -513,8 +520,9 @@ describe('showTeamAudit', () => {
     const page = await (await open(path)).text()
     const row = page.split('<tr>').find((one) => one.includes('Spending limit created'))
     expect(row?.match(/grace@example\.com/g)).toHaveLength(1)
+    expect(row).not.toContain(UNKNOWN)
     expect(row).toContain(
-      'models svc/fast svc/deep, reason signed out by admin, subject member, expires at 21 Feb 2027, 22:26 UTC, amount $2.50</small>',
+      'models svc/fast svc/deep, reason signed out by admin, subject service account, expires at 21 Feb 2027, 22:26 UTC, amount $2.50</small>',
     )
   })
 

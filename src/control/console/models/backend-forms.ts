@@ -1,3 +1,4 @@
+import type { AdminBackend } from '../../../directory/admin-backends.ts'
 import { refuseOutdated, versionOfBackend } from '../../../directory/version.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
@@ -21,6 +22,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.
     const outdated = refuseOutdated(form.version, existing && versionOfBackend(existing))
     if (outdated) return refuse(form, 'backend_taken', outdated.mistakes)
+    if (movesCredential(form, existing)) return refuse(form, 'backend_invalid', MOVED)
     const settings = {
       version: form.version,
       dialects: DIALECT_NAMES.filter((dialect) => form[dialect] === '1'),
@@ -43,6 +45,14 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
 }
 
 const EXISTS = [{ path: ['name'], message: 'the team has a backend with this name. Change that one.' }]
+
+/** Whether a credential that stays is wanted in another header. Only a credential that is typed is saved with one. */
+function movesCredential({ credential, credentialAs, removeCredential }: ModelsForm, backend: AdminBackend | null) {
+  const { as = credentialAs } = backend?.credential ?? {}
+  return !credential && removeCredential !== '1' && credentialAs !== undefined && credentialAs !== as
+}
+
+const MOVED = [{ path: ['credential'], message: 'must be typed again when "Sent as" changes.' }]
 
 /** Undefined: the credential stays as it is. */
 function toCredential({ credential, credentialAs, removeCredential }: ModelsForm) {
