@@ -1,6 +1,6 @@
 import type { SessionEvent } from './openapi.js';
 import type { SvcClient } from './client.ts';
-import type { StreamOptions } from './streams.ts';
+import type { StreamOptions } from './events.ts';
 import type { Wait } from './wait.ts';
 export type FollowedSession = {
     readonly sessionId: string;

@@ -2,6 +2,7 @@ import createFetchClient from 'openapi-fetch';
 import { checkBaseUrl } from "./base-url.js";
 import { errorOf, unexpectedAnswer } from "./errors.js";
 import { withRetries, withSession, withToken } from "./fetch.js";
+import { jsonOf } from "./json.js";
 import { keepRequests } from "./send.js";
 import { openSession } from "./session.js";
 /**
@@ -50,14 +51,7 @@ const refusingOthers = {
 };
 /** Whether a body is JSON, whatever its content type says. An empty one counts as JSON. */
 async function isJson(response) {
-    const text = await response.text();
-    try {
-        JSON.parse(text || 'null');
-        return true;
-    }
-    catch {
-        return false;
-    }
+    return jsonOf((await response.text()) || 'null') !== undefined;
 }
 /**
  * Returns the data of an answer, as in `await unwrap(client.GET('/v1/models'))`. Throws an `SvcError` when the answer

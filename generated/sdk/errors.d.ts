@@ -50,8 +50,8 @@ export declare class StreamError extends SvcError {
 export declare function errorOf(response: Response, body: unknown): SvcError;
 /** The error for an answer of success that the service did not write, such as the sign-in page of a network. */
 export declare function unexpectedAnswer(response: Response, what: string, body: unknown): SvcError;
-/** The id of an answer's request in the service's log. */
-export declare function requestIdOf(response: Response): string | null;
+/** The error for a stream that has begun and then failed. */
+export declare function streamError(response: Response | undefined, code: string, message: string, body: unknown): StreamError;
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export declare function retryAfterOf(response: Response): number | null;
 /**

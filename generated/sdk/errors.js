@@ -61,8 +61,13 @@ export function unexpectedAnswer(response, what, body) {
         body,
     });
 }
+/** The error for a stream that has begun and then failed. */
+export function streamError(response, code, message, body) {
+    const requestId = response ? requestIdOf(response) : null;
+    return new StreamError(message, { code, status: 0, requestId, retryAfterSeconds: null, body });
+}
 /** The id of an answer's request in the service's log. */
-export function requestIdOf(response) {
+function requestIdOf(response) {
     return response.headers.get('x-request-id');
 }
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */

@@ -1,3 +1,7 @@
+export type StreamOptions = {
+    /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
+    readonly signal?: AbortSignal | undefined;
+};
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export declare function eventData(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<string>;
 /**
@@ -6,7 +10,7 @@ export declare function eventData(stream: ReadableStream<Uint8Array>, signal?: A
  * object. Unlike `streamChatCompletion`, `streamResponse` and `streamMessage`, it does not detect a stream that was cut
  * off.
  */
-export declare function events<Event = unknown>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Event>;
+export declare function events<Event = unknown>(stream: ReadableStream<Uint8Array>, { signal }?: StreamOptions): AsyncGenerator<Event>;
 /** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
 export declare function parseEvent(text: string, response?: Response): object;
 /**

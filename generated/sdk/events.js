@@ -1,4 +1,5 @@
-import { requestIdOf, StreamError } from "./errors.js";
+import { streamError } from "./errors.js";
+import { jsonOf } from "./json.js";
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export async function* eventData(stream, signal) {
     let data = [];
@@ -17,8 +18,8 @@ export async function* eventData(stream, signal) {
  * object. Unlike `streamChatCompletion`, `streamResponse` and `streamMessage`, it does not detect a stream that was cut
  * off.
  */
-export async function* events(stream) {
-    for await (const data of eventData(stream)) {
+export async function* events(stream, { signal } = {}) {
+    for await (const data of eventData(stream, signal)) {
         if (data === '[DONE]')
             return;
         // The caller names the type of the events: the contract has one for each dialect.
@@ -27,26 +28,10 @@ export async function* events(stream) {
 }
 /** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
 export function parseEvent(text, response) {
-    const event = toObject(text);
-    if (event !== null)
+    const event = jsonOf(text);
+    if (typeof event === 'object' && event !== null && !Array.isArray(event))
         return event;
-    throw new StreamError('The stream has an event that is not a JSON object.', {
-        code: 'stream_failed',
-        status: 0,
-        requestId: response ? requestIdOf(response) : null,
-        retryAfterSeconds: null,
-        body: text,
-    });
-}
-/** The JSON object that a text contains; null when it is something else. */
-function toObject(text) {
-    try {
-        const value = JSON.parse(text);
-        return typeof value === 'object' && !Array.isArray(value) ? value : null;
-    }
-    catch {
-        return null;
-    }
+    throw streamError(response, 'stream_failed', 'The stream has an event that is not a JSON object.', text);
 }
 /**
  * Yields the complete lines of a stream. Text after the last line break is dropped. An abort is handled here too,
@@ -60,6 +45,7 @@ export async function* lines(stream, signal) {
     let rest = '';
     let heldBreak = '';
     try {
+        signal?.throwIfAborted();
         for (let read = await reader.read(); !read.done; read = await reader.read()) {
             const text = heldBreak + decoder.decode(read.value, { stream: true });
             // A CR at the end of a chunk may be the first half of a CRLF, so it is kept for the next chunk.
@@ -67,6 +53,8 @@ export async function* lines(stream, signal) {
             const parts = text.slice(0, text.length - heldBreak.length).split(/\r\n|\n|\r/);
             const last = parts.pop() ?? '';
             for (const part of parts) {
+                // What has arrived before an abort is not delivered after it.
+                signal?.throwIfAborted();
                 yield rest + part;
                 rest = '';
             }

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { jsonOf } from "./json.js";
 import { withLock } from "./node-lock.js";
 import { readText, rewriteFile, whenFree } from "./node-files.js";
 import { toStoredTokens } from "./session.js";
@@ -13,27 +14,18 @@ export class TokenFileError extends Error {
 export function fileTokenStore(file) {
     return {
         load: () => load(file),
-        save: (tokens) => (tokens === null ? whenFree(() => rm(file, { force: true })) : save(file, tokens)),
+        save: (tokens) => tokens === null
+            ? whenFree(() => rm(file, { force: true }))
+            : rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`),
         exclusively: (task) => withLock(file, task),
     };
-}
-function save(file, tokens) {
-    return rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`);
 }
 async function load(file) {
     const text = await readText(file);
     if (text === null)
         return null;
-    const tokens = parsed(text);
+    const tokens = toStoredTokens(jsonOf(text));
     if (tokens === null)
         throw new TokenFileError(`${file} does not contain tokens of this client. Remove the file and log in again.`);
     return tokens;
-}
-function parsed(text) {
-    try {
-        return toStoredTokens(JSON.parse(text));
-    }
-    catch {
-        return null;
-    }
 }

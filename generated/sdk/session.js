@@ -1,5 +1,6 @@
 import { checkBaseUrl } from "./base-url.js";
 import { errorOf, unexpectedAnswer } from "./errors.js";
+import { jsonOf } from "./json.js";
 import { keepRequests } from "./send.js";
 /** The tokens that a JSON value contains; null when it is something else. */
 export function toStoredTokens(value) {
@@ -60,10 +61,9 @@ async function refresh(url, { account, refreshToken }, send) {
             redirect: 'error',
             signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
         }));
-        return { response, body: parseJson(await response.text()) };
+        return { response, body: jsonOf(await response.text()) };
     };
-    // When the answer or a part of it is lost, the same client may repeat the request within a short time (see the
-    // operation `refreshTokens`).
+    // When its answer or a part of that is lost, a refresh may be repeated for a short time (operation `refreshTokens`).
     const { response, body } = await ask().catch(ask);
     if (response.ok) {
         const next = toStoredTokens(body);
@@ -75,12 +75,4 @@ async function refresh(url, { account, refreshToken }, send) {
     if (error.code === 'unauthorized' || error.code === 'expired')
         return null;
     throw error;
-}
-function parseJson(text) {
-    try {
-        return JSON.parse(text);
-    }
-    catch {
-        return null;
-    }
 }

@@ -1,9 +1,6 @@
 import type { ChatCompletionChunk, ChatCompletionRequest, MessageRequest, MessageStreamEvent, ResponseRequest, ResponseStreamEvent } from './openapi.js';
 import type { SvcClient } from './client.ts';
-export type StreamOptions = {
-    /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
-    readonly signal?: AbortSignal | undefined;
-};
+import type { StreamOptions } from './events.ts';
 /**
  * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
  * stream is cut off.

@@ -1,4 +1,4 @@
-import { envelopeOf, errorOf, requestIdOf, StreamError } from "./errors.js";
+import { envelopeOf, errorOf, streamError } from "./errors.js";
 import { eventData, parseEvent } from "./events.js";
 /**
  * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
@@ -32,8 +32,6 @@ async function* typedEvents(open, isLast, signal) {
     // With `parseAs: 'stream'` the data is the body of the answer, which can be missing behind a proxy.
     const body = data;
     for await (const text of body ? dataUntilBreak(body, signal) : []) {
-        // Events that have arrived before the signal was aborted are not delivered after it.
-        signal?.throwIfAborted();
         if (text === '[DONE]')
             return;
         const event = parseEvent(text, response);
@@ -43,11 +41,7 @@ async function* typedEvents(open, isLast, signal) {
         if (isLast(event))
             return;
     }
-    throw new StreamError('The stream was cut off before its end.', {
-        ...fieldsOf(response),
-        code: 'stream_cut',
-        body: null,
-    });
+    throw streamError(response, 'stream_cut', 'The stream was cut off before its end.', null);
 }
 /** Yields the data of the events. A broken connection ends it, like one that is closed; an abort throws its reason. */
 async function* dataUntilBreak(body, signal) {
@@ -64,12 +58,5 @@ function isFailure(event) {
 }
 function failureOf(response, event) {
     const { code, message } = envelopeOf('error' in event ? event : { error: event });
-    return new StreamError(message ?? 'The stream ended with an error.', {
-        ...fieldsOf(response),
-        code: code ?? 'stream_failed',
-        body: event,
-    });
-}
-function fieldsOf(response) {
-    return { status: 0, requestId: requestIdOf(response), retryAfterSeconds: null };
+    return streamError(response, code ?? 'stream_failed', message ?? 'The stream ended with an error.', event);
 }

@@ -4,7 +4,7 @@ export const wait = (seconds, signal) => new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const stop = () => {
         clearTimeout(timer);
-        // The reason may be any value of the caller; it is passed on as it is.
+        // It may be any value of the caller.
         reject(signal?.reason);
     };
     const end = () => {

@@ -4,6 +4,7 @@ import type { paths } from '#openapi'
 import { checkBaseUrl } from './base-url.ts'
 import { errorOf, unexpectedAnswer } from './errors.ts'
 import { withRetries, withSession, withToken } from './fetch.ts'
+import { jsonOf } from './json.ts'
 import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
 import { openSession } from './session.ts'
@@ -93,13 +94,7 @@ const refusingOthers: Middleware = {
 
 /** Whether a body is JSON, whatever its content type says. An empty one counts as JSON. */
 async function isJson(response: Response): Promise<boolean> {
-  const text = await response.text()
-  try {
-    JSON.parse(text || 'null')
-    return true
-  } catch {
-    return false
-  }
+  return jsonOf((await response.text()) || 'null') !== undefined
 }
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }

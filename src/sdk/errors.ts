@@ -87,8 +87,14 @@ export function unexpectedAnswer(response: Response, what: string, body: unknown
   })
 }
 
+/** The error for a stream that has begun and then failed. */
+export function streamError(response: Response | undefined, code: string, message: string, body: unknown): StreamError {
+  const requestId = response ? requestIdOf(response) : null
+  return new StreamError(message, { code, status: 0, requestId, retryAfterSeconds: null, body })
+}
+
 /** The id of an answer's request in the service's log. */
-export function requestIdOf(response: Response): string | null {
+function requestIdOf(response: Response): string | null {
   return response.headers.get('x-request-id')
 }
 

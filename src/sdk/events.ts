@@ -1,4 +1,10 @@
-import { requestIdOf, StreamError } from './errors.ts'
+import { streamError } from './errors.ts'
+import { jsonOf } from './json.ts'
+
+export type StreamOptions = {
+  /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
+  readonly signal?: AbortSignal | undefined
+}
 
 /** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export async function* eventData(stream: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<string> {
@@ -17,8 +23,11 @@ export async function* eventData(stream: ReadableStream<Uint8Array>, signal?: Ab
  * object. Unlike `streamChatCompletion`, `streamResponse` and `streamMessage`, it does not detect a stream that was cut
  * off.
  */
-export async function* events<Event = unknown>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Event> {
-  for await (const data of eventData(stream)) {
+export async function* events<Event = unknown>(
+  stream: ReadableStream<Uint8Array>,
+  { signal }: StreamOptions = {},
+): AsyncGenerator<Event> {
+  for await (const data of eventData(stream, signal)) {
     if (data === '[DONE]') return
     // The caller names the type of the events: the contract has one for each dialect.
     yield parseEvent(data) as Event
@@ -27,25 +36,9 @@ export async function* events<Event = unknown>(stream: ReadableStream<Uint8Array
 
 /** Parses an event of a stream. Throws a `StreamError` when it is not a JSON object. `response`: where it came from. */
 export function parseEvent(text: string, response?: Response): object {
-  const event = toObject(text)
-  if (event !== null) return event
-  throw new StreamError('The stream has an event that is not a JSON object.', {
-    code: 'stream_failed',
-    status: 0,
-    requestId: response ? requestIdOf(response) : null,
-    retryAfterSeconds: null,
-    body: text,
-  })
-}
-
-/** The JSON object that a text contains; null when it is something else. */
-function toObject(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && !Array.isArray(value) ? value : null
-  } catch {
-    return null
-  }
+  const event = jsonOf(text)
+  if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event
+  throw streamError(response, 'stream_failed', 'The stream has an event that is not a JSON object.', text)
 }
 
 /**
@@ -60,6 +53,7 @@ export async function* lines(stream: ReadableStream<Uint8Array>, signal?: AbortS
   let rest = ''
   let heldBreak = ''
   try {
+    signal?.throwIfAborted()
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const text = heldBreak + decoder.decode(read.value, { stream: true })
       // A CR at the end of a chunk may be the first half of a CRLF, so it is kept for the next chunk.
@@ -67,6 +61,8 @@ export async function* lines(stream: ReadableStream<Uint8Array>, signal?: AbortS
       const parts = text.slice(0, text.length - heldBreak.length).split(/\r\n|\n|\r/)
       const last = parts.pop() ?? ''
       for (const part of parts) {
+        // What has arrived before an abort is not delivered after it.
+        signal?.throwIfAborted()
         yield rest + part
         rest = ''
       }

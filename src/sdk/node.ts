@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { jsonOf } from './json.ts'
 import { withLock } from './node-lock.ts'
 import { readText, rewriteFile, whenFree } from './node-files.ts'
 import { toStoredTokens } from './session.ts'
@@ -16,28 +17,19 @@ export class TokenFileError extends Error {
 export function fileTokenStore(file: string): TokenStore {
   return {
     load: () => load(file),
-    save: (tokens) => (tokens === null ? whenFree(() => rm(file, { force: true })) : save(file, tokens)),
+    save: (tokens) =>
+      tokens === null
+        ? whenFree(() => rm(file, { force: true }))
+        : rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`),
     exclusively: (task) => withLock(file, task),
   }
-}
-
-function save(file: string, tokens: StoredTokens): Promise<void> {
-  return rewriteFile(file, `${JSON.stringify(tokens, null, 2)}\n`)
 }
 
 async function load(file: string): Promise<StoredTokens | null> {
   const text = await readText(file)
   if (text === null) return null
-  const tokens = parsed(text)
+  const tokens = toStoredTokens(jsonOf(text))
   if (tokens === null)
     throw new TokenFileError(`${file} does not contain tokens of this client. Remove the file and log in again.`)
   return tokens
-}
-
-function parsed(text: string): StoredTokens | null {
-  try {
-    return toStoredTokens(JSON.parse(text))
-  } catch {
-    return null
-  }
 }

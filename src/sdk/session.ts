@@ -1,5 +1,6 @@
 import { checkBaseUrl } from './base-url.ts'
 import { errorOf, unexpectedAnswer } from './errors.ts'
+import { jsonOf } from './json.ts'
 import { keepRequests } from './send.ts'
 import type { Send } from './send.ts'
 import type { RefreshedTokens } from '#openapi'
@@ -10,7 +11,7 @@ export type StoredTokens = RefreshedTokens
 /** The tokens that a JSON value contains; null when it is something else. */
 export function toStoredTokens(value: unknown): StoredTokens | null {
   // Cast: the fields that are used are checked.
-  const tokens = value as Partial<StoredTokens> | null
+  const tokens = value as Partial<StoredTokens> | null | undefined
   const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
   return isWhole && FITS_HEADER.test(tokens?.accessToken ?? '') ? (tokens as StoredTokens) : null
 }
@@ -101,10 +102,9 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
         signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
       }),
     )
-    return { response, body: parseJson(await response.text()) }
+    return { response, body: jsonOf(await response.text()) }
   }
-  // When the answer or a part of it is lost, the same client may repeat the request within a short time (see the
-  // operation `refreshTokens`).
+  // When its answer or a part of that is lost, a refresh may be repeated for a short time (operation `refreshTokens`).
   const { response, body } = await ask().catch(ask)
   if (response.ok) {
     const next = toStoredTokens(body)
@@ -114,12 +114,4 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
   const error = errorOf(response, body)
   if (error.code === 'unauthorized' || error.code === 'expired') return null
   throw error
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -7,13 +7,10 @@ import type {
   ResponseStreamEvent,
 } from '#openapi'
 import type { SvcClient } from './client.ts'
-import { envelopeOf, errorOf, requestIdOf, StreamError } from './errors.ts'
+import { envelopeOf, errorOf, streamError } from './errors.ts'
+import type { StreamError } from './errors.ts'
 import { eventData, parseEvent } from './events.ts'
-
-export type StreamOptions = {
-  /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
-  readonly signal?: AbortSignal | undefined
-}
+import type { StreamOptions } from './events.ts'
 
 /**
  * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
@@ -84,19 +81,13 @@ async function* typedEvents<Event extends object>(
   // With `parseAs: 'stream'` the data is the body of the answer, which can be missing behind a proxy.
   const body = data as ReadableStream<Uint8Array> | undefined
   for await (const text of body ? dataUntilBreak(body, signal) : []) {
-    // Events that have arrived before the signal was aborted are not delivered after it.
-    signal?.throwIfAborted()
     if (text === '[DONE]') return
     const event = parseEvent(text, response) as Event
     if (isFailure(event)) throw failureOf(response, event)
     yield event
     if (isLast(event)) return
   }
-  throw new StreamError('The stream was cut off before its end.', {
-    ...fieldsOf(response),
-    code: 'stream_cut',
-    body: null,
-  })
+  throw streamError(response, 'stream_cut', 'The stream was cut off before its end.', null)
 }
 
 /** Yields the data of the events. A broken connection ends it, like one that is closed; an abort throws its reason. */
@@ -118,13 +109,5 @@ function isFailure(event: object): boolean {
 
 function failureOf(response: Response, event: object): StreamError {
   const { code, message } = envelopeOf('error' in event ? event : { error: event })
-  return new StreamError(message ?? 'The stream ended with an error.', {
-    ...fieldsOf(response),
-    code: code ?? 'stream_failed',
-    body: event,
-  })
-}
-
-function fieldsOf(response: Response) {
-  return { status: 0, requestId: requestIdOf(response), retryAfterSeconds: null }
+  return streamError(response, code ?? 'stream_failed', message ?? 'The stream ended with an error.', event)
 }

@@ -9,7 +9,7 @@ export const wait: Wait = (seconds, signal) =>
     signal?.throwIfAborted()
     const stop = () => {
       clearTimeout(timer)
-      // The reason may be any value of the caller; it is passed on as it is.
+      // It may be any value of the caller.
       reject(signal?.reason as Error)
     }
     const end = () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   createClient,
   events,
@@ -9,6 +9,7 @@ import {
   unwrap,
 } from '../../generated/sdk/index.js'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
+import { withDeadline } from '../support/wait.ts'
 
 const SSE = { headers: { 'content-type': 'text/event-stream', 'x-request-id': 'req_7' } }
 const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [] }
@@ -63,6 +64,17 @@ describe('events', () => {
 
   it('drop an event that was cut off', async () => {
     expect(await all(events(stream([bytesOf('data: {"n":1}\n\ndata: {"n":')])))).toEqual([{ n: 1 }])
+  })
+
+  it.each(['before', 'while'])('end with the reason of a signal that is aborted %s they are read', async (when) => {
+    const cancel = new AbortController()
+    const abort = () => cancel.abort(new Error('Stopped by the user.'))
+    const onCancel = vi.fn()
+    if (when === 'before') abort()
+    else setTimeout(abort)
+    const read = all(events(new ReadableStream({ cancel: onCancel }), { signal: cancel.signal }))
+    await expect(withDeadline('the events to end', read)).rejects.toThrow('Stopped by the user.')
+    expect(onCancel).toHaveBeenCalledOnce()
   })
 
   it('are read in linear time, so that one with a picture does not block the program', async () => {

@@ -1,0 +1,9 @@
+/** The value of a JSON text; undefined when it is something else. */
+export function jsonOf(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        return undefined;
+    }
+}
