@@ -12,7 +12,7 @@ export type DeviceLoginOptions = StartDeviceLogin & {
     readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>;
     /**
      * Where to store the tokens. Without a store they are only returned. When it cannot store them, the new session is
-     * ended, and its error is thrown.
+     * ended, and its error is thrown. When it had tokens of another account or device, their session is ended.
      */
     readonly tokens?: TokenStore | undefined;
     /** Cancels the login, which then rejects with the signal's reason. */

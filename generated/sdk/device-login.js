@@ -23,15 +23,24 @@ export async function deviceLogin(options) {
     if (!tokens)
         return granted;
     const stored = toStored(granted);
-    try {
-        await tokens.exclusively(() => tokens.save(stored));
-    }
-    catch (error) {
+    const end = (session) => endSession(session, { baseUrl, fetch: send }).catch(() => { });
+    const earlier = await replaceTokens(tokens, stored).catch(async (error) => {
         // The error of the store says what to repair, also where the session could not be ended.
-        await endSession(stored, { baseUrl, fetch: send }).catch(() => { });
+        await end(stored);
         throw error;
-    }
+    });
+    // The service has ended one of the same account and device.
+    if (earlier && (earlier.account !== stored.account || earlier.deviceId !== stored.deviceId))
+        await end(earlier);
     return granted;
+}
+/** Stores tokens. Returns the earlier ones; null when there are none, or damaged ones. */
+async function replaceTokens(tokens, next) {
+    return tokens.exclusively(async () => {
+        const earlier = await tokens.load().catch(() => null);
+        await tokens.save(next);
+        return earlier;
+    });
 }
 /** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
 export async function endSession(tokens, { baseUrl, fetch: send }) {

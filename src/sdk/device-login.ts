@@ -18,7 +18,7 @@ export type DeviceLoginOptions = StartDeviceLogin & {
   readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>
   /**
    * Where to store the tokens. Without a store they are only returned. When it cannot store them, the new session is
-   * ended, and its error is thrown.
+   * ended, and its error is thrown. When it had tokens of another account or device, their session is ended.
    */
   readonly tokens?: TokenStore | undefined
   /** Cancels the login, which then rejects with the signal's reason. */
@@ -50,14 +50,24 @@ export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet
   const granted = await poll(client, { deviceCode, intervalSeconds: shown.intervalSeconds }, { wait, signal })
   if (!tokens) return granted
   const stored = toStored(granted)
-  try {
-    await tokens.exclusively(() => tokens.save(stored))
-  } catch (error) {
+  const end = (session: StoredTokens) => endSession(session, { baseUrl, fetch: send }).catch(() => {})
+  const earlier = await replaceTokens(tokens, stored).catch(async (error: unknown) => {
     // The error of the store says what to repair, also where the session could not be ended.
-    await endSession(stored, { baseUrl, fetch: send }).catch(() => {})
+    await end(stored)
     throw error
-  }
+  })
+  // The service has ended one of the same account and device.
+  if (earlier && (earlier.account !== stored.account || earlier.deviceId !== stored.deviceId)) await end(earlier)
   return granted
+}
+
+/** Stores tokens. Returns the earlier ones; null when there are none, or damaged ones. */
+async function replaceTokens(tokens: TokenStore, next: StoredTokens): Promise<StoredTokens | null> {
+  return tokens.exclusively(async () => {
+    const earlier = await tokens.load().catch(() => null)
+    await tokens.save(next)
+    return earlier
+  })
 }
 
 /** Ends the session of these tokens at the deployment. One that has already ended is no failure. */

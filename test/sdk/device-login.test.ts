@@ -79,6 +79,28 @@ describe('deviceLogin', () => {
     await expect(done).rejects.toThrow('The disk is full.')
   })
 
+  it.each([
+    ['of another account', { email: team.next() }],
+    ['of another device', { deviceId: 'sdk-test-2' }],
+  ])('ends the session in the store that is %s', async (_, other) => {
+    const tokens = memoryTokenStore()
+    const email = team.next()
+    await login({ email, tokens, during: { 1: () => service.approveByMail(email) } }).done
+    const earlier = await tokens.load()
+    const next = { email, ...other }
+    await login({ ...next, tokens, during: { 1: () => service.approveByMail(next.email) } }).done
+    expect(await tokens.load()).toMatchObject({ account: next.email })
+    const { response } = await service.clientOf(earlier?.accessToken ?? '').GET('/device')
+    expect(response.status).toBe(401)
+  })
+
+  it('replaces damaged tokens in the store', async () => {
+    const email = team.next()
+    const tokens = { ...memoryTokenStore(), load: () => Promise.reject(new Error('It has no tokens.')) }
+    const { done } = login({ email, tokens, during: { 1: () => service.approveByMail(email) } })
+    expect(await done).toMatchObject({ account: email })
+  })
+
   it('rejects with access_denied when the person denies the login', async () => {
     const email = team.next()
     const deny = async () => {
