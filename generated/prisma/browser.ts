@@ -54,8 +54,8 @@ export type Backend = Prisma.BackendModel
 export type TeamModel = Prisma.TeamModelModel
 /**
  * Model AdminModel
- * A model that the admins of a team have added, served by what serves the models of the directory file that the team
- * may use. It is no row of `models`, because its names must not count for other teams.
+ * A model that the admins of a team have added, served by backends of theirs, or by what serves the models of the
+ * directory file that the team may use. It is no row of `models`, because its names must not count for other teams.
  */
 export type AdminModel = Prisma.AdminModelModel
 /**

@@ -20,7 +20,10 @@ export type Database = Statements & {
    * remains unavailable in this process; its rows are as after a `kill -9`.
    */
   readonly crashed: Promise<DatabaseCrashError>
-  /** Waits for running statements, for a second at most, and closes all connections. May be called again. */
+  /**
+   * Waits for running statements, at a Postgres server for a second at most, and closes all connections. May be called
+   * again.
+   */
   close(): Promise<void>
 }
 

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model AdminModel
- * A model that the admins of a team have added, served by what serves the models of the directory file that the team
- * may use. It is no row of `models`, because its names must not count for other teams.
+ * A model that the admins of a team have added, served by backends of theirs, or by what serves the models of the
+ * directory file that the team may use. It is no row of `models`, because its names must not count for other teams.
  */
 export type AdminModelModel = runtime.Types.Result.DefaultSelection<Prisma.$AdminModelPayload>
 

@@ -269,6 +269,9 @@ export type $CallEventBatchPayload<ExtArgs extends runtime.Types.Extensions.Inte
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
+    /**
+     * By the clock of the database.
+     */
     savedAt: Date
   }, ExtArgs["result"]["callEventBatch"]>
   composites: {}

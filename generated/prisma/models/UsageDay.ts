@@ -882,7 +882,7 @@ export type $UsageDayPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     dialect: $Enums.Dialect
     calls: number
     /**
-     * Calls that did not end with a whole answer, or with an error.
+     * Calls that did not end with a whole answer, or ended with an error.
      */
     failedCalls: number
     /**
