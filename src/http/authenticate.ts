@@ -111,8 +111,8 @@ async function refuse(
   if (looksLikeApiKey(token)) return new ApiError(code, { message: explainKey(names, req), isInvalidToken: true })
   if (!bearerOf(req) && !names.includes('ApiKey')) return new ApiError(code, { message: TOKEN_IN_WRONG_HEADER })
   const problem = await explainToken(new Secret(token))
-  const isSolvedByRefresh = problem === 'expired' && code === 'unauthorized'
-  return new ApiError(code, { message: TOKEN_PROBLEMS[problem], isInvalidToken: true, isSolvedByRefresh })
+  const message = TOKEN_PROBLEMS[problem]
+  return new ApiError(code, { message, isInvalidToken: true, isSolvedByRefresh: problem === 'expired' })
 }
 
 /** What is wrong with an API key. */

@@ -56,15 +56,18 @@ it.each([
   )
 })
 
-it('lets clients repeat a request whose token has expired, and no other one', async () => {
-  const retryOf = async (token: string) => {
-    const response = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${token}` } })
-    return response.headers.get('x-should-retry')
-  }
-  const token = await tokenOf('retries')
-  service.clock.advance({ seconds: 901 })
-  expect([await retryOf(token), await retryOf('wrong')]).toEqual([null, 'false'])
-})
+it.each(['/v1/models', '/device'])(
+  'lets clients repeat a request to %s only when its token has expired',
+  async (path) => {
+    const retryOf = async (token: string) => {
+      const response = await service.fetch(path, { headers: { authorization: `Bearer ${token}` } })
+      return response.headers.get('x-should-retry')
+    }
+    const token = await tokenOf('retries')
+    service.clock.advance({ seconds: 901 })
+    expect([await retryOf(token), await retryOf('wrong')]).toEqual([null, 'false'])
+  },
+)
 
 it('has a challenge without an error where no token was sent', async () => {
   expect((await refusalsOf(null)).map(({ challenge }) => challenge)).toEqual(['Bearer', 'Bearer', 'Bearer'])
