@@ -124,14 +124,17 @@ function outboxMailer(
 
 /**
  * Opens a transport of nodemailer with the first email, because a start would wait for its 39 modules. `open` resolves
- * with the same transport each time.
+ * with the same transport each time. When the modules cannot be loaded, as with too many open files, the next email
+ * loads them.
  */
 function openLater<Transport extends { close(): void }>(make: (nodemailer: typeof Nodemailer) => Transport) {
-  let opening: Promise<Transport> | null = null
+  let transport: Transport | null = null
   return {
-    open: () => (opening ??= import('nodemailer').then(make)),
-    // A transport that could not be opened has nothing to close.
-    close: () => void opening?.then((transport) => transport.close()).catch(() => undefined),
+    async open(): Promise<Transport> {
+      const nodemailer = await import('nodemailer')
+      return (transport ??= make(nodemailer))
+    },
+    close: () => transport?.close(),
   }
 }
 

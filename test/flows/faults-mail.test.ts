@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
-import { inspect } from 'node:util'
+import { inspect, promisify } from 'node:util'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
@@ -8,6 +9,7 @@ import { MailError, openMailer } from '../../src/mail.ts'
 import { freePort, listenOnLoopback } from '../support/loopback.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
 import { mailTokenOf } from '../support/people.ts'
+import { newFolder } from '../support/process.ts'
 import { json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -118,6 +120,30 @@ it('cancels a login whose email fails, and does not repeat what the mail server 
   // The next email goes to the server again.
   service.mailbox.fault = 'none'
   expect((await start(service)).status).toBe(202)
+})
+
+it('sends the next email after one whose modules could not be loaded, because too many files were open', async () => {
+  await using folder = await newFolder()
+  const program = `
+    import { closeSync, openSync } from 'node:fs'
+    import { openMailer } from ${JSON.stringify(new URL('../../src/mail.ts', import.meta.url).href)}
+    const config = { kind: 'outbox', directory: ${JSON.stringify(folder.path)}, from: 'svc@example.com' }
+    const mailer = openMailer(config, { showLink() {}, warn() {} })
+    const send = () =>
+      mailer.send({ to: 'ada@example.com', subject: 'Subject', text: 'Text', html: '' }).then(
+        () => console.log('sent'),
+        (error) => console.log(/too many open files/.test(error.message) ? 'too many open files' : String(error)),
+      )
+    const files = []
+    try {
+      for (;;) files.push(openSync('/dev/null'))
+    } catch {}
+    await send()
+    files.forEach(closeSync)
+    await send()`
+  const node = [process.execPath, '--input-type=module', '--eval', program]
+  const { stdout } = await promisify(execFile)('sh', ['-c', 'ulimit -n 64; exec "$@"', 'sh', ...node])
+  expect(stdout).toBe('too many open files\nsent\n')
 })
 
 describe('a mail server that does not offer STARTTLS', () => {
