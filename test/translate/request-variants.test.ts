@@ -63,6 +63,21 @@ describe('what only one dialect has is refused by its place, and never lost', ()
       'response_format.json_schema.schema',
     ],
     [
+      'an output format without a schema, in the member for old clients',
+      'messages',
+      'chat',
+      { output_format: { type: 'json_schema' } },
+      'output_format.schema',
+    ],
+    ['an unknown output format', 'messages', 'chat', { output_format: { type: 'xml' } }, 'output_format'],
+    [
+      'an unknown output format in the newer member',
+      'messages',
+      'chat',
+      { output_config: { format: { type: 'xml' } }, output_format: { type: 'json_schema' } },
+      'output_config.format',
+    ],
+    [
       'moderation by the vendor',
       'responses',
       'messages',

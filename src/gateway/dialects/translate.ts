@@ -95,7 +95,7 @@ export function translateCall(
       request: sent.body,
       headers: sent.headers,
       answer: translateAnswer({
-        reader: sent.makeAnswerReader(),
+        reader: sent.reader,
         stages: [
           ...(usedIds.length > 0 ? [renewCallIds(new Set(usedIds), context.newId)] : []),
           ...(context.caps.customTools ? [] : [unwrapCustomTools()]),

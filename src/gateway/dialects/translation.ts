@@ -74,16 +74,15 @@ export type AnswerWriter = {
   whole(events: readonly AnswerEvent[]): Json
 }
 
-/** A request for a backend, and what is needed to read its answer. */
+/** A request for a backend, and the reader of its answer. */
 export type BackendCall = {
   readonly body: Json
   /** Headers that the dialect requires. */
   readonly headers: Readonly<Record<string, string>>
-  /** Stop sequences that this gateway applies, because the backend's dialect has none. */
+  /** Stop sequences that this gateway applies, because the backend does not take them. */
   readonly stops: readonly string[]
   readonly withheld: readonly Tool[]
-  /** Makes a reader for one answer. */
-  readonly makeAnswerReader: () => AnswerReader
+  readonly reader: AnswerReader
 }
 
 /** Reads one answer of a backend as neutral events. What follows a `finish` or a `fail` is ignored. */

@@ -10,10 +10,10 @@ import {
   readTexts,
 } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolRef } from '../neutral.ts'
+import type { ClientTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
+import { readFormat } from '../read-format.ts'
 import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
-import { requireSchema } from '../tools/strict-schemas.ts'
 import { readToolChoice } from '../tools/tool-choice.ts'
 import type { FindTool } from '../tools/tool-choice.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
@@ -45,7 +45,7 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
       logprobs: body.logprobs === true ? { top: readCount(body.top_logprobs) ?? 0, path: 'logprobs' } : null,
     },
     reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
-    format: readFormat(body.response_format),
+    format: readFormat(body.response_format, 'response_format', 'json_schema'),
     hints: {
       user: readName(body.safety_identifier) ?? readName(body.user),
       cacheKey: readName(body.prompt_cache_key),
@@ -75,22 +75,6 @@ function refuseUnsupported(body: Json): void {
   }
   if (readList(body.functions).length > 0)
     refuse('functions', 'Functions are not supported in this member: send them as tools.')
-}
-
-function readFormat(value: unknown): OutputFormat | null {
-  if (!isObject(value) || value.type === 'text') return null
-  if (value.type === 'json_object') return { kind: 'json' }
-  if (value.type !== 'json_schema') {
-    refuse('response_format.type', 'response_format must be text, json_object or json_schema.')
-  }
-  const { name, description, schema, strict } = readObject(value.json_schema)
-  return {
-    kind: 'schema',
-    name: readName(name),
-    description: readName(description),
-    schema: requireSchema(schema, 'response_format.json_schema.schema'),
-    strict: readBoolean(strict),
-  }
 }
 
 // ---- tools

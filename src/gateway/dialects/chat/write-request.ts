@@ -52,7 +52,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
     headers: {},
     stops: stop.slice(MAX_STOPS).filter((sequence) => sequence !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => makeChatReader({ newId: context.newId, names }),
+    reader: makeChatReader({ newId: context.newId, names }),
   }
 }
 

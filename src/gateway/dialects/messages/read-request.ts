@@ -13,9 +13,9 @@ import {
 } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
+import { requireSchema } from '../read-format.ts'
 import { readLimit } from '../read-limit.ts'
 import { refuse, refuseThread } from '../refusal.ts'
-import { requireSchema } from '../tools/strict-schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { listTools } from './tool-changes.ts'
@@ -90,16 +90,11 @@ function readUser(metadata: unknown, sessionId: string | null): { user: string |
 }
 
 function readFormat(body: Json): OutputFormat | null {
-  const format = readObject(body.output_config).format ?? body.output_format
-  if (!isObject(format)) return null
-  if (format.type !== 'json_schema') refuse('output_config.format', 'The output format must be json_schema.')
-  return {
-    kind: 'schema',
-    name: null,
-    description: null,
-    schema: requireSchema(format.schema, 'output_config.format.schema'),
-    strict: null,
-  }
+  const { format } = readObject(body.output_config)
+  const [given, path] = isGiven(format) ? [format, 'output_config.format'] : [body.output_format, 'output_format']
+  if (!isObject(given)) return null
+  if (given.type !== 'json_schema') refuse(path, 'The output format must be json_schema.')
+  return { kind: 'schema', name: null, description: null, schema: requireSchema(given.schema, path), strict: null }
 }
 
 function readReasoning(body: Json): ReasoningOptions {

@@ -61,7 +61,7 @@ export function writeMessagesRequest(asked: NeutralRequest, context: Translation
     headers: { 'anthropic-version': '2023-06-01', ...beta },
     withheld: offer.withheld,
     stops: blankStops,
-    makeAnswerReader: () => new MessagesReader({ newId: context.newId, names }),
+    reader: new MessagesReader({ newId: context.newId, names }),
   }
 }
 

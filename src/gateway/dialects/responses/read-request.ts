@@ -10,10 +10,10 @@ import {
   readText,
 } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
+import type { NeutralRequest, Tool } from '../neutral.ts'
+import { readFormat } from '../read-format.ts'
 import { readLimit } from '../read-limit.ts'
 import { refuse } from '../refusal.ts'
-import { requireSchema } from '../tools/strict-schemas.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
@@ -52,7 +52,7 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
       // The second is the old name.
       show: readName(reasoning.summary ?? reasoning.generate_summary) === null ? null : true,
     },
-    format: compacts ? null : readFormat(readObject(body.text).format),
+    format: compacts ? null : readFormat(readObject(body.text).format, 'text.format'),
     hints: {
       user: readName(body.safety_identifier) ?? readName(body.user),
       cacheKey: readName(body.prompt_cache_key),
@@ -97,19 +97,6 @@ function readLogprobs({ include, top_logprobs: count }: Json): NeutralRequest['s
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
-
-function readFormat(format: unknown): OutputFormat | null {
-  if (!isObject(format) || format.type === 'text') return null
-  if (format.type === 'json_object') return { kind: 'json' }
-  if (format.type !== 'json_schema') refuse('text.format.type', 'text.format must be text, json_object or json_schema.')
-  return {
-    kind: 'schema',
-    name: readName(format.name),
-    description: readName(format.description),
-    schema: requireSchema(format.schema, 'text.format.schema'),
-    strict: readBoolean(format.strict),
-  }
-}
 
 /** Returns the members of a request that every response object repeats. Withheld tools are left out. */
 function toEcho(body: Json, withheld: readonly Tool[]): Json {

@@ -57,7 +57,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     headers: {},
     stops: request.stop.filter((stop) => stop !== ''),
     withheld: offer.withheld,
-    makeAnswerReader: () => new ResponsesReader({ newId: context.newId, names }),
+    reader: new ResponsesReader({ newId: context.newId, names }),
   }
 }
 

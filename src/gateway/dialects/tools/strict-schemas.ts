@@ -1,7 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { refuse } from '../refusal.ts'
 import { isOfType } from './tool-schemas.ts'
 
 /** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
@@ -14,11 +13,6 @@ export function isStrictSchema(schema: unknown): boolean {
     if (!Object.keys(schema.properties).every((name) => required.has(name))) return false
   } else if (isOfType(schema, 'object') && schema.additionalProperties !== false) return false
   return Object.values(schema).every(isStrictSchema)
-}
-
-/** Returns the JSON schema of an output format. Throws a refusal for anything else. */
-export function requireSchema(schema: unknown, path: string): Json {
-  return isObject(schema) ? schema : refuse(path, 'The output format must have a JSON schema.')
 }
 
 /** Keywords that messages backends accept in a schema that they enforce, with any value. */
