@@ -225,6 +225,17 @@ describe('a conversation', () => {
     })
   })
 
+  it('alternates for a chat backend, also where the user broke the assistant off while it was reasoning', () => {
+    const thought = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }
+    const input = [user('a'), thought, user('b'), thought, { role: 'assistant', content: 'c' }, user('d')]
+    const caps = { ...DEFAULT_CAPS.chat, reasoningReplay: 'required' } as const
+    expect(pair('responses', 'chat', { input }, { caps }).request.messages).toEqual([
+      user('a\n\nb'),
+      { role: 'assistant', content: 'c', reasoning_content: 'Hm.' },
+      user('d'),
+    ])
+  })
+
   it('may have a system message with settings only', () => {
     const messages = [user('a'), { role: 'system', output_config: { effort: 'low' } }]
     expect(messagesOf(pair('messages', 'chat', { messages }).request)).toHaveLength(1)

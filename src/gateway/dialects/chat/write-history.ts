@@ -77,10 +77,10 @@ class History {
     const text = joinTexts(parts)
     if (text === '') return
     const part: ChatTextPart = { type: 'text', text, ...writeBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
-    const current = this.#current()
-    if (this.#rounds.length === 1 && isEmpty(current)) this.#leading.push(part)
-    else if (this.#needs.context.caps.midSystem) current.user.push({ type: 'system', part })
-    else current.user.push({ ...part, text: `<system>\n${text}\n</system>` })
+    const { user } = this.#ofUser()
+    if (this.#rounds.length === 1 && isEmpty(this.#current())) this.#leading.push(part)
+    else if (this.#needs.context.caps.midSystem) user.push({ type: 'system', part })
+    else user.push({ ...part, text: `<system>\n${text}\n</system>` })
   }
 
   assistant(parts: readonly Part[]): void {
@@ -95,7 +95,7 @@ class History {
   user(parts: readonly Part[]): void {
     for (const part of parts) {
       if (part.type === 'result') this.#result(part)
-      else this.#current().user.push(...this.#show(part))
+      else this.#ofUser().user.push(...this.#show(part))
     }
   }
 
@@ -113,6 +113,12 @@ class History {
   #ofAssistant(): Round {
     const { user, results } = this.#current()
     return user.length + results.length > 0 ? this.#add() : this.#current()
+  }
+
+  /** The round that the user goes on. A turn with reasoning only is no message, so its round is dropped. */
+  #ofUser(): Round {
+    if (this.#rounds.length > 1 && isEmpty(this.#current())) this.#rounds.pop()
+    return this.#current()
   }
 
   #add(): Round {
