@@ -60,6 +60,7 @@ describe('a stream has passed completely', () => {
   const stop = 'event: message_stop\ndata: {"type":"message_stop"   }\n\n'
   const completed = (more: string) =>
     `event: response.completed\ndata: {"type":"response.completed","sequence_number":7,"response":{${more}}}\n\n`
+  const tools = '"tools":[{"parameters":{"properties":{"sequence_number":{"type":"integer"}}}}]'
   const said = (text: string) => `data: ${JSON.stringify({ type: 'text_delta', text })}\n\n`
 
   it.each<[string, Dialect, readonly string[], boolean]>([
@@ -74,6 +75,8 @@ describe('a stream has passed completely', () => {
     ['with its last event', 'responses', [completed('')], true],
     ['with a last event of several chunks', 'responses', [completed('').slice(0, 99), '"output":[]}}\n\n'], true],
     ['within a last event of several chunks', 'responses', [completed('').slice(0, 99), '"output":['], false],
+    ['where a tool has an argument of the same name', 'responses', [completed(tools)], true],
+    ['where only the rest of it has such a tool', 'responses', [completed('').slice(0, 99), `${tools}}}\n\n`], true],
     ['before its last event', 'responses', ['data: {"type":"response.created","sequence_number":0}\n\n'], false],
     ['where the model only says so', 'responses', [said('"type":"response.completed","sequence_number":7')], false],
     ['without any event', 'messages', [], false],

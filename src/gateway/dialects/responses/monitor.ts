@@ -26,12 +26,10 @@ export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): Mon
       createdAt = Number(/"created_at"\s*:\s*(\d{1,12})/.exec(text)?.[1] ?? 0)
       model = /"model"\s*:\s*"([^"\\]{1,256})"/.exec(text)?.[1] ?? ''
     }
-    const at = chunk.lastIndexOf(SEQUENCE_NUMBER)
-    if (at === -1) return
-    ending = LAST_TYPE.exec(chunk.toString('latin1', Math.max(0, at - MAX_TYPE_BYTES), at))?.[1] ?? null
-    const from = at + SEQUENCE_NUMBER.length
-    const digits = /^\s*(\d{1,9})/.exec(chunk.toString('latin1', from, from + 12))
-    if (digits) sequenceNumber = Number(digits[1])
+    const last = findSequenceNumber(chunk)
+    if (!last) return
+    ending = LAST_TYPE.exec(chunk.toString('latin1', Math.max(0, last.at - MAX_TYPE_BYTES), last.at))?.[1] ?? null
+    sequenceNumber = last.number
   }
 
   /** Clients of this dialect ignore an event named `error`. */
@@ -58,4 +56,15 @@ export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): Mon
     failureEvent,
     see,
   }
+}
+
+/** The last sequence number in a chunk. The schema of a tool may have a member of this name, which is no number. */
+function findSequenceNumber(chunk: Buffer): { readonly at: number; readonly number: number } | null {
+  let at = chunk.lastIndexOf(SEQUENCE_NUMBER)
+  for (; at !== -1; at = at === 0 ? -1 : chunk.lastIndexOf(SEQUENCE_NUMBER, at - 1)) {
+    const from = at + SEQUENCE_NUMBER.length
+    const digits = /^\s*(\d{1,9})/.exec(chunk.toString('latin1', from, from + 12))
+    if (digits) return { at, number: Number(digits[1]) }
+  }
+  return null
 }
