@@ -241,12 +241,16 @@ describe('the next backend is asked', () => {
     expect(await response.json()).toEqual(COMPLETION)
   })
 
-  it('when a stream of another dialect ends before its answer begins', async () => {
-    serve([{ to: 'a' }, { to: 'b' }], 'messages')
-    a.restart(streams([': wait\n\n', 'event: ping\ndata: {"type":"ping"}\n\n']))
-    b.restart(saysHello('messages'))
+  it.each<[Dialect, string]>([
+    ['chat', ': wait\n\n'],
+    ['messages', 'event: ping\ndata: {"type":"ping"}\n\n'],
+  ])('when the stream of a %s backend ends before its answer begins', async (dialect, event) => {
+    serve([{ to: 'a' }, { to: 'b' }], dialect)
+    a.restart(streams([': wait\n\n', event]))
+    b.restart(streamsHello(dialect))
     const response = await post({ stream: true })
     expect([response.status, attemptsOf(response)]).toEqual([200, 'a=502,b=200'])
+    expect(await response.text()).toContain('Hello')
   })
 
   it('when the answer is a compressed web page, and the error is not called compressed', async () => {

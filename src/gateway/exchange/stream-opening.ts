@@ -72,11 +72,8 @@ export class StreamOpening implements Relay, SilentStream {
 
   /** Whether the caller can get another answer than this stream. */
   #canReplace(): boolean {
-    return this.#needs.keepsErrors === 'all' || !this.#passesUnchanged()
-  }
-
-  #passesUnchanged(): boolean {
-    return this.#needs.rewrite === null && this.#needs.wantsStream
+    const { keepsErrors, rewrite, wantsStream } = this.#needs
+    return keepsErrors === 'all' || rewrite !== null || !wantsStream
   }
 
   /** The answer begins. */
@@ -86,10 +83,10 @@ export class StreamOpening implements Relay, SilentStream {
     this.#exchange.abort()
   }
 
-  /** A stream that ends before its answer begins is an error, where its bytes do not pass unchanged. */
+  /** A stream that ends before its answer begins is an error, where the caller can get one. */
   end(): void {
     const isEmpty = this.#held.length === 0
-    if (isEmpty || !this.#passesUnchanged()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
     else this.#start().end()
   }
 
