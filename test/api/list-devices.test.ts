@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { DeviceList } from '../../generated/sdk/index.js'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, signInBrowser } from '../support/people.ts'
-import { bearerOf, expectData, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectData, expectJson, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -107,6 +108,23 @@ describe('listDevices', () => {
       service.clock.advance({ seconds: 5 * 3600 })
       const response = await service.fetch('/v1/devices', { headers: { cookie: byLink } })
       expect(await response.json()).toMatchObject({ devices: [{ kind: 'browser', current: true }] })
+    })
+
+    it.each(['a link', 'a passkey'])('shows where a browser that %s signed in was last used from', async (how) => {
+      await using service = await startService({ env: { SVC_TRUST_PROXY: 'loopback' } })
+      const from = (ip: string) => ({ 'x-forwarded-for': ip })
+      let cookie = await signInBrowser(service, 'ada@example.com', from('203.0.113.7'))
+      if (how === 'a passkey') {
+        const authenticator = newAuthenticator()
+        await addPasskey(service, { cookie }, authenticator)
+        const headers = { 'x-svc-use-cookies': 'true', cookie, ...from('203.0.113.7') }
+        cookie = cookiesOf(await signInWithPasskey(service, authenticator, {}, headers))
+      }
+      service.clock.advance({ seconds: 60 })
+      const list = service.fetch('/v1/devices', { headers: { cookie, ...from('198.51.100.9') } })
+      const { devices } = await expectJson<DeviceList>('The list', list)
+      const lastSeenAt = service.clock.now().toISOString()
+      expect(devices.filter(({ current }) => current)).toMatchObject([{ lastSeenAt, lastIp: '198.51.100.9' }])
     })
 
     it('moves the last use with model calls, to the minute', async () => {

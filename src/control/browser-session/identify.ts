@@ -1,19 +1,23 @@
-import type { Identify } from '../../kernel/caller.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret } from '../../kernel/secret.ts'
+import type { Secret } from '../../kernel/secret.ts'
 import { isOver, touchTimes } from './rules.ts'
 import type { BrowserSessionStore } from './store.ts'
+
+/** Finds the caller of a session cookie that came from an IP address; null when it is not valid. */
+export type IdentifyBrowser = (cookie: Secret, ip: string) => Promise<Caller | null>
 
 type Needs = { readonly sessions: BrowserSessionStore; readonly clock: Clock }
 
 /** Identifies the caller by a session cookie; each use keeps the session alive. */
-export function makeIdentifyBrowser({ sessions, clock }: Needs): Identify {
-  return async (cookie) => {
+export function makeIdentifyBrowser({ sessions, clock }: Needs): IdentifyBrowser {
+  return async (cookie, ip) => {
     const found = await sessions.find(hashSecret(cookie))
     const now = clock.now()
     if (!found || isOver(found.times, now)) return null
     const touched = touchTimes(found.times, now)
-    if (touched) await sessions.touch(found.caller.sessionId, touched)
+    if (touched) await sessions.touch(found, touched, ip)
     return found.caller
   }
 }

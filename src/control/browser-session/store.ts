@@ -27,6 +27,14 @@ export type NewBrowserSession = {
   readonly deviceSessionId?: string
 }
 
+/** A session that was found by its cookie. */
+export type FoundBrowserSession = {
+  readonly caller: Caller
+  readonly times: BrowserSessionTimes
+  /** The device session that it depends on; null: none. */
+  readonly deviceSessionId: string | null
+}
+
 /**
  * Not revoked, and neither is its invitation nor the device session that it depends on. Times are judged by the rules.
  */
@@ -42,7 +50,7 @@ export type BrowserSessionStore = ReturnType<typeof makeBrowserSessionStore>
 export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The caller of a live session and the session's times, which the rules judge. Null when it was revoked. */
-    async find(hash: SecretHash): Promise<{ caller: Caller; times: BrowserSessionTimes } | null> {
+    async find(hash: SecretHash): Promise<FoundBrowserSession | null> {
       const row = await db.browserSession.findFirst({
         where: { hash, ...ALIVE },
         include: { invitation: { include: { team: { include: { organization: true } } } } },
@@ -59,7 +67,7 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
         role,
         authenticatedAt: row.authenticatedAt,
       } as const
-      return { caller, times: row }
+      return { caller, times: row, deviceSessionId: row.deviceSessionId }
     },
 
     /** A live session with the device session of the same browser. */
@@ -84,9 +92,20 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
       return new Set(rows.map(({ id }) => id))
     },
 
-    /** Saves a use of a session. */
-    async touch(sessionId: string, times: { lastSeenAt: Date; idleExpiresAt: Date }): Promise<void> {
-      await db.browserSession.updateMany({ where: { id: sessionId, revokedAt: null }, data: times })
+    /**
+     * Saves a use of a session, and of the device session that it depends on. Two statements, because those that end
+     * both lock them in the other order.
+     */
+    async touch(
+      { caller, deviceSessionId }: FoundBrowserSession,
+      { lastSeenAt, idleExpiresAt }: { readonly lastSeenAt: Date; readonly idleExpiresAt: Date },
+      ip: string,
+    ): Promise<void> {
+      const browser = { id: caller.sessionId, revokedAt: null }
+      await db.browserSession.updateMany({ where: browser, data: { lastSeenAt, idleExpiresAt, ip } })
+      if (deviceSessionId === null) return
+      const device = { id: deviceSessionId, revokedAt: null, lastSeenAt: { lt: lastSeenAt } }
+      await db.deviceSession.updateMany({ where: device, data: { lastSeenAt, lastIp: ip } })
     },
 
     /** Ends a session with its audit row. A session that has ended stays unchanged. */

@@ -126,7 +126,6 @@ async function listDevices(db: PrismaClient, accountId: string, now: Date): Prom
     where: { revokedAt: null, idleExpiresAt: { gt: now }, invitation: { accountId, revokedAt: null } },
     include: {
       login: { select: { approvedVia: true, approverSessionId: true } },
-      browserSessions: { where: { revokedAt: null }, select: { lastSeenAt: true } },
       invitation: WITH_TEAM,
     },
   })
@@ -136,14 +135,14 @@ async function listDevices(db: PrismaClient, accountId: string, now: Date): Prom
     select: { id: true, deviceName: true },
   })
   const nameOf = new Map(approvers.map(({ id, deviceName }) => [id, deviceName]))
-  return rows.map(({ id, login, invitation: { team }, createdAt, browserSessions, ...row }) => ({
+  return rows.map(({ id, login, invitation: { team }, createdAt, ...row }) => ({
     kind: row.isBrowser ? 'browser' : 'device',
     sessionId: id,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
     team: teamNameOf(team),
     firstSeenAt: createdAt,
-    lastSeenAt: latestOf([row, ...browserSessions]),
+    lastSeenAt: row.lastSeenAt,
     lastIp: row.lastIp,
     approvedVia: login?.approvedVia ?? 'passkey',
     approverName: nameOf.get(login?.approverSessionId ?? '') ?? null,
@@ -174,8 +173,4 @@ async function listBrowsers(db: PrismaClient, accountId: string, now: Date): Pro
     approvedVia: 'mail',
     approverName: null,
   }))
-}
-
-function latestOf(uses: readonly { readonly lastSeenAt: Date }[]): Date {
-  return new Date(Math.max(...uses.map(({ lastSeenAt }) => lastSeenAt.getTime())))
 }

@@ -39,8 +39,9 @@ export function makeControlSchemes(needs: Needs): Schemes {
     async SessionCookie(req) {
       const cookie = cookieOf(req, 'svc_session')
       if (!cookie) return null
-      const caller = await identifyBrowser(new Secret(cookie))
-      if (!caller) onUnknownCookie(ipOf(req))
+      const ip = ipOf(req)
+      const caller = await identifyBrowser(new Secret(cookie), ip)
+      if (!caller) onUnknownCookie(ip)
       return caller
     },
   }
