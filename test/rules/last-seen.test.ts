@@ -75,4 +75,22 @@ describe('openLastSeen', () => {
     await lastSeen.close()
     expect(saved).toHaveLength(1)
   })
+
+  it('saves one after the other, and keeps what was noted while a save failed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const saves: (readonly Use[])[] = []
+    const first = Promise.withResolvers<void>()
+    const { lastSeen, clock } = open(async (uses) => {
+      if (saves.push(uses) === 1) await first.promise
+    })
+    lastSeen.note('a', () => '203.0.113.1')
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    clock.advance({ seconds: 60 })
+    lastSeen.note('a', () => '203.0.113.2')
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    expect(saves).toHaveLength(1)
+    first.reject(new Error('The database is unavailable.'))
+    await lastSeen.close()
+    expect(saves.slice(1)).toEqual([[{ id: 'a', at: clock.now(), ip: '203.0.113.2' }]])
+  })
 })
