@@ -927,7 +927,7 @@ export type $BrowserSessionPayload<ExtArgs extends runtime.Types.Extensions.Inte
     hash: string
     invitationId: string
     /**
-     * The device session that the same passkey sign-in created. The browser session ends with it.
+     * The device session of the same browser, which a passkey sign-in created. The browser session ends with it.
      */
     deviceSessionId: string | null
     createdAt: Date

@@ -1151,7 +1151,7 @@ export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.Interna
     clientId: string | null
     deviceCodeHash: string
     /**
-     * Cleared when the login ends, so that codes are unique among pending logins and can be reused afterwards.
+     * Cleared when the device has its session and when the login is cancelled, so that other logins can have it.
      */
     userCode: string | null
     /**
