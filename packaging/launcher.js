@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import process from 'node:process'
+import { isatty } from 'node:tty'
 import { fileURLToPath, URL } from 'node:url'
 
 const MIN_MAJOR = 24
@@ -40,7 +41,8 @@ function startOn(node) {
   const child = spawn(node, [fileURLToPath(start), ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   // Ctrl-C in a terminal reaches the child too, and a second signal would stop it at once.
-  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+  const isOnTerminal = [0, 1, 2].some((fd) => isatty(fd))
+  process.on('SIGINT', () => isOnTerminal || child.kill('SIGINT'))
   child.on('error', (error) => {
     process.stderr.write(`${node} cannot be started: ${error.message}\n`)
     process.exit(1)

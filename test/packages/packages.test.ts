@@ -3,10 +3,13 @@ import { existsSync } from 'node:fs'
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../support/loopback.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const run = promisify(execFile)
 const ROOT = path.join(import.meta.dirname, '../..')
@@ -63,6 +66,12 @@ async function unpackRuntimes(majors: readonly number[]): Promise<void> {
   }
 }
 
+/** The program of Linux that runs a command in a terminal. That of macOS takes other arguments. */
+const SCRIPT = '/usr/bin/script'
+const hasScript = process.platform === 'linux' && existsSync(SCRIPT)
+
+const CTRL_C = '\u0003'
+
 /** The program of a Node.js; the newest is the one that runs the tests. */
 const nodeOf = (major: (typeof MAJORS)[number]) =>
   major === 24 ? process.execPath : path.join(folder, `node${major}`, 'bin/node')
@@ -100,8 +109,7 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
 
   it('@svc/client cancels a stream after garbage was collected', async () => {
     const code = `
-      import { once } from 'node:events'
-      import { createServer } from 'node:http'
+            import { createServer } from 'node:http'
       import { createClient, streamMessage } from '@svc/client'
       const server = createServer((_, res) => {
         res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"type":"ping"}\\n\\n')
@@ -157,6 +165,23 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
   })
 })
 
+it.runIf(hasScript)(
+  'svc gets one signal for one Ctrl-C, also where its standard input is no terminal',
+  async () => {
+    const port = await freePort()
+    // A second signal would end the process while it drains.
+    const env = { SVC_PORT: String(port), SVC_DATABASE_URL: 'memory:', SVC_DRAIN_SECONDS: '2' }
+    const line = `exec ${nodeOf(20)} ${binOf('svc')} serve </dev/null`
+    const child = spawn(SCRIPT, ['-qec', line, '/dev/null'], { env: { ...environment(), ...env } })
+    const printed = text(child.stdout)
+    const readHealth = () => fetch(`http://127.0.0.1:${port}/healthz`)
+    await waitUntil('the service to answer', readHealth, ({ ok }) => ok)
+    child.stdin.write(CTRL_C)
+    expect(await printed).toContain('service.stopped')
+  },
+  60_000,
+)
+
 /** The port of the first line of the log that says it. */
 async function portOf(stdout: AsyncIterable<Buffer>): Promise<number> {
   let printed = ''
@@ -176,9 +201,9 @@ describe('what is packed', () => {
   })
 
   it('has the licenses of what is bundled', async () => {
-    const text = await readFile(path.join(folder, 'cli/node_modules/@svc/cli/LICENSES.txt'), 'utf8')
+    const licenses = await readFile(path.join(folder, 'cli/node_modules/@svc/cli/LICENSES.txt'), 'utf8')
     for (const name of ['commander', '@clack/prompts', '@clack/core', 'openapi-fetch', 'sisteransi']) {
-      expect(text).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, 'm'))
+      expect(licenses).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, 'm'))
     }
   })
 
@@ -195,8 +220,8 @@ describe('what is packed', () => {
     const pages = (await readdir(packed, { recursive: true })).filter((file) => file.endsWith('.md'))
     expect(pages).toEqual(expect.arrayContaining(['svc/README.md', 'svc/docs/clients.md', 'client/README.md']))
     for (const page of pages) {
-      const text = await readFile(path.join(packed, page), 'utf8')
-      const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
+      const content = await readFile(path.join(packed, page), 'utf8')
+      const links = [...content.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
       const files = links.map((link) => path.join(packed, page, '..', link))
       expect(files.filter((file) => !existsSync(file))).toEqual([])
     }
