@@ -33,10 +33,10 @@ export async function checkFolder({ folder, platform }: Environment): Promise<Fi
   }
 }
 
-/** The innermost folder of a path that exists. */
+/** The innermost folder of a path that exists; the root where none does, as that of a drive that is gone on Windows. */
 function findExisting(folder: string): string {
   const parent = path.dirname(folder)
-  return existsSync(parent) ? parent : findExisting(parent)
+  return parent === folder || existsSync(parent) ? parent : findExisting(parent)
 }
 
 /** Warns of environment variables that override the settings, or that have no effect here. */
