@@ -710,6 +710,7 @@ describe('svc doctor', () => {
     expect(stdout).not.toContain('secret-key')
   })
 
+  const MODEL = { metadata: { aliasOf: null } }
   const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
 
   /** What doctor prints for a deployment that answers every request with this. */
@@ -742,7 +743,7 @@ describe('svc doctor', () => {
       { ...works, name: 'eu', state: 'unavailable', lastError: { ...lastError, result: 'unreachable' } },
       { ...works, name: 'us', state: 'not_configured' },
     ]
-    const { stdout, status } = await examine({ ...NO_MODELS, data: [{}], backends }, new Date())
+    const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], backends }, new Date())
     expect(status).toBe(0)
     expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
       expect.stringMatching(
@@ -755,7 +756,7 @@ describe('svc doctor', () => {
 
   it('tells admins that there is no backend', async () => {
     const workers = [{ id: 'local-engine', state: 'not_configured' }]
-    const { stdout, status } = await examine({ data: [{}], workers, backends: [] }, new Date())
+    const { stdout, status } = await examine({ data: [MODEL], workers, backends: [] }, new Date())
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +backends +The gateway has no backend, so it can answer no call/m)
   })
@@ -779,12 +780,13 @@ models:
 ${model('team/default', serveAt('vendora'))}
 ${model('team/local', 'backendModel: any')}
 ${model('team/hidden', `published: false, ${serveAt('vendora')}`)}
-${model('team/served', serveAt('vendorb'))}
+${model('team/served', `aliases: [draft, 'any-*'], ${serveAt('vendorb')}`)}
 `)
     await using fresh = await newMachine()
     await fresh.signIn(partly)
     const { stdout, status } = await fresh.svc(['doctor'])
     expect(status).toBe(1)
+    expect(stdout).toContain('models that your team may use: 3.')
     expect(stdout).toMatch(/^problem +default model +No backend of the gateway serves team\/default, so calls /m)
     expect(stdout).toMatch(/^warning +models +No backend of the gateway serves team\/local, so calls/m)
   })

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment/deployment.ts'
+import { countModels, openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -27,7 +27,7 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
   const tokens = await deployment.profiles.tokens(deployment.url).load()
   const others = (await deployment.profiles.list()).filter((other) => other !== deployment.url)
   const { profile } = deployment
-  const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, account: profile.account, others }
+  const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, others }
   if (json) {
     output.json({ ...facts, controlPlane: account, gateway, workers })
   } else {
@@ -67,9 +67,9 @@ async function findAccount({ control }: Deployment): Promise<string> {
   return `reachable, signed in as ${user.role}`
 }
 
-async function findModels({ gateway }: Deployment): Promise<string> {
-  const { data } = await unwrap(gateway.GET('/v1/models'))
-  return `reachable, ${data.length} ${data.length === 1 ? 'model' : 'models'}`
+async function findModels(deployment: Deployment): Promise<string> {
+  const models = await countModels(deployment)
+  return `reachable, ${models} ${models === 1 ? 'model' : 'models'}`
 }
 
 async function findWorkers({ gateway }: Deployment): Promise<string> {

@@ -130,6 +130,12 @@ export async function refreshProfile({ control, profile, profiles }: Deployment)
   }
 }
 
+/** The number of models that the team may use. The list of the gateway also has an entry for each alias. */
+export async function countModels({ gateway }: Deployment): Promise<number> {
+  const { data } = await unwrap(gateway.GET('/v1/models'))
+  return data.filter(({ metadata }) => !metadata.aliasOf).length
+}
+
 /** What a profile has of its team. */
 export function toTeamFacts({ endpoint, defaultModel }: Team): Pick<Profile, 'gatewayUrl' | 'defaultModel'> {
   return { gatewayUrl: endpoint.replace(/\/+$/, ''), defaultModel }

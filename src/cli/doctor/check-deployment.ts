@@ -1,7 +1,7 @@
 import { systemClock } from '../../kernel/clock.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { Backend } from '../../sdk/index.ts'
-import { openDeployment } from '../deployment/deployment.ts'
+import { countModels, openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
@@ -54,10 +54,11 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
   ]
 }
 
-async function checkGateway({ control, gateway, profile }: Deployment): Promise<Finding[]> {
+async function checkGateway(deployment: Deployment): Promise<Finding[]> {
+  const { control, gateway, profile } = deployment
   const params = { path: { team: profile.team } }
-  const [{ data }, { workers }, backends, teamModels] = await Promise.all([
-    unwrap(gateway.GET('/v1/models')),
+  const [models, { workers }, backends, teamModels] = await Promise.all([
+    countModels(deployment),
     unwrap(gateway.GET('/v1/workers')),
     // Only admins may list what is below.
     gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
@@ -65,8 +66,8 @@ async function checkGateway({ control, gateway, profile }: Deployment): Promise<
   ])
   const where = profile.gatewayUrl
   return [
-    data.length > 0
-      ? ok('gateway', `${where} answers; models that your team may use: ${data.length}.`)
+    models > 0
+      ? ok('gateway', `${where} answers; models that your team may use: ${models}.`)
       : problem('gateway', `${where} answers, but your team may use no model. Ask an admin of the team.`),
     ...workers.map(({ id, state }) =>
       state === 'ready' || state === 'not_configured'
