@@ -30,7 +30,9 @@ export const makeServiceAccounts: MakeCommand = (cli) =>
 
 function toName(text: string): string {
   if (NAME.test(text)) return text
-  throw new InvalidArgumentError('Use up to 64 small letters, digits, dots, dashes and underscores.')
+  throw new InvalidArgumentError(
+    'Use up to 64 small letters, digits, dots, dashes and underscores, and begin with a letter or a digit.',
+  )
 }
 
 async function listAccounts(cli: Cli, options: TeamOptions): Promise<void> {
