@@ -92,14 +92,14 @@ describe.each([
 })
 
 describe('the guard', () => {
-  /** Serves a changed document of the control plane, with handlers that always answer 200. */
-  async function serve(change: object) {
+  /** Serves a changed document of the control plane, with handlers that always answer 200, but for those given. */
+  async function serve(change: object, handlers: Partial<Handlers<OperationId>> = {}) {
     const document = { ...contractOf(contract, 'control-plane'), ...change }
     const { app } = createApp({
       roles: [
         {
           contract: document,
-          handlers: handlersOf(document),
+          handlers: { ...handlersOf(document), ...handlers },
           schemes: { AccessToken: () => null, SessionCookie: () => null, AccessCookie: () => null },
           parseBody: smallBody(1024),
           nameAllMistakes: true,
@@ -143,6 +143,15 @@ describe('the guard', () => {
     }
     expect((await ask(server.port, post)).status).toBe(400)
     expect((await ask(server.port, { path: '/healthz' })).body).toBe('ok')
+  })
+
+  it('cuts the connection when a handler fails after the first byte of its answer', async () => {
+    const getHealth: Handlers<'getHealth'>['getHealth'] = async (_req, res) => {
+      res.write('{')
+      throw new Error('no more')
+    }
+    await using server = await serve({}, { getHealth })
+    await expect(ask(server.port, { path: '/healthz' })).rejects.toThrow(/aborted|hang up/)
   })
 
   it('fails at start when the document is not an OpenAPI document', async () => {
