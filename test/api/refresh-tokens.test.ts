@@ -48,12 +48,15 @@ describe('refreshTokens', () => {
       expect((await refresh(` ${email.toUpperCase()} `, refreshToken)).response.status).toBe(200)
     })
 
-    it('in cookie mode reads and replaces the cookies without a body', async () => {
+    it.each([
+      ['', {}],
+      [', also with the type of one', { 'content-type': 'application/json' }],
+    ])('in cookie mode reads and replaces the cookies without a body%s', async (_, type) => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       const response = await service.fetch(PATH, {
         method: 'POST',
-        headers: { 'x-svc-use-cookies': 'true', cookie: `svc_refresh=${refreshToken}` },
+        headers: { 'x-svc-use-cookies': 'true', cookie: `svc_refresh=${refreshToken}`, ...type },
       })
       expect(await response.json()).toMatchObject({ account: email, refreshToken: '[redacted]' })
       const next = response.headers.getSetCookie().find((cookie) => cookie.startsWith('svc_refresh='))

@@ -68,11 +68,17 @@ it('close the connection without an answer in the middle of another answer', asy
 })
 
 it.each([
-  ['without a Host header', [], 'The request has no Host header.'],
-  ['with two Host headers', ['Host: x', 'host: y'], 'The request has more than one Host header.'],
-])('%s are answered with the error envelope and an id, like all others', async (_name, hosts, message) => {
+  ['without a Host header', 'HTTP/1.1', [], 'The request has no Host header.'],
+  ['with two Host headers', 'HTTP/1.1', ['Host: x', 'host: y'], 'The request has more than one Host header.'],
+  [
+    'with two Host headers in HTTP/1.0',
+    'HTTP/1.0',
+    ['Host: x', 'Host: y'],
+    'The request has more than one Host header.',
+  ],
+])('%s are answered with the error envelope and an id, like all others', async (_name, version, hosts, message) => {
   await using service = await startService()
-  const lines = ['GET /healthz HTTP/1.1', ...hosts, 'Connection: close', '', '']
+  const lines = [`GET /healthz ${version}`, ...hosts, 'Connection: close', '', '']
   const [head = '', body = ''] = (await sendText(service.origin, lines.join('\r\n'))).split('\r\n\r\n')
   expect(head).toMatch(/^HTTP\/1\.1 400 /)
   expect(head).toMatch(/^x-request-id: req_\w+$/m)

@@ -6,6 +6,8 @@ const PATHS = [
   '/v1/models/{id}',
   '/v1/models/latest',
   '/teams/{organization}/{name}',
+  '/v1/models/{id}/{part}',
+  '/v1/models/{id}/price',
   '/docs/docs.css',
   '/',
 ]
@@ -24,15 +26,18 @@ describe('the path of the contract', () => {
     expect(findPath(given)).toMatchObject({ path, parameters })
   })
 
-  it('without parameters comes first', () => {
-    expect(findPath('/v1/models/latest')).toMatchObject({ path: '/v1/models/latest', parameters: {} })
+  it.each([
+    ['/v1/models/latest', '/v1/models/latest', {}],
+    ['/v1/models/gpt/price', '/v1/models/{id}/price', { id: 'gpt' }],
+  ])('of %s, which belongs to two, is the one with fewer parameters: %s', (given, path, parameters) => {
+    expect(findPath(given)).toEqual({ path, parameters, operations: {} })
   })
 
   it.each([
     ['upper case', '/V1/models'],
     ['two slashes at the end', '/v1/models//'],
     ['an empty parameter', '/teams/acme/'],
-    ['one segment more', '/v1/models/gpt/more'],
+    ['one segment more', '/v1/models/gpt/more/more'],
     ['another character for a dot', '/docs/docsxcss'],
     ['a parameter that cannot be decoded', '/v1/models/%E0%A4%A'],
     ['no such path', '/v1'],
