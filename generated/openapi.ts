@@ -2548,7 +2548,10 @@ export interface components {
             /** @description Send it as `before` to get the next page. Null: this page is the last. */
             next: string | null;
         };
-        /** @description The caller is not signed in. `auth` says where to sign in. */
+        /**
+         * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+         *     the request works with a fresh one.
+         */
         AuthenticateFirst: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -6882,7 +6885,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6994,7 +7000,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. The same error as a page for a browser. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one. The same error as a page for a browser.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16026,7 +16035,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16109,7 +16121,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16227,7 +16242,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16347,7 +16365,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16444,7 +16465,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16567,7 +16591,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16721,7 +16748,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16842,7 +16872,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17013,7 +17046,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17127,7 +17163,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17268,7 +17307,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17439,7 +17481,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17579,7 +17624,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17720,7 +17768,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17857,7 +17908,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18028,7 +18082,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller is not signed in. `auth` says where to sign in. */
+            /**
+             * @description The caller is not signed in. `auth` says where to sign in. Without `x-should-retry`, the access token has expired, and
+             *     the request works with a fresh one.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
