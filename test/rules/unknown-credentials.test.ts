@@ -26,6 +26,12 @@ describe('makeUnknownCount', () => {
     expect(isRefused(counted, '192.0.2.1')).toBe(false)
   })
 
+  it('refuses nobody where the limit is zero', () => {
+    const counted = makeUnknownCount({ perMinute: 0 })
+    counted.count('192.0.2.1')
+    expect(isRefused(counted, '192.0.2.1')).toBe(false)
+  })
+
   it('forgets the oldest network where it would remember more than 10,000', () => {
     const counted = makeUnknownCount({ perMinute: 1 })
     const networkOf = (index: number) => `2001:db8:${index.toString(16)}::1`
