@@ -340,6 +340,9 @@ describe('listAuditEvents', () => {
       )
       expect(await kinds('?action=service_account.deleted')).toEqual(new Set(['service_account.deleted']))
       expect(await kinds('?actor=nobody%40example.com')).toEqual(new Set())
+      const byAda = await list('?actor=ada%40example.com&action=invitation.created&limit=500')
+      // Not by the directory file, which has invited her.
+      expect(new Set(byAda.events.map(({ actor }) => actor.email))).toEqual(new Set(['ada@example.com']))
       const now = encodeURIComponent(keys.service.clock.now().toISOString())
       expect(await kinds(`?to=${now}&from=${now}`)).toEqual(new Set())
       expect((await kinds(`?from=${now}`)).size).toBeGreaterThan(0)

@@ -114,6 +114,14 @@ describe('a file that lists a member whom an admin changes meanwhile', () => {
     ])
   })
 
+  it('changes the invitation that was made', async () => {
+    await using database = await freshDatabase()
+    const bob = await startTeam(database)
+    interrupt(database, '$transaction', bob.invite)
+    await makeDirectoryStore(database).applyDirectory(bothListed, NOW)
+    expect(await eventsOfBob(database)).toEqual(['invitation.created by admin', 'invitation.changed by directory'])
+  })
+
   it('changes the invitation that was restored', async () => {
     await using database = await freshDatabase()
     const bob = await startTeam(database)

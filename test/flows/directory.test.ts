@@ -149,6 +149,23 @@ describe('applying a directory', () => {
     ])
   })
 
+  it.each([
+    ['its time zone', CORE.replace('defaultModel', 'timeZone: Asia/Tokyo\n        defaultModel'), 'Asia/Tokyo', 2],
+    ['one of its models', CORE.replace('vendora/large]', 'svc/other]'), 'UTC', 2],
+    ['the number of its models', CORE.replace(', vendora/large]', ']'), 'UTC', 1],
+  ])('updates a team of which only %s has changed', async (_, core, timeZone, models) => {
+    await using database = await freshDatabase()
+    const store = makeDirectoryStore(database)
+    const other = '\n  - { id: svc/other, displayName: Other, owner: svc }'
+    await store.applyDirectory(directory({ models: MODELS + other }), MONDAY)
+    const changes = await store.applyDirectory(directory({ core, models: MODELS + other }), TUESDAY)
+    expect(changes.teams).toEqual({ added: 0, changed: 1, removed: 0 })
+    const { teams, allowed } = await allRows(database)
+    expect(teams).toMatchObject([{ timeZone }])
+    expect(allowed).toHaveLength(models)
+    expect((await store.applyDirectory(directory({ core, models: MODELS + other }), WEDNESDAY)).teams.changed).toBe(0)
+  })
+
   it('says in the audit log what has changed of teams, models and backends, and no address', async () => {
     await using database = await freshDatabase()
     const store = makeDirectoryStore(database)
@@ -383,6 +400,8 @@ describe('a directory file on a running deployment', () => {
     expect(await activeMembers(database)).toBe(2)
     await expect(apply(database, 1, { head: 'revision: 6\n' })).rejects.toThrow(/older than revision 7/)
     expect(lines.fields.at(-1)).toMatchObject({ members: 11, withdrawn: 9, revision: 7 })
+    await apply(database, 1, { head: 'revision: 8\n' })
+    await expect(apply(database, 1, { head: 'revision: 7\n' })).rejects.toThrow(/older than revision 8/)
   })
 
   it('is applied with --force', async () => {
