@@ -24,13 +24,12 @@ export type WantedTeam = {
   readonly defaultModel?: string | null
 }
 
-/** Lists that are longer are applied in several parts, so that a transaction is short. */
+/** More teams are applied in several parts, so that a transaction is short. */
 const MAX_TEAMS = 20
-const MAX_MEMBERS = 200
 
 const team = object({
   name,
-  members: list(object({ email, role })).max(MAX_MEMBERS, `must have at most ${MAX_MEMBERS} members`).optional(),
+  members: list(object({ email, role })).optional(),
   defaultModel: text.nullable().optional(),
 })
 const directorySchema = object({

@@ -171,6 +171,11 @@ describe('readAdminDirectory', () => {
     expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
   })
 
+  it('reads the members of a large team, because a list is complete and cannot be given in parts', () => {
+    const members = Array.from({ length: 1000 }, (_, at) => `{ email: person-${at}@example.com }`)
+    expect(readAdminDirectory(team(`members: [${members.join(', ')}]`))).toHaveProperty('teams')
+  })
+
   it('answers a directory file of the operator with one mistake, which names the fields to leave out', () => {
     const file = `
 revision: 3
