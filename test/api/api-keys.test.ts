@@ -112,6 +112,9 @@ describe('createApiKey', () => {
     it('refuses a name without visible characters, and a lifetime above a year', async () => {
       expect(await outcomeOf(await create({ name: ' \u200b ' }))).toBe('400 invalid_request')
       expect(await outcomeOf(await create({ name: 'x', expiresInDays: 367 }))).toBe('400 invalid_request')
+      expect(await messageOf(await create({ name: 'x', expiresInDays: 1.5 }))).toBe(
+        'The field expiresInDays must be a whole number.',
+      )
     })
   })
 

@@ -52,8 +52,10 @@ function toMessage({ errors = [] }: ValidatorError, words: PatternWords): string
   const mistakes = errors.filter(({ path, message }) => message !== NO_ALTERNATIVE && !isSaid(path))
   if (mistakes.length === 0) return ERRORS.invalid_request.message
   const texts = [...Map.groupBy(mistakes, ({ path }) => path)].map(([path, own]) => {
-    const said = new Set(own.map(({ message }) => reword(message, words)))
-    return `${nameOf(path)} ${[...said].join(alternatives.has(path) ? ' or ' : ' and ')}`
+    const said = [...new Set(own.map(({ message }) => reword(message, words)))]
+    // A number that is not whole is not "a whole number of 32 bits" either.
+    const told = said.filter((text) => !said.some((other) => text.startsWith(`${other} of `)))
+    return `${nameOf(path)} ${told.join(alternatives.has(path) ? ' or ' : ' and ')}`
   })
   return `${texts.join('; ').replace(/^t/, 'T')}.`
 }
