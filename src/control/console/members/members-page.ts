@@ -107,7 +107,7 @@ function memberRow(member: ListedMember, { path, fresh, self }: RowOptions): Htm
     </p>
     <p class="row-facts">
       <span>${lastUse(member)}</span>
-      <span>${isListed ? 'Listed in the directory file since' : 'Invited'} ${time(member.invitedAt)}</span>
+      <span>${isListed ? 'Listed in the directory file, invited' : 'Invited'} ${time(member.invitedAt)}</span>
     </p>
     ${isListed ? null : editPart(member, path, fresh)}
   </li>`
