@@ -20,7 +20,7 @@ function hostsOf(text: string) {
 }
 
 const cipher = makeCipher([newEncryptionKey()])
-const hosts = hostsOf('api.vendor.example, eu.vendor.example')
+const hosts = hostsOf('api.vendor.example, eu.vendor.example, api.vendor.example:8443')
 const id = { name: 'acme/core/vendor', teamId: 't' }
 const encrypted = cipher.encrypt(new Secret('key-1'), contextOfCredential(id))
 const backend: AdminBackend = {
@@ -92,6 +92,7 @@ describe('judgeAdminBackend', () => {
     ['a host that is not listed', 'acme/core/new', { url: 'https://evil.example' }, 'api.vendor.example, eu.vendor'],
     ['a port that is not listed', 'acme/core/new', { url: 'https://api.vendor.example:444' }, 'these hosts only'],
     ['the stored credential for another host', id.name, { url: 'https://eu.vendor.example' }, 'credential: must be'],
+    ['it for another port', id.name, { url: 'https://api.vendor.example:8443' }, 'credential: must be'],
   ])('refuses %s', (_name, name, given, message) => {
     expect(judge(name, given)).toMatchObject({ kind: 'invalid' })
     expect(writeMistakes(judge(name, given)?.mistakes ?? [])).toContain(message)

@@ -71,6 +71,8 @@ it('the day of each call is the day of its zone, over the changes of the day and
     const at = new Date(start + minutes * 60_000)
     for (const zone of ['Europe/Berlin', 'Asia/Kathmandu']) expect(dayOf(zone, at)).toBe(dayAt(zone, at))
   }
+  // A clock that was set back.
+  expect(dayOf('Europe/Berlin', new Date(start))).toBe('2026-10-24')
 })
 
 it('time zones are IANA names', () => {
