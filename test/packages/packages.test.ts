@@ -109,7 +109,8 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
 
   it('@svc/client cancels a stream after garbage was collected', async () => {
     const code = `
-            import { createServer } from 'node:http'
+      import { once } from 'node:events'
+      import { createServer } from 'node:http'
       import { createClient, streamMessage } from '@svc/client'
       const server = createServer((_, res) => {
         res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"type":"ping"}\\n\\n')
@@ -166,7 +167,7 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
 })
 
 it.runIf(hasScript)(
-  'svc gets one signal for one Ctrl-C, also where its standard input is no terminal',
+  `svc gets one signal for one Ctrl-C, also where its standard input is no terminal, which needs ${SCRIPT}`,
   async () => {
     const port = await freePort()
     // A second signal would end the process while it drains.
