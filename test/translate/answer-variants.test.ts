@@ -5,8 +5,21 @@ import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { ResponsesReader } from '../../src/gateway/dialects/responses/read-answer.ts'
+import { nameTools } from '../../src/gateway/dialects/tools/tool-names.ts'
 import { pair } from './pairs.ts'
-import { chunks, delta, finalResponse, fixture, foldMessage, parsed, run, translate } from './streams.ts'
+import {
+  callDelta,
+  chunks,
+  countingIds,
+  delta,
+  finalResponse,
+  fixture,
+  foldMessage,
+  parsed,
+  run,
+  translate,
+} from './streams.ts'
 import { VENDOR_CAPS } from './vendor-caps.ts'
 
 const named = (...bodies: Json[]) => bodies.map((body) => ({ event: String(body.type), data: JSON.stringify(body) }))
@@ -110,6 +123,71 @@ describe('a responses backend', () => {
     expect(message.content).toMatchObject([{ type: 'text', text: 'Yes.' }])
   })
 
+  it('may give a text only at its end, also where the answer was cut', () => {
+    const done = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Yes, b' }
+    const end = last('incomplete', { incomplete_details: { reason: 'max_output_tokens' } })
+    const { message } = streamed('responses', ...named(CREATED, added({ type: 'message' }), done, end))
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'Yes, b' }], stop_reason: 'max_tokens' })
+  })
+
+  it('may write the arguments of a call in another way at their end', () => {
+    const item = { type: 'function_call', call_id: 'a', name: 'read', arguments: '' }
+    const piece = { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"x":1}' }
+    const done = { type: 'response.output_item.done', output_index: 0, item: { ...item, arguments: '{ "x": 1 }' } }
+    const { message } = streamed('responses', ...named(CREATED, added(item), piece, done, last('completed')))
+    expect(message.content).toMatchObject([{ input: { x: 1 } }])
+  })
+
+  it('has its reasoning once where it gives both a summary and the text', () => {
+    const deltas = ['reasoning_text', 'reasoning_summary_text'].map((form) => {
+      return { type: `response.${form}.delta`, output_index: 0, delta: form }
+    })
+    const { message } = streamed(
+      'responses',
+      ...named(CREATED, added({ type: 'reasoning' }), ...deltas, last('completed')),
+    )
+    expect(message.content).toMatchObject([{ thinking: 'reasoning_text' }])
+  })
+
+  it('has the log probabilities once that it repeats at the end of a text', () => {
+    const logprobs = [{ token: 'Yes', logprob: -0.1 }]
+    const at = { output_index: 0, content_index: 0 }
+    const piece = { type: 'response.output_text.delta', ...at, delta: 'Yes', logprobs }
+    const content = [{ type: 'output_text', text: 'Yes', logprobs }]
+    const done = { type: 'response.output_item.done', output_index: 0, item: { type: 'message', content } }
+    const { answer } = pair('chat', 'responses', { logprobs: true })
+    const collector = answer.collect()
+    named(CREATED, added({ type: 'message' }), piece, done, last('completed')).forEach(collector.push)
+    expect(collector.end()).toMatchObject({ answer: { choices: [{ logprobs: { content: logprobs } }] } })
+  })
+
+  it('has only its last item cut where several are open', () => {
+    const called = (index: number) => {
+      const item = { type: 'function_call', call_id: String(index), name: 'read', arguments: '' }
+      return { type: 'response.output_item.added', output_index: index, item }
+    }
+    const end = last('incomplete', { incomplete_details: { reason: 'max_output_tokens' } })
+    const read = new ResponsesReader({ newId: countingIds(), names: nameTools({ tools: [], turns: [] }, 64) })
+    const events = named(CREATED, called(0), called(1), end).flatMap((event) => read.push(event))
+    expect(events.flatMap((event) => (event.type === 'close' ? [event.cut] : []))).toEqual([false, true])
+  })
+
+  it('that names no tool has only failed if it is complete', () => {
+    const item = { type: 'function_call', call_id: 'a', name: '', arguments: '' }
+    const end = last('incomplete', { incomplete_details: { reason: 'max_output_tokens' } })
+    expect(streamed('responses', ...named(CREATED, added(item), end)).message).toMatchObject({
+      content: [],
+      stop_reason: 'max_tokens',
+    })
+    expect(streamed('responses', ...named(CREATED, added(item), last('completed'))).state).toBe('failed')
+  })
+
+  it('that has an error in a whole answer has failed, whatever its status', () => {
+    const error = { code: 'server_error', message: 'Broken.' }
+    const answer = { object: 'response', status: 'completed', output: [], error }
+    expect(wholeOf('chat', 'responses', answer)).toEqual({ failed: 'failed' })
+  })
+
   it('says by the name of its last event that the answer was cut', () => {
     const end = last('incomplete', { incomplete_details: { reason: 'max_output_tokens' } })
     expect(streamed('responses', ...named(CREATED, end)).message.stop_reason).toBe('max_tokens')
@@ -171,10 +249,28 @@ describe('a messages backend', () => {
     expect(new Set(calls.map((call) => call.id)).size).toBe(2)
   })
 
-  it('that names no tool has failed', () => {
+  it('that names no tool has failed, if it is complete', () => {
     const use = { type: 'tool_use', id: 'a', input: {} }
     const answer = { type: 'message', content: [use], stop_reason: 'tool_use', usage: {} }
     expect(wholeOf('responses', 'messages', answer)).toEqual({ failed: 'failed' })
+    const cut = { ...answer, stop_reason: 'max_tokens' }
+    expect(wholeOf('responses', 'messages', cut)).toMatchObject({ status: 'incomplete', output: [] })
+  })
+
+  it('may report usage before it says that the last call was cut', () => {
+    const usage = { type: 'message_delta', delta: {}, usage: { output_tokens: 5 } }
+    const cut = { type: 'message_delta', delta: { stop_reason: 'max_tokens' } }
+    const stream = pair('responses', 'messages', { stream: true }).answer.stream()
+    const out = run(stream, ...named(START, opened, stop, usage, cut, { type: 'message_stop' }))
+    expect(finalResponse(out).output).toMatchObject([{ type: 'function_call', status: 'incomplete' }])
+  })
+
+  it('that refuses has its explanation shown only where it wrote no text', () => {
+    const stop_details = { type: 'refusal', explanation: 'Not allowed.' }
+    const refused = (...content: Json[]) =>
+      wholeOf('chat', 'messages', { type: 'message', content, stop_reason: 'refusal', stop_details, usage: {} }).choices
+    expect(refused()).toMatchObject([{ message: { content: 'Not allowed.' } }])
+    expect(refused({ type: 'text', text: 'No.' })).toMatchObject([{ message: { content: 'No.' } }])
   })
 
   it('that ends for a call and has none has ended as usual', () => {
@@ -246,6 +342,39 @@ describe('a chat backend', () => {
     ]
     const { content } = wholeOf('messages', 'chat', { choices })
     expect(content).toMatchObject([{ input: { path: 'a' } }, { input: { path: 'b' } }])
+  })
+
+  it('may repeat the name of a call behind its arguments', () => {
+    const stream = pair('messages', 'chat', { stream: true }).answer.stream()
+    const deltas = [callDelta(0, '{"a":1}', 'get'), callDelta(0, '', 'get'), delta({}, 'tool_calls')]
+    expect(foldMessage(run(stream, ...chunks(...deltas))).content).toMatchObject([{ name: 'get', input: { a: 1 } }])
+  })
+
+  it('may give several calls one index, with an id and a name of their own', () => {
+    const stream = pair('messages', 'chat', { stream: true }).answer.stream()
+    const [first, second] = [callDelta(0, '{"a":1}', 'one', 'c1'), callDelta(0, '', 'two', 'c2')]
+    const { content } = foldMessage(run(stream, ...chunks(first, second, callDelta(0, '{"b":2}'), delta({}, 'stop'))))
+    expect(content).toMatchObject([
+      { name: 'one', input: { a: 1 } },
+      { name: 'two', input: { b: 2 } },
+    ])
+  })
+
+  it('may be cut within several calls at once, which is no failure', () => {
+    const stream = pair('messages', 'chat', { stream: true }).answer.stream()
+    const deltas = [callDelta(0, '{"a"', 'one', 'c1'), callDelta(1, '{"b"', 'two', 'c2'), delta({}, 'length')]
+    expect(foldMessage(run(stream, ...chunks(...deltas))).stop_reason).toBe('max_tokens')
+    expect(stream.state()).toBe('ended')
+  })
+
+  it('has the log probabilities of a token without a text of its own', () => {
+    const token = (logprob: number) => ({ token: '', logprob })
+    const chunk = (content: string, logprob: number) => {
+      return { choices: [{ index: 0, delta: { content }, logprobs: { content: [token(logprob)] } }] }
+    }
+    const stream = pair('responses', 'chat', { stream: true, top_logprobs: 1 }).answer.stream()
+    const { output } = finalResponse(run(stream, ...chunks(chunk('a', -1), chunk('', -2), delta({}, 'stop'))))
+    expect(output).toMatchObject([{ content: [{ text: 'a', logprobs: [token(-1), token(-2)] }] }])
   })
 
   it('may go on with the text for a custom tool behind a JSON object, after the next call has begun', () => {

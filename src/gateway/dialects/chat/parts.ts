@@ -233,7 +233,7 @@ function makeCalls(): Calls {
       }
       if (call.id === null && id !== null) {
         call.id = id
-        if (!byId.has(id)) byId.set(id, call)
+        byId.set(id, call)
       }
     },
   }

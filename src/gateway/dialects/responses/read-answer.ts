@@ -125,7 +125,7 @@ export class ResponsesReader implements AnswerReader {
     // Without events of items, the last event has the whole answer.
     const items = this.#hasItems ? [] : readList(response.output)
     const rest = items.flatMap((item, at) => this.#closeItem(String(at), readObject(item)))
-    const given = isIncomplete ? [] : [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text }))
+    const given = [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text, cut: isIncomplete }))
     const closing = [...this.#start(), ...rest, ...given, ...this.#parts.end(isIncomplete)]
     if (isIncomplete && !CUT.has(reason ?? '')) {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
