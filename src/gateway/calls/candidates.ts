@@ -3,6 +3,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
+import type { ModelState } from '../backends/worker-state.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { listPlacements } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
@@ -15,7 +16,10 @@ type Call = {
   readonly caller: Pick<Caller, 'isOffline'>
 }
 
-/** The backends that have the model of a call, with what is known of each. */
+/**
+ * The backends that have the model of a call, with what is known of each. It waits for what is not known yet only where
+ * that changes the plan: at the first call of a model that two backends could serve.
+ */
 export async function findCandidates(
   backends: Backends,
   { operation, model, caller }: Call,
@@ -25,23 +29,23 @@ export async function findCandidates(
   const candidates: Candidate[] = []
   for (const placement of placements) {
     const backend = backends.find(placement.backend)
-    if (backend && (!caller.isOffline || backend.traits.isLocal))
-      candidates.push(await toCandidate(backend, placement, { operation, body, hasChoice: placements.length > 1 }))
+    if (!backend || (caller.isOffline && !backend.traits.isLocal)) continue
+    const { health } = backend
+    const isAsked = placements.length > 1 && !placement.isOfflineOnly
+    const state = health.lastKnown(placement.model) ?? (isAsked ? await health.check(placement.model) : null)
+    candidates.push(toCandidate(backend, placement, { operation, body, state }))
   }
   return candidates
 }
 
-async function toCandidate(
-  { kind, dialects, health, condition }: Backend,
+type Known = { readonly operation: Operation; readonly body: Json; readonly state: ModelState | null }
+
+function toCandidate(
+  { kind, dialects, condition }: Backend,
   placement: Placement,
-  { operation, body, hasChoice }: { readonly operation: Operation; readonly body: Json; readonly hasChoice: boolean },
-): Promise<Candidate> {
-  const { dialect, reach } = operation
-  const { model, isOfflineOnly } = placement
-  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, body })
-  // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
-  // backends could serve.
-  const state = health.lastKnown(model) ?? (hasChoice && !isOfflineOnly ? await health.check(model) : null)
+  { operation: { dialect, reach }, body, state }: Known,
+): Candidate {
+  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model: placement.model, body })
   return {
     ...placement,
     kind,
