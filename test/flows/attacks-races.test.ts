@@ -101,6 +101,11 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     const { deviceCode } = await started()
     const outcomes = await atOnce(TIMES, (index) => outcome(index, '/v1/auth/device/poll', { deviceCode }))
     expect(tally(outcomes)).toEqual({ '428 authorization_pending': 1, '429 rate_limited': TIMES - 1 })
+
+    first.clock.advance({ seconds: 60 })
+    const later = await atOnce(TIMES, (index) => post(index, '/v1/auth/device/poll', { deviceCode }))
+    const waits = later.map(({ status, headers }) => `${status} ${headers.get('retry-after')}`)
+    expect(tally(waits)).toEqual({ '428 null': 1, '429 5': TIMES - 1 })
   })
 
   it('make one successor when a refresh token is used twenty times', async () => {

@@ -41,12 +41,13 @@ export function makePollLogin(needs: Needs): PollLogin {
 
     const now = clock.now()
     const verdict = judgePoll(login, pollIntervalSeconds, now)
-    const tooSoon = () =>
-      new ApiError('rate_limited', { retryAfterSeconds: waitSeconds(login, pollIntervalSeconds, now) })
-    if (verdict === 'rate_limited') throw tooSoon()
+    const tooSoonAfter = (poll: Date) =>
+      new ApiError('rate_limited', { retryAfterSeconds: waitSeconds(poll, pollIntervalSeconds, now) })
+    if (verdict === 'rate_limited') throw tooSoonAfter(login.lastPolledAt ?? now)
     if (verdict === 'authorization_pending') {
       const saved = await logins.savePoll(login.id, now, pollIntervalSeconds * 1000 - POLL_TOLERANCE_MS)
-      if (!saved) throw tooSoon()
+      // Another poll was faster.
+      if (!saved) throw tooSoonAfter(now)
     }
     if (verdict === 'unauthorized') throw new ApiError('unauthorized', SPENT)
     if (verdict !== 'granted') throw new ApiError(verdict)

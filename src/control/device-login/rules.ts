@@ -10,7 +10,7 @@
  * A person approves or denies by the link of the email; or, signed in to the same account, by the link of the start
  * response or by the user code. `expired` is not stored: a login is expired when `now >= expiresAt`.
  */
-import { addSeconds } from '../../kernel/clock.ts'
+import { addSeconds, msBetween } from '../../kernel/clock.ts'
 
 /** The part of a login that the rules read. */
 export type DeviceLogin = {
@@ -62,8 +62,7 @@ function polledTooSoon({ lastPolledAt }: DeviceLogin, intervalSeconds: number, n
   return sincePollMs !== null && sincePollMs < intervalSeconds * 1000 - POLL_TOLERANCE_MS
 }
 
-/** How long a device that polls too soon should wait, in seconds: at least 1, at most the interval. */
-export function waitSeconds(login: Pick<DeviceLogin, 'lastPolledAt'>, intervalSeconds: number, now: Date): number {
-  const sincePollMs = login.lastPolledAt ? now.getTime() - login.lastPolledAt.getTime() : 0
-  return Math.max(1, intervalSeconds - Math.max(0, sincePollMs) / 1000)
+/** How long a device that polls too soon after another poll should wait, in seconds: at least 1, at most the interval. */
+export function waitSeconds(lastPolledAt: Date, intervalSeconds: number, now: Date): number {
+  return Math.max(1, intervalSeconds - msBetween(lastPolledAt, now) / 1000)
 }
