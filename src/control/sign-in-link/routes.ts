@@ -42,10 +42,10 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
   /** The open link of a token; null when the request was answered with a refusal. */
   async function findOpen(req: Request, res: Response, token: string): Promise<SignInLink | null> {
     const link = await links.find(hashSecret(new Secret(token)))
-    if (!link) onUnknownCredential(ipOf(req))
     const verdict = link ? judgeSignInLink(link, clock.now()) : 'invalid'
-    if (link && verdict === 'open') return link
-    refuseSignInLink(req, res, verdict === 'open' ? 'invalid' : verdict)
+    if (verdict === 'open') return link
+    if (verdict === 'invalid') onUnknownCredential(ipOf(req))
+    refuseSignInLink(req, res, verdict)
     return null
   }
 
