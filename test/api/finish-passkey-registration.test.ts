@@ -8,7 +8,7 @@ import {
 } from '../support/passkeys.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { bearerOf, atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { bearerOf, atOnce, expectOk, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -70,6 +70,15 @@ describe('finishPasskeyRegistration', () => {
         newAuthenticator().create(await startRegistration(service, by)),
       )
       expect(await response.json()).toMatchObject({ name: expect.stringMatching(/^Passkey of \d+ \w+ \d{4}$/) })
+    })
+
+    it('keeps the ways to reach the authenticator, also one that it does not know, and drops what is no word', async () => {
+      const by = await signIn()
+      const credential = newAuthenticator().create(await startRegistration(service, by))
+      const response = { ...credential.response, transports: ['usb', 'later-one', '\0', ''] }
+      await expectOk('The registration', finishRegistration(service, by, { ...credential, response }))
+      const { excludeCredentials } = await startRegistration(service, by)
+      expect(excludeCredentials.map(({ transports }) => transports)).toEqual([['usb', 'later-one']])
     })
 
     it('accepts the challenges of two tabs independently', async () => {

@@ -104,6 +104,9 @@ export type MadePasskey = {
   readonly backedUp: boolean
 }
 
+/** The form of all transports, those of later versions of WebAuthn too. The database cannot store every other text. */
+const TRANSPORT = /^[\w-]+$/
+
 /** Verifies a registration and returns the passkey; null when anything about it is wrong. */
 export async function verifyRegistration(
   { rpId, origin }: Webauthn,
@@ -128,7 +131,7 @@ export async function verifyRegistration(
     credentialId: key.id,
     publicKey: new Uint8Array(key.publicKey),
     counter: BigInt(key.counter),
-    transports: credential.response.transports ?? [],
+    transports: (credential.response.transports ?? []).filter((transport) => TRANSPORT.test(transport)),
     deviceType: credentialDeviceType,
     backedUp: credentialBackedUp,
   }
