@@ -54,7 +54,14 @@ it('the device that was seen longest ago makes room for one above the limit', as
   const others = Array.from({ length: MAX_DEVICES - 1 }, (_, index) => {
     return { ...row, deviceId: `device-${index}`, lastSeenAt: addSeconds(row.lastSeenAt, index - 10) }
   })
-  await prisma.deviceSession.createMany({ data: others })
+  // It makes no difference, although it was seen last.
+  const expired = {
+    ...row,
+    deviceId: 'expired',
+    lastSeenAt: addSeconds(row.lastSeenAt, 1),
+    idleExpiresAt: row.createdAt,
+  }
+  await prisma.deviceSession.createMany({ data: [...others, expired] })
   await service.signIn(email, { deviceId: 'new' })
 
   const ended = (await sessionsOf(email)).filter(({ revokedReason }) => revokedReason !== null)
