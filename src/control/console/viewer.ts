@@ -19,7 +19,7 @@ export type Viewer = {
   readonly role: Role
   /** The address of the team's first page. */
   readonly path: string
-  /** The other teams of the person. */
+  /** The other teams of the person, by name. */
   readonly others: readonly { readonly team: string; readonly path: string }[]
 }
 
@@ -38,7 +38,7 @@ export function makeFindViewer({ members }: Needs): FindViewer {
     const { accountId } = caller
     const team = formatTeamName(req.params)
     const { membership } = await findMemberTeam(members.findMembership, team, accountId)
-    const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of)
+    const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
     return {
       caller,
       actor: actorOf(req),
