@@ -36,6 +36,7 @@ beforeAll(async () => {
       endedCall({ accountId: GONE, usage: { inputTokens: 1 } }),
       endedCall({ ...dear, accountId: ada, team: '@acme/other' }),
       endedCall({ ...dear, accountId: ada, at: '2026-11-19T23:59:59Z' }),
+      endedCall({ ...dear, accountId: ada, at: '2026-10-01T10:00:00Z', kind: 'retried' }),
     ],
   })
 })
@@ -68,6 +69,10 @@ describe('getTeamUsage', () => {
           costNanoUsd: 5200,
         },
       })
+    })
+
+    it('has a row for a backend that was paid for an attempt of a call that another backend served', async () => {
+      expect(shown(await report('from=2026-10-01&to=2026-10-01&by=backend'))).toEqual([['vendora', null, 0, 5000]])
     })
 
     it.each<[string, () => unknown[][]]>([

@@ -8,6 +8,8 @@ import type { TestTeam } from '../support/team.ts'
 
 const HOME = '/teams/acme/core'
 const HTML = { accept: 'text/html' }
+/** An attempt at a backend before the one that served the call. */
+const BEFORE = { model: 'vendora/<large>', servedBy: 'asked-before' }
 
 let team: TestTeam
 let adminCookie: string
@@ -31,6 +33,7 @@ beforeAll(async () => {
       endedCall({ at, ...cheap, accountId: member, call: { model: 'svc/fast' } }),
       endedCall({ at, ...dear, accountId: ada, call: { model: 'vendora/<large>', sessionId: 'run-1' } }),
       endedCall({ at, ...dear, accountId: ada, team: '@acme/other', call: { model: 'svc/theirs' } }),
+      endedCall({ at, accountId: ada, kind: 'retried', usage: { inputTokens: 1 }, call: BEFORE }),
     ],
   })
   adminCookie = await signInBrowser(service, 'ada@example.com')
@@ -79,6 +82,16 @@ describe('showTeamOverview', () => {
     const invitations = '/v1/teams/%40acme%2Fother/invitations'
     await expectOk('The invitation', team.asStranger(invitations, json({ email: 'member@example.com' })))
     expect(await markup()).toContain('<a href="/teams/acme/other" class="name">@acme/other</a>')
+    // By name, however old the invitations are.
+    const { prisma } = team.service.database
+    const organization = { connect: { name: 'acme' } }
+    const account = { connect: { email: 'member@example.com' } }
+    for (const name of ['zeta', 'beta']) {
+      const invitation = { account, source: 'admin', createdAt: team.service.clock.now() } as const
+      await prisma.team.create({ data: { name, organization, invitations: { create: invitation } } })
+    }
+    const names = [...(await markup()).matchAll(/class="name">@acme\/(\w+)<\/a>/g)].map(([, name]) => name)
+    expect(names).toEqual(['beta', 'other', 'zeta'])
   })
 })
 
@@ -88,6 +101,11 @@ describe('showTeamUsage', () => {
     const markup = await response.clone().text()
     expect(markup).toContain(`/teams/acme/core/usage.csv?from=${today}&to=${today}&by=model`)
     expect(await textOf(Promise.resolve(response))).toMatch(/svc\/fast \$0\.0042 1 0 1,234 0 1 Total \$12,345\.68 2 0/)
+  })
+
+  it('200: does not call the attempts at a backend free that has no price', async () => {
+    const text = textOf(team.asAdmin(`${HOME}/usage?from=${today}&to=${today}&by=backend`))
+    expect(await text).toContain('asked-before no price 0 0 1 0 0')
   })
 
   it('200: shows no chart for more than 92 days', async () => {
@@ -196,6 +214,24 @@ describe('showTeamLimits and changeTeamLimits', () => {
       expect(await create(whose, '1')).toMatch(/^400 .* The team has no such member, API key or service account/)
     expect(await create('members', '1', 'day')).toMatch(/^409 .* There is a limit for the same calls and period/)
     expect((await change({ action: 'create', whose: 'team', amount: '1' })).status).toBe(400)
+  })
+
+  it('200: is about the team of the page, also where the caller has signed in to another one', async () => {
+    const OTHER = '/v1/teams/%40acme%2Fother'
+    await expectOk('The invitation', team.asStranger(`${OTHER}/invitations`, json({ email: 'ada@example.com' })))
+    const limit = { subject: 'team', period: 'week', amountNanoUsd: 77_000_000_000 }
+    await expectOk('The limit', team.asStranger(`${OTHER}/limits`, json(limit)))
+    const text = await textOf(team.asAdmin('/teams/acme/other/limits'))
+    expect(text).toContain('of $77.00 this week')
+    expect(text).not.toContain('$20,000.00')
+
+    const idOfKey = async (answer: Promise<Response>) =>
+      (await expectJson<{ info: { id: string } }>('The key', answer)).info.id
+    const theirs = await idOfKey(team.asAdmin('/v1/keys', json({ name: 'theirs', team: '@acme/other' })))
+    const old = await idOfKey(team.asAdmin('/v1/keys', json({ name: 'old' })))
+    const next = await idOfKey(team.asAdmin(`/v1/keys/${old}/rotate`, json({})))
+    const markup = await (await team.asAdmin(PAGE)).text()
+    expect([theirs, old, next].filter((id) => markup.includes(`value="key:${id}"`))).toEqual([next])
   })
 })
 

@@ -29,10 +29,11 @@ export function inputOf(sums: UsageSums): number {
   return sums.inputTokens + sums.cacheReadTokens + sums.cacheWriteTokens + sums.cacheWriteLongTokens
 }
 
-/** A cost, which is unknown where no call had a price. */
-export function costOf({ costNanoUsd, calls }: UsageSums): Interpolation {
+/** A cost, which is unknown where no call had a price. A backend that was asked before another one may have no call. */
+export function costOf({ costNanoUsd, calls, unknownCalls, unpricedCalls }: UsageSums): Interpolation {
   if (costNanoUsd !== null) return writeDollars(costNanoUsd)
-  return calls === 0 ? writeDollars(0) : html`<span class="soft">no price</span>`
+  const isNothing = calls + unknownCalls + unpricedCalls === 0
+  return isNothing ? writeDollars(0) : html`<span class="soft">no price</span>`
 }
 
 /** The columns of a report. */
