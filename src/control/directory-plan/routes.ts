@@ -32,7 +32,12 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
     if ('mistakes' in read)
       throw new ApiError('invalid_request', { message: `directory: ${read.mistakes.join('; ')}.` })
     const found: WantedOfTeam[] = []
-    for (const wanted of read.teams) found.push({ teamId: await findAdminTeam(wanted.team, caller), wanted })
+    for (const wanted of read.teams) {
+      const teamId = await findAdminTeam(wanted.team, caller).catch((error: unknown) => {
+        throw error instanceof ApiError ? ofTeam(wanted.team, error) : error
+      })
+      found.push({ teamId, wanted })
+    }
     return found
   }
 
@@ -57,6 +62,11 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       res.status(200).json(toAnswer(applied.plans))
     },
   }
+}
+
+/** The refusal of one of the teams of a directory, with its name. */
+function ofTeam(team: string, { code, message }: ApiError): ApiError {
+  return new ApiError(code, { message: `${team}: ${message}` })
 }
 
 const PLAN_CHANGED =
