@@ -111,34 +111,34 @@ function explainNoConnection({ host }: URL, proxy: string | null): string {
   return `${who} ${CHECK_NETWORK}`
 }
 
+const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`
+
+const explainClosed = ({ host }: URL) =>
+  `${host} closed the connection. If its URL starts with https, try http, and the other way round.`
+
+const explainNoTls = ({ host }: URL) => `${host} does not speak TLS. Try the URL with http:// instead of https://.`
+
+const explainUntrusted = ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`
+
 /** Why there was no answer, and what to do, by the error code of Node.js. */
 const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL, proxy: string | null) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
   ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
   EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
-  ENETUNREACH: ({ host }) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`,
-  EHOSTUNREACH: ({ host }) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`,
-  ECONNRESET: ({ host }) =>
-    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
-  UND_ERR_SOCKET: ({ host }) =>
-    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
+  ENETUNREACH: explainNoRoute,
+  EHOSTUNREACH: explainNoRoute,
+  ECONNRESET: explainClosed,
+  UND_ERR_SOCKET: explainClosed,
   UND_ERR_CONNECT_TIMEOUT: explainNoConnection,
   ETIMEDOUT: explainNoConnection,
   CERT_HAS_EXPIRED: ({ host }) => `The TLS certificate of ${host} has expired, or the clock of this machine is wrong.`,
   CERT_NOT_YET_VALID: ({ host }) =>
     `The TLS certificate of ${host} is not valid yet: the clock of this machine is wrong.`,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) => `The TLS certificate of ${host} is for another name. Check the URL.`,
-  ERR_SSL_WRONG_VERSION_NUMBER: ({ host }) =>
-    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
-  EPROTO: ({ host }) => `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: ({ host }) =>
-    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
-  ...Object.fromEntries(
-    UNTRUSTED_CERTIFICATE.map((code) => [
-      code,
-      ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`,
-    ]),
-  ),
+  ERR_SSL_WRONG_VERSION_NUMBER: explainNoTls,
+  EPROTO: explainNoTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: explainNoTls,
+  ...Object.fromEntries(UNTRUSTED_CERTIFICATE.map((code) => [code, explainUntrusted])),
 }
 
 /** Says why a request got no answer, and what to do. `proxy`: the variable with the proxy for this URL. */
