@@ -24,8 +24,9 @@ export async function runService({ force = false }: { readonly force?: boolean }
   const serveHere = async () => {
     const { serve } = await import('../../server/serve.ts')
     const running = await serve(config, { clock: systemClock, log, forceDirectory: force })
-    // A process that is killed later does not write what it has compiled.
-    flushCompileCache()
+    // A process that is killed later does not write what it has compiled. This blocks for some tenths of a second, so
+    // signals must be handled before.
+    setImmediate(flushCompileCache)
     return running
   }
   if (cluster.isWorker) return runChild(serveHere(), log)
