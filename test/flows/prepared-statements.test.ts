@@ -48,6 +48,16 @@ describe('prepared statements of the embedded database', () => {
     expect(await countPrepared()).toBe(count)
   })
 
+  it('are not forgotten when they were used again meanwhile', async () => {
+    const often = 'SELECT 1 AS often'
+    for (let number = 1000; number < 1260; number += 1) {
+      await run(`SELECT ${number}`)
+      if (number % 100 === 0) await run(often)
+    }
+    const { rows } = await pglite.query('SELECT from_sql FROM pg_prepared_statements WHERE statement = $1', [often])
+    expect(rows).toHaveLength(1)
+  })
+
   it('do not include statements whose plan depends on their values', async () => {
     const before = await countPrepared()
     expect((await run(`${PLANNED_FOR_VALUES} SELECT $1::int + 1`, [1])).rows).toEqual([[2]])

@@ -1,10 +1,12 @@
 import type { Worker as Child } from 'node:cluster'
 import { EventEmitter } from 'node:events'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { keepRunning, orKill } from '../../src/server/processes/processes.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
 import { waitForValue } from '../support/wait.ts'
+
+afterEach(() => void vi.restoreAllMocks())
 
 /** A process that ends with this event. What else it has is not used. */
 function childThatEnds(event: 'exit' | 'error', ...given: unknown[]): Child {
@@ -34,6 +36,29 @@ it('a process that the system refuses to start is started again later', async ()
   ])
   stopping.abort()
   await expect(keeping).resolves.toBeUndefined()
+})
+
+it('a process that has served for a minute is replaced after the shortest wait', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
+  const serveForMinute = () => {
+    clock.mockReturnValue(60_000)
+    return childThatEnds('exit')
+  }
+  const starts = [serveForMinute]
+  const lines: LogLine[] = []
+  const stopping = new AbortController()
+  const start = () => starts.shift()?.() ?? childThatEnds('exit')
+  const keeping = keepRunning(childThatEnds('exit'), start, stopping.signal, recordingLog(lines))
+  const ends = () => lines.map(({ fields }) => fields)
+  const end = { pid: 7, code: 1, signal: null }
+  const waits = [1000, 1000, 2000]
+  await waitForValue(
+    'the log',
+    ends,
+    waits.map((replacedAfterMs) => ({ ...end, replacedAfterMs })),
+  )
+  stopping.abort()
+  await keeping
 })
 
 it('a process that hangs at a stop is killed, and its kill is logged', async () => {
