@@ -114,6 +114,12 @@ const NO_LIMIT: RateLimit = {
 }
 
 function toRateLimit(limiter: RateLimiterAbstract, seconds: number, what: string | undefined): RateLimit {
+  /** The clock of this machine or of Redis was set back, and the window would last for longer by as much. */
+  async function beginAnew(key: string): Promise<number> {
+    await limiter.delete(key)
+    return counted.tryTake(key)
+  }
+
   const counted: Omit<RateLimit, 'take'> = {
     async tryTake(key) {
       try {
@@ -123,10 +129,10 @@ function toRateLimit(limiter: RateLimiterAbstract, seconds: number, what: string
         // The library rejects with the counter when the limit is reached, and with an Error when counting failed.
         if (!(refused instanceof RateLimiterRes))
           throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+        if (refused.msBeforeNext > seconds * 1000) return beginAnew(key)
         // The library has also counted the refused event. Left there, it would use up what others refund.
         await limiter.reward(key)
-        // The library reads the clock of the machine. When that was set back, the end of the window seems far away.
-        return toWholeSeconds(Math.min(refused.msBeforeNext / 1000, seconds))
+        return toWholeSeconds(refused.msBeforeNext / 1000)
       }
     },
     async refund(key) {

@@ -236,6 +236,21 @@ describe.skipIf(!hasRedis)('limits with a Redis that refuses writes', () => {
   })
 })
 
+describe.skipIf(!hasRedis)('limits with a Redis whose clock is set back', () => {
+  it('begin a new window, instead of one that lasts for longer by as much', { retry: 2 }, async () => {
+    await using server = await startRedis()
+    using redis = disposable(openRedis(new Secret(server.url), recordingLog([])))
+    await waitForValue('Redis to be connected', () => redis.status, 'ready')
+    const limit = openRateLimits(redis)('events', { points: 1, seconds: 60 })
+    await limit.take('a')
+    expect(await limit.tryTake('a')).toBeGreaterThan(0)
+    // What is left of a window when the clock is set back an hour.
+    await redis.pexpire('svc:limit:events:a', 3_650_000)
+    expect(await limit.tryTake('a')).toBe(0)
+    expect(await limit.tryTake('a')).toBeGreaterThan(0)
+  })
+})
+
 describe.skipIf(!hasRedis)('limits with a Redis that refuses the connection', () => {
   it('count in this process when Redis has no database of the number, and leave database 0 alone', async () => {
     await using server = await startRedis()
