@@ -35,6 +35,11 @@ describe('the mark of a result', () => {
       [{ type: 'input_text', text: 'one\ntwo', ...BREAKPOINT }],
     ],
     [
+      'a text with a mark of its own, which stays',
+      { content: [{ ...text('one'), cache_control: { type: 'ephemeral', ttl: '1h' } }], ...MARK },
+      [{ type: 'input_text', text: 'one', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }],
+    ],
+    [
       'a failure',
       { content: 'no', is_error: true, ...MARK },
       [{ type: 'input_text', text: 'Error: no', ...BREAKPOINT }],

@@ -79,6 +79,12 @@ describe('a choice among some of the tools', () => {
     expect(tool_choice).toEqual({ type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'write' }] })
   })
 
+  it('that has none of them offers no tools', () => {
+    const none = { ...body, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } } }
+    const { tools, tool_choice } = pair('chat', 'responses', none).request
+    expect([tools, tool_choice]).toEqual([undefined, undefined])
+  })
+
   it('cuts the list of tools elsewhere', () => {
     const { tools, tool_choice } = pair('chat', 'messages', body).request
     expect(tools).toMatchObject([{ name: 'write' }])

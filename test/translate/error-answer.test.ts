@@ -33,13 +33,13 @@ it('an image that the model cannot read is a 400, whatever status the engine giv
   expect(DIALECTS.chat.errorAnswer(500, failure('the image broke')).status).toBe(500)
 })
 
-it('a prompt that is too long is a 400 in the words of each dialect, whatever status the engine gives', () => {
+it.each([400, 413, 500])('a prompt that is too long is a 400 in the words of each dialect, not %i', (status) => {
   const tooLong = readFailure({ error: { code: 'context_length_exceeded', message: 'n_ctx' } })
-  expect(DIALECTS.messages.errorAnswer(500, tooLong)).toEqual({
+  expect(DIALECTS.messages.errorAnswer(status, tooLong)).toEqual({
     status: 400,
     body: { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: n_ctx' } },
   })
-  expect(DIALECTS.responses.errorAnswer(500, tooLong)).toMatchObject({
+  expect(DIALECTS.responses.errorAnswer(status, tooLong)).toMatchObject({
     status: 400,
     body: { error: { code: 'context_length_exceeded' } },
   })

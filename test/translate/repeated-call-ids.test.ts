@@ -95,6 +95,10 @@ describe('a conversation in which two calls have one id', () => {
     const { calls, results } = LINKS.messages(pair('responses', 'messages', { input }).request)
     expect(results).toEqual([calls[1]])
     expect(calls[0]).not.toBe(calls[1])
+    const again = { type: 'function_call_output', call_id: 'call_0', output: 'sent again' }
+    const { request } = pair('responses', 'messages', { input: [...input, again] })
+    expect(LINKS.messages(request).results).toEqual([calls[1]])
+    expect(JSON.stringify(request.messages)).toContain('sent again')
   })
 })
 

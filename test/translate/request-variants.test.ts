@@ -369,6 +369,26 @@ describe('tools', () => {
     expect(toolsOf(request)[0]?.input_schema).toEqual({ ...$defs.Args, $defs })
   })
 
+  it('cannot be required by a name that is not offered, also beside a web search', () => {
+    const tools = [
+      { name: 'read', defer_loading: true },
+      { type: 'web_search_20250305', name: 'web_search' },
+    ]
+    const options = { caps: { ...DEFAULT_CAPS.responses, hostedSearch: true } }
+    const tool_choice = { type: 'tool', name: 'read' }
+    expect(refusalOf('messages', 'responses', { tools, tool_choice }, options)).toBe('tool_choice')
+  })
+
+  it('that are required without their namespace are the first of this name', () => {
+    const namespaces = ['one', 'two'].map((name) => ({
+      type: 'namespace',
+      name,
+      tools: [{ type: 'function', name: 'f' }],
+    }))
+    const body = { input: 'hi', tools: namespaces, tool_choice: { type: 'function', name: 'f' } }
+    expect(pair('responses', 'messages', body).request.tool_choice).toEqual({ type: 'tool', name: 'one__f' })
+  })
+
   it('may be required where the only one is a web search', () => {
     const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }
     const caps = { ...MESSAGES, hostedSearch: true }

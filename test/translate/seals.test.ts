@@ -66,6 +66,11 @@ describe('a seal', () => {
     })
   })
 
+  it('with a payload does not open for a backend without a credential, because anyone could have made it', () => {
+    const forged = makeSeals({ ...NEEDS, key: Buffer.alloc(0) }).write(SEAL, 'text')
+    expect(makeSeals({ ...NEEDS, key: null }).read(forged, 'text')).toBeNull()
+  })
+
   it.each(['', 'svc1', 'svc1.', 'svc1..', 'svc1.e30..', 'svc1.x.y.z', 'EqQBCkYIB'])('is not made of %j', (text) => {
     expect(seals.read(text, '')).toBeNull()
   })
@@ -112,6 +117,12 @@ describe('a call that goes to a vendor in its own dialect', () => {
     const cleaned = withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString()
     expect(cleaned).not.toContain('svc1.')
     expect(hasUnsignedContent(JSON.parse(cleaned) as Record<string, unknown>)).toBe(false)
+  })
+
+  it('loses the reasoning of a chat message with its seal', () => {
+    const message = { role: 'assistant', content: 'a', reasoning_content: 'x', reasoning_details: [{ data: sealed }] }
+    const cleaned = withoutUnsignedContent(Buffer.from(JSON.stringify({ messages: [message] }))).toString()
+    expect(JSON.parse(cleaned)).toEqual({ messages: [{ role: 'assistant', content: 'a' }] })
   })
 
   it('stays the same bytes when it holds none', () => {

@@ -162,11 +162,11 @@ function kindOfStatus(status: number): FailureKind {
 }
 
 /**
- * Returns the status of an engine's error for the client: 400 where the client can correct the request, although the
- * engine answered with 500 or above.
+ * Returns the status of an engine's error for the client: 400 where the client can correct the request, whatever the
+ * engine answered. Agents shorten a prompt that is too long only after a 400, and give up after a 413.
  */
 export function statusOf(status: number, { kind, message }: Failure): number {
-  return (kind === 'context' || isUnreadable(message)) && status >= 500 ? 400 : status
+  return kind === 'context' || isUnreadable(message) ? 400 : status
 }
 
 /** Returns the vendors' error type for a status (Anthropic API, "Errors"). */

@@ -3,6 +3,7 @@ import type { NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 
 /** Maps the tools of a request to names in a dialect without namespaces, and names back to tools. */
 export type ToolNames = {
+  /** The name of a tool of the request, or of its calls. */
   toName(tool: ToolRef): string
   /** Returns the tool of a name. An unknown name becomes a function of that name. */
   toTool(name: string): ToolRef
@@ -22,9 +23,8 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   const owners = findOwners([...found.values()])
   const toName = (tool: ToolRef): string => {
     const name = plainName(tool)
-    const owner = owners.get(name)
-    const isFree = !owner || owner.key === toolKeyOf(tool) || owner.rank > rank(tool)
-    return isValid(name, maxLength) && isFree ? name : hashedName(tool, maxLength)
+    const isOwner = owners.get(name)?.key === toolKeyOf(tool)
+    return isValid(name, maxLength) && isOwner ? name : hashedName(tool, maxLength)
   }
   const byName = new Map([...found.values()].map((tool) => [toName(tool), toRef(tool)] as const))
   return {
