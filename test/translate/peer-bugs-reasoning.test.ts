@@ -99,6 +99,24 @@ describe('reasoning that comes back', () => {
     }
   })
 
+  it('sealed reasoning goes to no other model of a chat backend', () => {
+    const sealed = seals.write({ kind: 'plain', data: '', before: null }, 'hm')
+    const caps = { ...DEFAULT_CAPS.chat, reasoningReplay: 'accepted' } as const
+    const sent = (backendModel: string) =>
+      JSON.stringify(
+        pair('responses', 'chat', itemLoop('c1', reasoning(sealed)), { caps, seals, backendModel }).request,
+      )
+    expect(sent('model-1')).toContain('"reasoning_content":"hm"')
+    expect(sent('model-2')).not.toContain('hm')
+  })
+
+  it('a demanded tool leaves out the reasoning of earlier turns, because the vendor refuses both together', () => {
+    const body = { ...itemLoop('c1', reasoning(SIGNED)), tools: [{ type: 'function', name: 'read' }] }
+    const demanded = { ...body, tool_choice: 'required' }
+    expect(blocksOf(pair('responses', 'messages', body, { seals }).request)[1]?.type).toBe('thinking')
+    expect(JSON.stringify(pair('responses', 'messages', demanded, { seals }).request)).not.toContain('thinking')
+  })
+
   it('bifrost#5410, copilot-sdk#615: a reasoning item goes to a responses backend without its id', () => {
     const sealed = seals.write({ kind: 'encrypted', data: 'gAAA', before: null }, 'hm')
     const body = chatLoop('c1', {

@@ -183,6 +183,8 @@ describe('a conversation', () => {
       system: [{ type: 'text', text: 'Be brief.' }],
       messages: [user([{ type: 'text', text: '<system>\nSay hi.\n</system>' }])],
     })
+    const able = { ...MESSAGES, cacheMarks: 'none', midSystem: true } as const
+    expect(pair('chat', 'messages', { messages }, { caps: able }).request).toEqual(request)
   })
 
   it('that has only system texts still has an item for a responses backend', () => {

@@ -81,7 +81,7 @@ export function isAnnouncement(event: SseEvent): boolean {
 /** An event with a chunk of the answer. */
 export type ChatChunk = Extract<ChatEvent, { kind: 'chunk' }>
 
-/** Makes what remembers the finish reason of a stream. It must see each chunk. */
+/** Watches the finish reasons of a stream, each chunk of which it must see. */
 export function watchFinish() {
   let reason: string | null = null
   /** There was content behind a reason, as from engines that write one in each chunk. */

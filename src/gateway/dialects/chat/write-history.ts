@@ -77,10 +77,10 @@ class History {
     const text = joinTexts(parts)
     if (text === '') return
     const part: ChatTextPart = { type: 'text', text, ...writeBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
-    const { user } = this.#ofUser()
-    if (this.#rounds.length === 1 && isEmpty(this.#current())) this.#leading.push(part)
-    else if (this.#needs.context.caps.midSystem) user.push({ type: 'system', part })
-    else user.push({ ...part, text: `<system>\n${text}\n</system>` })
+    const round = this.#ofUser()
+    if (isEmpty(round)) this.#leading.push(part)
+    else if (this.#needs.context.caps.midSystem) round.user.push({ type: 'system', part })
+    else round.user.push({ ...part, text: `<system>\n${text}\n</system>` })
   }
 
   assistant(parts: readonly Part[]): void {
@@ -115,7 +115,10 @@ class History {
     return user.length + results.length > 0 ? this.#add() : this.#current()
   }
 
-  /** The round that the user goes on. A turn with reasoning only is no message, so its round is dropped. */
+  /**
+   * The round that the user goes on. Only the first one is empty, before any message. A turn with reasoning only is no
+   * message, so its round is dropped.
+   */
   #ofUser(): Round {
     if (this.#rounds.length > 1 && isEmpty(this.#current())) this.#rounds.pop()
     return this.#current()
