@@ -121,6 +121,13 @@ describe('the next backend is asked', () => {
     expect([a.calls.length, b.calls.length]).toEqual([1, 1])
   })
 
+  it('after an error that is too large to be sent in one write', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(answersJson({ error: { message: 'x'.repeat(1024 * 1024) } }, { status: 503 }))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=503,b=200'])
+  })
+
   it('when no connection can be made', async () => {
     serve([{ to: 'dead' }, { to: 'b' }])
     const response = await post()

@@ -11,7 +11,6 @@ import { EarlyEnd } from './early-end.ts'
 import { breakConnection } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
-import { UnreadableAnswer } from './unreadable-answer.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
@@ -86,9 +85,9 @@ export class WholeRelay implements Relay {
     else this.#held.add(chunk)
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
-    const isError = this.#head.status !== OK && keepsErrors === 'all'
-    if (isError && this.#heldBytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
-    if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(this.#held.take())
+    // Another backend may do better than an error, so its caller must not get the beginning of it.
+    const isHeld = rewrite !== null || (keepsErrors === 'all' && this.#head.status !== OK)
+    if (!isHeld && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(this.#held.take())
   }
 
   #collect(chunk: Buffer, collector: StreamCollector): void {
