@@ -45,12 +45,12 @@ const answersCompressedPage: Script = ({ res }) => {
 
 const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
 
-/** A responses stream that fails before it has any part of an answer. */
-const announcesThenFails = (code: string): Script =>
+/** A responses stream that repeats the instructions, and fails before it has any part of an answer. */
+const announcesThenFails = (code: string, instructions = 'Be brief.'): Script =>
   streams(
     [
-      { type: 'response.created', response: { id: 'resp_failed', status: 'in_progress' } },
-      { type: 'response.in_progress', response: { id: 'resp_failed', status: 'in_progress' } },
+      { type: 'response.created', response: { id: 'resp_failed', status: 'in_progress', instructions } },
+      { type: 'response.in_progress', response: { id: 'resp_failed', status: 'in_progress', instructions } },
       { type: 'response.failed', response: { id: 'resp_failed', status: 'failed', error: { code, message: 'no' } } },
     ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`),
   )
@@ -284,14 +284,17 @@ describe('the next backend is asked', () => {
     ])
   })
 
-  it('when a responses stream announces an answer and then begins with an error', async () => {
-    serve([{ to: 'a' }, { to: 'b' }], 'responses')
-    a.restart(announcesThenFails('rate_limit_exceeded'))
-    b.restart(saysHello('responses'))
-    const response = await gateway.post('/v1/responses', greeting('responses', 'any/model', true))
-    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=429,b=200'])
-    expect(await response.text()).not.toContain('resp_failed')
-  })
+  it.each([10, 100_000])(
+    'when a responses stream repeats instructions of %i characters, and then fails',
+    async (instructions) => {
+      serve([{ to: 'a' }, { to: 'b' }], 'responses')
+      a.restart(announcesThenFails('rate_limit_exceeded', 'x'.repeat(instructions)))
+      b.restart(saysHello('responses'))
+      const response = await gateway.post('/v1/responses', greeting('responses', 'any/model', true))
+      expect([response.status, attemptsOf(response)]).toEqual([200, 'a=429,b=200'])
+      expect(await response.text()).not.toContain('resp_failed')
+    },
+  )
 
   it('at most twice', async () => {
     serve([{ to: 'a' }, { to: 'b' }, { to: 'c' }, { to: 'a' }])

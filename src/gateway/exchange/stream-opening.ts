@@ -25,11 +25,8 @@ export const UNASKED = backendFailed(
   'The backend answered with a stream, although the call did not ask for one. Send "stream": true.',
 )
 
-/** A first event that is larger than this is content and not an error. */
-const MAX_HELD_BYTES = 64 * 1024
-
-/** The events before an answer repeat the instructions and the tools of the request. */
-const MAX_HELD_PREAMBLE_BYTES = 512 * 1024
+/** More than this is content. The events before an answer repeat the instructions and the tools of the request. */
+const MAX_HELD_BYTES = 512 * 1024
 
 /**
  * Holds a stream back until its first event is there, because vendors report errors in it after a status of 200. The
@@ -43,7 +40,6 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #decoder = makeSseDecoder()
   readonly #keepAliveSlot: number
   readonly #held = new ByteChunks()
-  #hasPreamble = false
   #ticks = 0
 
   constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
@@ -56,17 +52,14 @@ export class StreamOpening implements Relay, SilentStream {
   take(chunk: Buffer): void {
     const isContent = this.#held.length === 0 && (isNoEvent(chunk) || isCompressed(this.#head))
     this.#held.add(chunk)
-    const limit = this.#hasPreamble ? MAX_HELD_PREAMBLE_BYTES : MAX_HELD_BYTES
-    if (isContent || this.#held.length > limit) return this.#begin()
+    if (isContent || this.#held.length > MAX_HELD_BYTES) return this.#begin()
     const { readErrorEvent, isPreamble } = this.#needs.backendDialect
     for (const event of this.#decoder.push(chunk)) {
-      if (this.#canReplace() && isPreamble(event)) this.#hasPreamble = true
-      else {
-        const failure = readErrorEvent(event)
-        if (failure) this.#maskHeld()
-        if (!failure || !this.#stopsAt(failure, event.data)) this.#begin()
-        return
-      }
+      if (this.#canReplace() && isPreamble(event)) continue
+      const failure = readErrorEvent(event)
+      if (failure) this.#maskHeld()
+      if (!failure || !this.#stopsAt(failure, event.data)) this.#begin()
+      return
     }
   }
 
