@@ -606,6 +606,27 @@ describe('a backend that fails repeatedly', () => {
   })
 })
 
+describe('a count of tokens', () => {
+  it('passes unchanged to the backend that can be reached', async () => {
+    serve([{ to: 'dead' }, { to: 'b' }], 'messages')
+    b.restart(saysHello('messages'))
+    await post()
+    b.restart(answersJson({ input_tokens: 12 }))
+    const response = await gateway.post('/v1/messages/count_tokens', { ...body, own_member: 1 })
+    expect([servedBy(response), await response.json()]).toEqual(['b', { input_tokens: 12 }])
+    expect(bodyOf(b.last())).toEqual({ ...body, model: 'large', own_member: 1 })
+  })
+
+  it('is estimated while the only backend, of another dialect, fails repeatedly', async () => {
+    serve([{ to: 'a' }], 'responses')
+    a.restart(fails(500))
+    for (let at = 0; at < 5; at++) await post()
+    a.restart(answersJson({ object: 'response.input_tokens', input_tokens: 12 }))
+    const response = await gateway.post('/v1/messages/count_tokens', body)
+    expect([response.headers.get('x-svc-estimated'), a.calls.length]).toEqual(['1', 0])
+  })
+})
+
 describe('without a network', () => {
   const offline = { when: 'offline' } as const
 
@@ -615,6 +636,15 @@ describe('without a network', () => {
     expect([first.status, attemptsOf(first)]).toEqual([200, 'dead=unreachable,b=200'])
     const second = await post()
     expect([second.status, servedBy(second), attemptsOf(second)]).toEqual([200, 'b', null])
+  })
+
+  it('not even the first call tries a local worker that is away', async () => {
+    const backend = { name: 'b', dialects: ['chat'] as const, url: b.url.href, basePath: '/v1', credential: null }
+    const serve = [serveEntry('local-engine', 'small'), serveEntry('b', 'large', { rank: 1, ...offline })]
+    const models = [servedModel('any/model', { serve })]
+    await using alone = await startGateway({ engine: deadUrl, backends: [backend], team: { models } })
+    const response = await alone.post('/v1/chat/completions', body)
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([200, 'b', null])
   })
 
   it('tokens are estimated while the backend that counts them cannot be reached', async () => {

@@ -100,7 +100,8 @@ describe('a session that moves from the local worker to an upstream', () => {
       .poll(async () => (await (await gateway.get('/v1/workers')).text()).includes('model_missing'), { timeout: 5_000 })
       .toBe(true)
     const messages = [...first.messages, { role: 'assistant', content }]
-    await gateway.post('/vendorb/v1/messages', { ...first, messages })
+    // The model comes last, because its position changes when reasoning before it is removed.
+    await gateway.post('/vendorb/v1/messages', { max_tokens: 99, messages, model: 'svc/both' })
     const sent = JSON.parse(upstream.last().body.toString()) as { model: string; messages: { content: unknown }[] }
     expect(sent).toMatchObject({ model: 'large-2026', messages: [{}, { content: content.slice(1) }] })
   })

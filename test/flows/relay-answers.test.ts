@@ -161,6 +161,19 @@ describe('a stream', () => {
     expect(answer.headers['content-type']).toBe('application/json')
   })
 
+  it('ends with what its filter has held back', async () => {
+    const filter = () => {
+      const held: Buffer[] = []
+      const push = (chunk: Buffer) => {
+        held.push(chunk)
+        return Buffer.alloc(0)
+      }
+      return { push, end: () => Buffer.concat(held) }
+    }
+    const relay = await startRelay(streams(CHAT_EVENTS), { filter })
+    expect(await relay.post().then(readAnswer)).toMatchObject({ text: CHAT_EVENTS.join(''), ended: 'well' })
+  })
+
   it('waits for a slow reader and is not buffered here', async () => {
     let handed = 0
     const relay = await startRelay(async ({ res }) => {
