@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeDeviceLoginStore } from '../../src/control/device-login/store.ts'
+import { hashSecret, newSecret } from '../../src/kernel/secret.ts'
 import { people, tokenOf } from '../support/people.ts'
 import { bytes, expectData, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -95,6 +97,19 @@ describe('startDeviceLogin', () => {
       expect(await service.database.prisma.auditEvent.findMany({ where: audit })).toMatchObject([
         { accountId: expect.any(String) as string, teamId: null, details: { reason: 'too_many' } },
       ])
+    })
+
+    it('takes no user code of another login, and cancels none for a code that it cannot take', async () => {
+      const email = persons.next()
+      for (let at = 0; at < 10; at++) await service.startLogin(email, { deviceId: `device-${at}` })
+      const where = { invitation: { account: { email } }, status: 'pending' } as const
+      const { prisma } = service.database
+      const login = await prisma.deviceLogin.findFirstOrThrow({ where, include: { invitation: true } })
+      const [deviceCodeHash, mailTokenHash] = [hashSecret(newSecret('svcd_')), hashSecret(newSecret('svcm_'))]
+      const secrets = { deviceCodeHash, mailTokenHash, handleTokenHash: null, userCode: login.userCode ?? '' }
+      const logins = makeDeviceLoginStore(service.database)
+      expect(await logins.create({ ...login, ...secrets }, login.invitation?.accountId ?? '')).toBe('taken')
+      expect(await prisma.deviceLogin.count({ where })).toBe(10)
     })
   })
 

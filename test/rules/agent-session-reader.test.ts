@@ -154,6 +154,14 @@ describe('the reader of session events', () => {
     expect(seen).toEqual([1])
   })
 
+  it('does not try again for a follower that has left during a failed query', async () => {
+    const { queries, state, follow } = setUp()
+    state.fault = new Error('unavailable')
+    follow().stop()
+    await vi.advanceTimersByTimeAsync(3000)
+    expect(queries).toHaveLength(1)
+  })
+
   it('asks the database nothing without followers', async () => {
     const { queries, state, follow } = setUp()
     const { stop } = follow()
