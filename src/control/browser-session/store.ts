@@ -104,7 +104,7 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
       const browser = { id: caller.sessionId, revokedAt: null }
       await db.browserSession.updateMany({ where: browser, data: { lastSeenAt, idleExpiresAt, ip } })
       if (deviceSessionId === null) return
-      const device = { id: deviceSessionId, revokedAt: null, lastSeenAt: { lt: lastSeenAt } }
+      const device = { id: deviceSessionId, revokedAt: null }
       await db.deviceSession.updateMany({ where: device, data: { lastSeenAt, lastIp: ip } })
     },
 
