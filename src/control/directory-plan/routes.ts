@@ -34,7 +34,8 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
     const found: WantedOfTeam[] = []
     for (const wanted of read.teams) {
       const teamId = await findAdminTeam(wanted.team, caller).catch((error: unknown) => {
-        throw error instanceof ApiError ? ofTeam(wanted.team, error) : error
+        if (error instanceof ApiError) throw ofTeam(wanted.team, error)
+        throw error
       })
       found.push({ teamId, wanted })
     }
