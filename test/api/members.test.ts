@@ -142,6 +142,20 @@ describe('removeMember', () => {
     expect(await invite(email)).toMatchObject({ id, devices: 0 })
   })
 
+  it('200: hides the team and its usage from the person, also with a sign-in to another team', async () => {
+    const OTHER = '/v1/teams/%40acme%2Fother'
+    const { id } = await find('member@example.com')
+    await expectOk('The invitation', team.asStranger(`${OTHER}/invitations`, json({ email: 'member@example.com' })))
+    const outcomes = async () => [
+      await outcomeOf(await team.asMember(OTHER)),
+      await outcomeOf(await team.asMember('/teams/acme/other', { headers: { accept: 'text/html' } })),
+    ]
+    expect(await outcomes()).toEqual(['200', '200'])
+    await expectOk('The removal', team.asStranger(`${OTHER}/members/${id}`, { method: 'DELETE' }))
+    expect(await outcomes()).toEqual(['404 not_found', '404'])
+    expect(await outcomeOf(await team.asMember('/v1/teams/%40acme%2Fcore'))).toBe('200')
+  })
+
   it('400: refuses an id that is no UUID', async () => {
     expect(await outcomeOf(await remove('grace@example.com'))).toBe('400 invalid_request')
   })
