@@ -3,7 +3,7 @@ import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from '../support/call-events.ts'
 import { signInBrowser } from '../support/people.ts'
 import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
-import { startTeam } from '../support/team.ts'
+import { INVITATIONS_PATH, startTeam } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
 const HOME = '/teams/acme/core'
@@ -161,6 +161,8 @@ describe('showTeamLimits and changeTeamLimits', () => {
   it('200: sets limits of the team, of each member, of one member, of a service account and of a key', async () => {
     const account = await createAccountKey(team.asAdmin, 'core', '<job>')
     await createAccountKey(team.asStranger, 'other', 'theirs')
+    const gone = await team.invite('gone@example.com')
+    await expectOk('The withdrawal', team.asAdmin(`${INVITATIONS_PATH}/${gone}`, { method: 'DELETE' }))
     const choices = [...(await (await team.asAdmin(PAGE)).text()).matchAll(/<option value="(\w+:[^"]+)"/g)]
     const [, member, ...others] = choices.map(([, whose = '']) => whose)
     expect(member).toBe('member:member@example.com')
