@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFresh } from '../../src/cli/deployment/token-age.ts'
 import { toCommandError } from '../../src/cli/failures.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
-import { listenOnLoopback } from '../support/loopback.ts'
+import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { atOnce } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { closedPort, newMachine } from './machine.ts'
-import type { Machine } from './machine.ts'
+import type { Machine, Ran } from './machine.ts'
 
 let service: TestService
 let machine: Machine
@@ -158,6 +158,51 @@ describe('svc token', () => {
     expect((await ask()).stdout).toBe(held)
     expect(connections).toBe(2)
     breaking.close()
+  })
+
+  /** Has a control plane answer refreshes, one after the other, where the gateway of the team is elsewhere. */
+  async function withRefreshes(
+    answers: readonly { readonly status: number; readonly body: object }[],
+    run: (token: () => Promise<Ran>, outage: string) => Promise<void>,
+  ): Promise<void> {
+    const left = [...answers]
+    const server = createHttpServer((_, res) => {
+      const { status = 500, body = {} } = left.shift() ?? {}
+      res.writeHead(status, { 'content-type': 'application/json', 'x-request-id': 'req_1', 'retry-after': '0' })
+      res.end(JSON.stringify(body))
+    })
+    const url = `http://localhost:${await listenOnLoopback(server)}`
+    await using other = await newMachine(machine)
+    await other.age(service, 900)
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const outage = path.join(other.home, '.config/svc/deployments', encodeURIComponent(url), 'outage')
+    await run(() => other.svc(['token', '--url', url]), outage)
+    await closeHttpServer(server)
+  }
+
+  const NEW_TOKENS = { status: 200, body: { account: 'ada@example.com', accessToken: 'new', refreshToken: 'next' } }
+
+  it.each([429, 503])('asks once more when the control plane answers %i and says when to', async (status) => {
+    await withRefreshes([{ status, body: {} }, NEW_TOKENS], async (token) => {
+      expect(await token()).toEqual({ status: 0, stdout: 'new\n', stderr: '' })
+    })
+  })
+
+  it('asks again at once when the control plane has answered with a failure', async () => {
+    await withRefreshes([{ status: 500, body: {} }, NEW_TOKENS], async (token) => {
+      expect((await token()).status).toBe(1)
+      expect((await token()).stdout).toBe('new\n')
+    })
+  })
+
+  // A time in the future is from before the clock was set back.
+  it.each([-3600, 3600])('asks again when it has found no control plane %i s from now', async (seconds) => {
+    await withRefreshes([NEW_TOKENS], async (token, outage) => {
+      await writeFile(outage, 'It was away.')
+      const then = new Date(Date.now() + seconds * 1000)
+      await utimes(outage, then, then)
+      expect((await token()).stdout).toBe('new\n')
+    })
   })
 
   it('keeps the credentials when another service at the address rejects them', async () => {

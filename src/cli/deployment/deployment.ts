@@ -1,6 +1,6 @@
-import { withSession } from '../../sdk/fetch.ts'
+import { withRetries, withSession } from '../../sdk/fetch.ts'
 import { createClient, openSession, unwrap } from '../../sdk/index.ts'
-import type { Send, SvcClient, Team } from '../../sdk/index.ts'
+import type { Send, SvcClient, Team, TokenStore } from '../../sdk/index.ts'
 import { notSignedIn, sessionEnded, UnreachableError } from '../failures.ts'
 import { sendCall, sendRequest } from './http.ts'
 import { withOutages } from './outage.ts'
@@ -30,6 +30,12 @@ export type Deployment = {
   renewAccessToken(rejected: string): Promise<string>
 }
 
+/** The longest `Retry-After` that a command waits for. */
+const LONGEST_WAIT_SECONDS = 5
+
+/** Sends a refresh once more after 429 and 503, as the client of the SDK does. */
+const sendRefresh = withRetries(sendRequest, { retries: 1, longestWaitSeconds: LONGEST_WAIT_SECONDS })
+
 /** Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it. */
 export async function openDeployment(folder: string, given?: string): Promise<Deployment> {
   const profiles = openProfiles(folder)
@@ -39,14 +45,11 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   if (profile === null || held === null) throw notSignedIn(url)
   // Typed without null, for the functions below.
   const deploymentProfile = profile
-  const session = openSession({ baseUrl: url, tokens, fetch: sendRequest })
-  const outageAware = openSession({
-    baseUrl: url,
-    tokens: withOutages(tokens, profiles.outageFile(url)),
-    fetch: sendRequest,
-  })
+  const sessionOf = (store: TokenStore) => openSession({ baseUrl: url, tokens: store, fetch: sendRefresh })
+  const session = sessionOf(tokens)
+  const outageAware = sessionOf(withOutages(tokens, profiles.outageFile(url)))
   const clientOf = (baseUrl: string, send: Send) =>
-    createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: 5 })
+    createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: LONGEST_WAIT_SECONDS })
   return {
     url,
     profile,
