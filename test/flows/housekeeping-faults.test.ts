@@ -4,6 +4,7 @@ import { startHousekeeping } from '../../src/control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
 import type { Database } from '../../src/database/client.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { addMs } from '../../src/kernel/clock.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -69,6 +70,7 @@ describe('a round of housekeeping', () => {
     const store = {
       sweep: async () => (done.push('sweep'), { rows: 0, failures }),
       vacuum: async () => void done.push('vacuum'),
+      findTime: async () => NOW,
     }
     const rotateKeys = async () => Promise.reject(new Error('no keys'))
     const stop = startHousekeeping({
@@ -86,6 +88,40 @@ describe('a round of housekeeping', () => {
       { task: 'sweep', tables: ['api_keys', 'call_events'], err: { message: 'unavailable' } },
       { task: 'rotate_keys' },
     ])
+  })
+
+  it('deletes nothing while its clock differs from that of the database, and says so once', async () => {
+    const secondsBehind = [0, 60, 60, 0, -60]
+    const swept: number[] = []
+    const warned: [object, string][] = []
+    const log = { debug() {}, info() {}, error() {}, warn: (...line: [object, string]) => void warned.push(line) }
+    const store = {
+      sweep: async () => (swept.push(secondsBehind.length), { rows: 0, failures: [] }),
+      vacuum: async () => undefined,
+      findTime: async () => addMs(NOW, -1000 * (secondsBehind.shift() ?? 0)),
+    }
+    const clock = { now: () => NOW }
+    const stop = startHousekeeping({
+      rotateKeys: async () => undefined,
+      announceLimits: null,
+      store,
+      clock,
+      log,
+      intervalMs: 5,
+    })
+    await waitForValue('the last time', () => secondsBehind.length, 0)
+    await stop()
+    expect(swept.slice(0, 2)).toEqual([4, 1])
+    expect(warned).toEqual([
+      [{ secondsAhead: 60 }, 'clock.differs'],
+      [{ secondsAhead: -60 }, 'clock.differs'],
+    ])
+  })
+
+  it('reads the time of the database', async () => {
+    const before = new Date()
+    const time = await makeHousekeepingStore(database).findTime()
+    expect([before <= time, time <= new Date()]).toEqual([true, true])
   })
 })
 

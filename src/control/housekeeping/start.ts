@@ -18,6 +18,12 @@ type Needs = {
 const INTERVAL_MS = 60_000
 
 /**
+ * How far the clock of this process and that of the database may be apart: less than `SVC_REFRESH_REPLAY_SECONDS` is by
+ * default, because a repeated refresh is judged by the clocks of two processes.
+ */
+const MAX_MS_APART = 10_000
+
+/**
  * Starts the work that a process does every minute in the background. Every process does it; doing it twice does no
  * harm. Returns a function that stops it and waits for the statement that is running.
  */
@@ -25,16 +31,29 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   const { rotateKeys, announceLimits, store, clock, log, intervalMs = INTERVAL_MS } = needs
   const stopping = new AbortController()
   let running: Promise<void> | null = null
+  /** Whether the clock of this process differs from that of the database. */
+  let areApart = false
 
   /** Each task runs whether or not another one fails. The next round tries again. */
   async function round(): Promise<void> {
+    await attempt('compare_clocks', compareClocks)
     await attempt('rotate_keys', rotateKeys)
     if (announceLimits) await attempt('announce_limits', announceLimits)
     await attempt('sweep', sweep)
     await attempt('vacuum', store.vacuum)
   }
 
+  async function compareClocks(): Promise<void> {
+    const msAhead = clock.now().getTime() - (await store.findTime()).getTime()
+    const wereApart = areApart
+    areApart = Math.abs(msAhead) > MAX_MS_APART
+    // Logged once, until they agree again.
+    if (areApart && !wereApart) log.warn({ secondsAhead: Math.round(msAhead / 1000) }, 'clock.differs')
+  }
+
   async function sweep(): Promise<void> {
+    // Where this clock is ahead by months, the rows that are old by it are those of devices and keys in use.
+    if (areApart) return
     const { rows, failures } = await store.sweep(clock.now(), stopping.signal)
     if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
     const [first] = failures

@@ -80,6 +80,13 @@ export function makeHousekeepingStore({ prisma: db }: Pick<Database, 'prisma'>, 
       return { rows, failures }
     },
 
+    /** The time of the database's own clock. */
+    async findTime(): Promise<Date> {
+      const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`
+      if (!row) throw new Error('The database has no time.')
+      return row.now
+    },
+
     /**
      * Reclaims space in an embedded database, which has no background processes as a Postgres server has, and updates
      * the statistics of its planner. Without it the space of deleted rows is never used again, the write-ahead log

@@ -47,6 +47,7 @@ const WATCHED_EVENTS = [
   'call_events.refused',
   'call_events.spool_unreadable',
   'call_events.waiting',
+  'clock.differs',
   'database.disconnected',
   'device_login.mail_failed',
   'directory.rejected',
