@@ -92,8 +92,9 @@ const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
 
 /**
- * Returns the place of the first full counter, or 0 after it has added the lease to all of them. A lease that ends later
- * than one can is from before the clock of Redis was set back. Where its stream is open, its renewal adds it again.
+ * Returns the place of the first full counter, or 0 after it has added the lease to all of them. A lease that ends
+ * later than one can is from before the clock of Redis was set back. Where its stream is open, its renewal adds it
+ * again.
  */
 const TAKE = `${NOW}
 for place, key in ipairs(KEYS) do
