@@ -23,6 +23,9 @@ const INTERVAL_MS = 60_000
  */
 const MAX_MS_APART = 10_000
 
+/** Where the clock is ahead by more, nothing old is deleted: what is old by it may be devices and keys in use. */
+const MAX_MS_AHEAD_TO_SWEEP = 3_600_000
+
 /**
  * Starts the work that a process does every minute in the background. Every process does it; doing it twice does no
  * harm. Returns a function that stops it and waits for the statement that is running.
@@ -31,8 +34,8 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   const { rotateKeys, announceLimits, store, clock, log, intervalMs = INTERVAL_MS } = needs
   const stopping = new AbortController()
   let running: Promise<void> | null = null
-  /** Whether the clock of this process differs from that of the database. */
-  let areApart = false
+  /** How far the clock of this process is ahead of the database's; negative where it is behind. */
+  let msAhead = 0
 
   /** Each task runs whether or not another one fails. The next round tries again. */
   async function round(): Promise<void> {
@@ -44,16 +47,18 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   }
 
   async function compareClocks(): Promise<void> {
-    const msAhead = clock.now().getTime() - (await store.findTime()).getTime()
-    const wereApart = areApart
-    areApart = Math.abs(msAhead) > MAX_MS_APART
+    const wereApart = areApart(msAhead)
+    const asked = clock.now().getTime()
+    const time = (await store.findTime()).getTime()
+    const answered = clock.now().getTime()
+    // The database may take long to answer, so any time from the question to the answer is the same.
+    msAhead = asked > time ? asked - time : Math.min(0, answered - time)
     // Logged once, until they agree again.
-    if (areApart && !wereApart) log.warn({ secondsAhead: Math.round(msAhead / 1000) }, 'clock.differs')
+    if (areApart(msAhead) && !wereApart) log.warn({ secondsAhead: Math.round(msAhead / 1000) }, 'clock.differs')
   }
 
   async function sweep(): Promise<void> {
-    // Where this clock is ahead by months, the rows that are old by it are those of devices and keys in use.
-    if (areApart) return
+    if (msAhead > MAX_MS_AHEAD_TO_SWEEP) return
     const { rows, failures } = await store.sweep(clock.now(), stopping.signal)
     if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
     const [first] = failures
@@ -76,4 +81,8 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
     stopping.abort()
     await running
   }
+}
+
+function areApart(ms: number): boolean {
+  return Math.abs(ms) > MAX_MS_APART
 }
