@@ -39,6 +39,12 @@ describe.each(['chat', 'messages'] as const)('a compaction at a %s backend', (ba
     return readObject(readList(whole.answer.output)[0])
   }
 
+  it('asks for a text, also where the answers of the session have another format', () => {
+    const format = { type: 'json_schema', name: 'out', schema: { type: 'object', properties: {} } }
+    const { request } = pair('responses', backend, { ...BODY, text: { format } })
+    expect(request).toEqual(pair('responses', backend, BODY).request)
+  })
+
   it('asks the model for a summary of the whole conversation, without a call', () => {
     const { messages, tools, tool_choice: choice } = pair('responses', backend, BODY).request
     expect(JSON.stringify(readList(messages).at(-1))).toContain('Summarize this conversation')

@@ -45,6 +45,13 @@ describe('setMembers', () => {
     expect(changed(body, values)).toBe(expected)
   })
 
+  it.each(['', '\\', '\\\\', '"', '\\"', '"\\', '\\\\"'])('finds the end of a text that ends with %s', (end) => {
+    for (let length = 80; length < 220; length++) {
+      const text = JSON.stringify('x'.repeat(length) + end)
+      expect(changed(`{"x":${text},"model":"a"}`, { model: 'b' })).toBe(`{"x":${text},"model":"b"}`)
+    }
+  })
+
   it.each(['', '[]', '"model"', '12', 'null', '{"a"}', '{"a":1', '{"a":1,}', '{a:1}', '{,}'])(
     'is null for what is no JSON object: %s',
     (text) => {

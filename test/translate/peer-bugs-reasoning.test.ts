@@ -110,6 +110,13 @@ describe('reasoning that comes back', () => {
     expect(sent('model-2')).not.toContain('hm')
   })
 
+  it('sealed reasoning is asked for only where it goes back', () => {
+    const includeOf = (reasoningReplay: 'accepted' | 'refused') =>
+      pair('chat', 'responses', {}, { seals, caps: { reasoningReplay } }).request.include
+    expect(includeOf('accepted')).toEqual(['reasoning.encrypted_content'])
+    expect(includeOf('refused')).toBe(undefined)
+  })
+
   it('a demanded tool leaves out the reasoning of earlier turns, because the vendor refuses both together', () => {
     const body = { ...itemLoop('c1', reasoning(SIGNED)), tools: [{ type: 'function', name: 'read' }] }
     const demanded = { ...body, tool_choice: 'required' }
