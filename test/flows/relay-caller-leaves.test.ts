@@ -118,7 +118,8 @@ describe('a caller that leaves', () => {
     ['before the first byte', neverAnswers],
     ['in the middle of their streams', streams([CHAT_EVENTS[0]], { end: 'stalls' })],
   ])('is one of 200 that leave %s: every upstream call is closed', async (_name, script) => {
-    const relay = await startRelay(script)
+    // A busy machine takes more than ten seconds to open them all, and their backend is silent meanwhile.
+    const relay = await startRelay(script, { idleTimeoutMs: 60_000 })
     const clients = Array.from({ length: 200 }, () => relay.open())
     await expect.poll(() => relay.upstream.openCalls()).toBe(200)
     clients.forEach((client) => client.destroy())
