@@ -160,8 +160,8 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the access token and of the browser, and clears the cookies. An access token that has expired ends
-         *     its session too. An unknown token is answered with 200, because there is no session to end.
+         * @description Ends the session of the access token and of the browser, and clears the cookies. An expired access token ends its
+         *     session too. An unknown token is answered with 200, because there is no session to end.
          */
         post: operations["logout"];
         delete?: never;

@@ -15,8 +15,8 @@ export type LiveStates = {
    */
   callerOf(id: string, find: FindCaller): Promise<Caller | null> | Caller | null
   /**
-   * Remembers the answer of a query that began at `askedAt` (`performance.now()`), unless a newer state is known. Returns
-   * the newest caller.
+   * Remembers the answer of a query that began at `askedAt` (`performance.now()`), unless a newer state is known.
+   * Returns the newest caller.
    */
   remember(id: string, caller: Caller | null, askedAt: number): Caller | null
   /** Marks a session or key as ended that this process has just ended, without waiting for the next query. */

@@ -72,7 +72,7 @@ describe('finishPasskeyRegistration', () => {
       expect(await response.json()).toMatchObject({ name: expect.stringMatching(/^Passkey of \d+ \w+ \d{4}$/) })
     })
 
-    it('keeps the ways to reach the authenticator, also one that it does not know, and drops what is no word', async () => {
+    it('keeps the transports of the authenticator, also unknown ones, and drops what is no word', async () => {
       const by = await signIn()
       const credential = newAuthenticator().create(await startRegistration(service, by))
       const response = { ...credential.response, transports: ['usb', 'later-one', '\0', ''] }

@@ -62,7 +62,7 @@ function polledTooSoon({ lastPolledAt }: DeviceLogin, intervalSeconds: number, n
   return sincePollMs !== null && sincePollMs < intervalSeconds * 1000 - POLL_TOLERANCE_MS
 }
 
-/** How long a device that polls too soon after another poll should wait, in seconds: at least 1, at most the interval. */
+/** How long a device that polls too soon should wait, in seconds: at least 1, at most the interval. */
 export function waitSeconds(lastPolledAt: Date, intervalSeconds: number, now: Date): number {
   return Math.max(1, intervalSeconds - msBetween(lastPolledAt, now) / 1000)
 }

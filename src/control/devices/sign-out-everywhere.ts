@@ -10,7 +10,7 @@ import type { DeviceStore, KeptSessions } from './store.ts'
 export type SignOutRequest = {
   /** `others` keeps the calling client signed in. */
   readonly scope: 'all' | 'others'
-  /** The session of a device or browser that its owner did not begin: passkeys and API keys that were added since are removed too. */
+  /** A session that its owner did not begin: passkeys and API keys that were added since are removed too. */
   readonly unknownDevice?: string | undefined
 }
 
