@@ -112,6 +112,16 @@ describe('svc login', () => {
     },
   )
 
+  it('leaves it to the deployment to end the earlier session of the same account', async () => {
+    const logouts = () =>
+      service.log.filter(({ fields }) => 'route' in fields && fields.route === '/v1/auth/logout').length
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const before = logouts()
+    await machine.signIn(service)
+    expect(logouts()).toBe(before)
+  })
+
   it('says nothing of an earlier session of another account that has already ended', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
@@ -319,8 +329,9 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
     expect(await failure('https://svc.invalid')).toMatch(/no host named svc\.invalid|svc\.invalid cannot be looked up/)
   })
 
-  it('a web page of a proxy or of another site', async () => {
-    await using other = await startOther({ status: 200, type: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' })
+  it.each([{}, { requestId: 'req_1' }])('a web page of a proxy or of another site, with %j', async (id) => {
+    const page = { status: 200, type: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' }
+    await using other = await startOther({ ...page, ...id })
     expect(await failure(`localhost:${other.port}`)).toContain('answered 200 with a web page instead of JSON')
   })
 
