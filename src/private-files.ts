@@ -1,13 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { OperatorError } from './kernel/operator-error.ts'
+
+/** The directory is meant for all users of the machine. The message says what to do. */
+export class SharedDirectoryError extends OperatorError {
+  override readonly name = 'SharedDirectoryError'
+
+  constructor(directory: string) {
+    super(`${directory} is for all users of this machine, as its sticky bit says. Name a directory of its own`)
+  }
+}
+
+/** The sticky bit of a directory: each user may remove only their own files, as in /tmp (chmod(2), `S_ISVTX`). */
+const STICKY = 0o1000
 
 /**
  * Creates a directory that only this user can read, with its parents. Takes the permissions of others away from a
- * directory that exists already, and resolves with whether that was necessary.
+ * directory that exists already, and resolves with whether that was necessary. Rejects with a `SharedDirectoryError`
+ * for one such as /tmp, which no other user could use any more.
  */
 export async function makePrivateDirectory(directory: string): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (((await stat(directory)).mode & STICKY) !== 0) throw new SharedDirectoryError(directory)
   return restrict(directory, 0o700)
 }
 

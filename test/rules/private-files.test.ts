@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
-import { replaceFile } from '../../src/private-files.ts'
+import { makePrivateDirectory, replaceFile } from '../../src/private-files.ts'
 import { newFolder } from '../support/process.ts'
 
 const modeOf = async (file: string) => (await stat(file)).mode & 0o777
@@ -23,4 +23,13 @@ it('leaves nothing behind when a file cannot be replaced', async () => {
   await replaceFile(path.join(folder.path, 'taken', 'inner'), '')
   await expect(replaceFile(path.join(folder.path, 'taken'), 'text')).rejects.toThrow()
   expect(await readdir(folder.path)).toEqual(['taken'])
+})
+
+it('takes the permissions of others away from a directory, and not from one for all users, such as /tmp', async () => {
+  await using folder = await newFolder()
+  await chmod(folder.path, 0o755)
+  expect([await makePrivateDirectory(folder.path), await modeOf(folder.path)]).toEqual([true, 0o700])
+  await chmod(folder.path, 0o1777)
+  await expect(makePrivateDirectory(folder.path)).rejects.toThrow('is for all users of this machine')
+  expect(await modeOf(folder.path)).toBe(0o777)
 })
