@@ -79,7 +79,7 @@ describe('openLastSeen', () => {
   it('saves one after the other, and keeps what was noted while a save failed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const saves: (readonly Use[])[] = []
-    const first = Promise.withResolvers<void>()
+    const first = Promise.withResolvers()
     const { lastSeen, clock } = open(async (uses) => {
       if (saves.push(uses) === 1) await first.promise
     })
