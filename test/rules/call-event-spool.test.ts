@@ -220,7 +220,7 @@ describe('the recorder with a spool', () => {
     await spoolAll(Array.from({ length: 1200 }, (_, n) => `req_${n}`))
     const spooled = (await files()).toSorted()
     const recorder = open()
-    const closed = Promise.withResolvers<void>()
+    const closed = Promise.withResolvers<unknown>()
     onSent = () => closed.resolve(recorder.close())
     await closed.promise
     expect([sent.length, (await files()).toSorted()]).toEqual([1, spooled.slice(1)])
