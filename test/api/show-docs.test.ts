@@ -64,7 +64,9 @@ describe('showDocs', () => {
     })
 
     it('shows a sample of each error', () => {
-      expect(page).toMatch(/&quot;code&quot;: &quot;not_invited&quot;,\s+&quot;message&quot;: &quot;ada@example.com is/)
+      expect(page).toMatch(
+        /&quot;code&quot;: &quot;not_invited&quot;,\s+&quot;message&quot;: &quot;This address has no active/,
+      )
       expect(page).toMatch(/&quot;error&quot;: &quot;invalid_grant&quot;,\s+&quot;error_description&quot;: &quot;/)
     })
   })

@@ -15,7 +15,7 @@ const SHARED = ['directory', 'spending', 'access', 'http', 'database', 'kernel']
 const ROLES = ['control', 'gateway', 'docs']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
-  'private-files': [],
+  'private-files': ['kernel'],
   log: ['kernel'],
   config: ['log', 'kernel'],
   mail: ['config', 'log', 'private-files', 'kernel'],
