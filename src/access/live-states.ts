@@ -67,7 +67,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
    * Saves the answer of a query, unless a newer state is known: `end` may have been called meanwhile. The answer is as
    * old as its query, because what has ended meanwhile must not be valid for longer.
    */
-  function settle(id: string, caller: Caller | null, askedAt: number, checkedAt = askedAt): Caller | null {
+  function remember(id: string, caller: Caller | null, askedAt: number, checkedAt = askedAt): Caller | null {
     const current = states.get(id)
     if (current && current.checkedAt >= askedAt) return current.caller
     save(id, { caller, checkedAt })
@@ -80,10 +80,10 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
     if (lastKnown?.recheck) return lastKnown.recheck
     const askedAt = performance.now()
     const recheck = find(id).then(
-      (caller) => settle(id, caller, askedAt),
+      (caller) => remember(id, caller, askedAt),
       (error: unknown) => {
         // The database is unavailable. A known caller stays valid until its credential expires.
-        if (lastKnown?.caller) settle(id, lastKnown.caller, askedAt, performance.now())
+        if (lastKnown?.caller) remember(id, lastKnown.caller, askedAt, performance.now())
         else states.delete(id)
         throw error
       },
@@ -130,7 +130,7 @@ export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveSta
       if (age > FRESH_MS) check(id, find).catch(() => {})
       return lastKnown.caller
     },
-    remember: settle,
+    remember,
     end,
     watch(id, onEnd) {
       const own = watchers.get(id) ?? addWatchers(id)
