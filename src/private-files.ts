@@ -22,13 +22,14 @@ const STICKY = 0o1000
  */
 export async function makePrivateDirectory(directory: string): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  if (((await stat(directory)).mode & STICKY) !== 0) throw new SharedDirectoryError(directory)
-  return restrict(directory, 0o700)
+  const { mode } = await stat(directory)
+  if ((mode & STICKY) !== 0) throw new SharedDirectoryError(directory)
+  return restrict(directory, { from: mode, to: 0o700 })
 }
 
 /** Takes the permissions of others away from a file, and resolves with whether that was necessary. */
-export function makePrivateFile(file: string): Promise<boolean> {
-  return restrict(file, 0o600)
+export async function makePrivateFile(file: string): Promise<boolean> {
+  return restrict(file, { from: (await stat(file)).mode, to: 0o600 })
 }
 
 /**
@@ -53,8 +54,8 @@ export async function replaceFile(file: string, content: string | Buffer, mode =
   }
 }
 
-async function restrict(path: string, mode: number): Promise<boolean> {
-  const isShared = ((await stat(path)).mode & 0o077) !== 0
-  if (isShared) await chmod(path, mode)
+async function restrict(path: string, { from, to }: { readonly from: number; readonly to: number }): Promise<boolean> {
+  const isShared = (from & 0o077) !== 0
+  if (isShared) await chmod(path, to)
   return isShared
 }
