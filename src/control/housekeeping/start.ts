@@ -18,12 +18,12 @@ type Needs = {
 const INTERVAL_MS = 60_000
 
 /**
- * How far the clock of this process and that of the database may be apart: less than `SVC_REFRESH_REPLAY_SECONDS` is by
- * default, because a repeated refresh is judged by the clocks of two processes.
+ * The largest difference between the clocks of this process and of the database that is not logged. It is less than the
+ * default of `SVC_REFRESH_REPLAY_SECONDS`, because a repeated refresh is judged by the clocks of two processes.
  */
 const MAX_MS_APART = 10_000
 
-/** Where the clock is ahead by more, nothing old is deleted: what is old by it may be devices and keys in use. */
+/** Nothing is deleted while the clock is ahead by more, because devices and keys in use would count as expired. */
 const MAX_MS_AHEAD_TO_SWEEP = 3_600_000
 
 /**
@@ -51,7 +51,7 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
     const asked = clock.now().getTime()
     const time = (await store.findTime()).getTime()
     const answered = clock.now().getTime()
-    // The database may take long to answer, so any time from the question to the answer is the same.
+    // The answer may be slow, so a time between the query and its answer counts as no difference.
     msAhead = asked > time ? asked - time : Math.min(0, answered - time)
     // Logged once, until they agree again.
     if (areApart(msAhead) && !wereApart) log.warn({ secondsAhead: Math.round(msAhead / 1000) }, 'clock.differs')

@@ -104,7 +104,7 @@ export type MadePasskey = {
   readonly backedUp: boolean
 }
 
-/** The form of all transports, those of later versions of WebAuthn too. The database cannot store every other text. */
+/** What a transport of WebAuthn looks like, also an unknown one. The database cannot store a text with NUL. */
 const TRANSPORT = /^[\w-]+$/
 
 /** Verifies a registration and returns the passkey; null when anything about it is wrong. */

@@ -46,7 +46,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
 
 const EXISTS = [{ path: ['name'], message: 'the team has a backend with this name. Change that one.' }]
 
-/** Whether a credential that stays is wanted in another header. Only a credential that is typed is saved with one. */
+/** Whether the form changes only the header of a stored credential. A header is saved only with a new credential. */
 function movesCredential({ credential, credentialAs, removeCredential }: ModelsForm, backend: AdminBackend | null) {
   const { as = credentialAs } = backend?.credential ?? {}
   return !credential && removeCredential !== '1' && credentialAs !== undefined && credentialAs !== as

@@ -81,7 +81,7 @@ export function isAnnouncement(event: SseEvent): boolean {
 /** An event with a chunk of the answer. */
 export type ChatChunk = Extract<ChatEvent, { kind: 'chunk' }>
 
-/** Watches the finish reasons of a stream, each chunk of which it must see. */
+/** Watches the finish reasons of a stream. It must see each chunk. */
 export function watchFinish() {
   let reason: string | null = null
   /** There was content behind a reason, as from engines that write one in each chunk. */

@@ -68,7 +68,7 @@ function readItem(item: Json, path: string, context: TranslationContext): Turn |
   }
 }
 
-/** The tools themselves are read in read-tools.ts. */
+/** Reads the descriptions of the namespaces of added tools. The tools themselves are read in read-tools.ts. */
 function readAddedTools({ tools }: Json, path: string): Turn | null {
   const namespaces = describeNamespaces(tools)
   return namespaces === null ? null : toText('system', path, namespaces)

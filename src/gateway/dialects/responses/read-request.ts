@@ -49,7 +49,7 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
     reasoning: {
       effort: readName(reasoning.effort),
       effortIsHint: false,
-      // The second is the old name.
+      // `generate_summary` is the old name of `summary`.
       show: readName(reasoning.summary ?? reasoning.generate_summary) === null ? null : true,
     },
     format: compacts ? null : readFormat(readObject(body.text).format, 'text.format'),
