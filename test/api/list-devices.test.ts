@@ -127,6 +127,25 @@ describe('listDevices', () => {
       expect(devices.filter(({ current }) => current)).toMatchObject([{ lastSeenAt, lastIp: '198.51.100.9' }])
     })
 
+    it('shows a sign-in by a link as the last use of the browser that a passkey signed in', async () => {
+      await using service = await startService({ env: { SVC_TRUST_PROXY: 'loopback' } })
+      const { accessToken } = await service.signIn('ada@example.com')
+      const authenticator = newAuthenticator()
+      await addPasskey(service, bearerOf(accessToken), authenticator)
+      const before = cookiesOf(await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' }))
+      service.clock.advance({ seconds: 3600 })
+      const token = await requestSignInLink(service, 'ada@example.com')
+      const from = { 'x-forwarded-for': '198.51.100.9' }
+      const cookie = cookiesOf(await consumeSignInLink(service, token, { cookie: before, ...from }))
+      const lastSeenAt = service.clock.now().toISOString()
+      // The first use after the sign-in is within a minute of it, so it is not saved.
+      for (const path of ['/v1/devices', '/v1/teams/@acme%2Fcore/devices']) {
+        const list = service.fetch(path, { headers: { cookie } })
+        const [last] = (await expectJson<DeviceList>('The list', list)).devices
+        expect(last).toMatchObject({ kind: 'browser', lastSeenAt, lastIp: '198.51.100.9' })
+      }
+    })
+
     it('moves the last use with model calls, to the minute', async () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')

@@ -133,10 +133,10 @@ type SignInStep = {
  * Further steps of a `WITH` that begin the session of a browser and end the one that it replaces, with its audit row,
  * so that a browser never has two. Without a row in the step `of` they change nothing.
  *
- * The replaced session may depend on a device session. One of the same account goes on: the new session then depends on
- * it, because it is the same browser. Not where the device session may expire first: the lists would then not show a
- * browser that is still signed in. One of another account ends too: the browser has a refresh token of it, which would
- * keep that account signed in here.
+ * The replaced session may depend on a device session. One of the same account goes on, and this sign-in is its last
+ * use: the new session then depends on it, because it is the same browser. Not where the device session may expire
+ * first: the lists would then not show a browser that is still signed in. One of another account ends too: the browser
+ * has a refresh token of it, which would keep that account signed in here.
  */
 export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
   if (!browser) return NO_SQL
@@ -167,15 +167,18 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
       RETURNING session.id, account_id, team_id
     ), ended_device_event AS (
       ${insertEvents({ kind: 'device_session.revoked', ...revoked, subjects: sql`SELECT * FROM ended_device` })}
+    ), kept_device AS (
+      UPDATE device_sessions session SET last_seen_at = ${now}::timestamptz, last_ip = ${ip}
+      FROM device WHERE session.id = device.id AND is_own AND ${isLive(sql`session`)}
+        AND device.idle_expires_at >= ${session.absoluteExpiresAt}::timestamptz
+      RETURNING session.id
     ), begun AS (
       INSERT INTO browser_sessions (
         id, hash, invitation_id, device_session_id, created_at, authenticated_at, last_seen_at, idle_expires_at,
         absolute_expires_at, ip, user_agent
       )
       SELECT ${session.id}::uuid, ${session.hash}, ${session.invitationId}::uuid,
-        coalesce(${session.deviceSessionId ?? null}::uuid, (
-          SELECT id FROM device WHERE is_own AND idle_expires_at >= ${session.absoluteExpiresAt}::timestamptz
-        )),
+        coalesce(${session.deviceSessionId ?? null}::uuid, (SELECT id FROM kept_device)),
         ${session.createdAt}::timestamptz, ${session.authenticatedAt}::timestamptz,
         ${session.lastSeenAt}::timestamptz, ${session.idleExpiresAt}::timestamptz,
         ${session.absoluteExpiresAt}::timestamptz, ${session.ip}, ${session.userAgent}

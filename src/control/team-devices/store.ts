@@ -31,20 +31,12 @@ export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /** The signed-in devices and browsers of a team, the last seen first. */
     async list(teamId: string, before: TimeCursor | null, limit: number, now: Date): Promise<TeamDevice[]> {
       const behind = before ? sql`WHERE ("lastSeenAt", seen.id) < (${before.at}, ${before.id}::uuid)` : NO_SQL
-      // The browsers of devices are added up before they are joined: a team may have 20,000 devices.
       const rows = await db.$queryRaw<Row[]>`
         SELECT kind, seen.id::text, email, "deviceName", "userAgent", "firstSeenAt", "lastSeenAt", "lastIp" FROM (
           SELECT CASE WHEN s.is_browser THEN 'browser' ELSE 'device' END AS kind, s.id, i.account_id,
             s.device_name AS "deviceName", NULL AS "userAgent", s.created_at AS "firstSeenAt",
-            greatest(s.last_seen_at, browsers.last_seen_at) AS "lastSeenAt", s.last_ip AS "lastIp"
+            s.last_seen_at AS "lastSeenAt", s.last_ip AS "lastIp"
           FROM invitations i JOIN device_sessions s ON s.invitation_id = i.id
-          LEFT JOIN (
-            SELECT b.device_session_id, max(b.last_seen_at) AS last_seen_at
-            FROM invitations member JOIN invitations own USING (account_id)
-            JOIN browser_sessions b ON b.invitation_id = own.id
-            WHERE member.team_id = ${teamId}::uuid AND b.revoked_at IS NULL AND b.device_session_id IS NOT NULL
-            GROUP BY b.device_session_id
-          ) AS browsers ON browsers.device_session_id = s.id
           WHERE i.team_id = ${teamId}::uuid AND i.revoked_at IS NULL AND s.revoked_at IS NULL
             AND s.idle_expires_at > ${now}
           UNION ALL
