@@ -6,11 +6,11 @@ import { toByteOffset } from '../../dialects/json/shorten-texts.ts'
 import type { ShortenedJson } from '../../dialects/json/shorten-texts.ts'
 import { ROUTING_MEMBERS } from './alternatives.ts'
 
-const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS, 'moderation']
-/** Members whose tools may name models. The bytes are not searched for these frequent words. */
-const TOOL_HOLDERS: readonly string[] = ['tools', 'input', 'messages']
+/** Members that may name a model inside, in their tools or directly. */
+const MODEL_HOLDERS: readonly string[] = ['tools', 'input', 'messages', 'moderation']
+const SEARCHED_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS]
 /** A name and what ends it. A search that starts with a quote takes twice as long, because quotes are frequent. */
-const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, tail: `${name}"` }))
+const SEARCHED = SEARCHED_NAMES.map((name) => ({ name, tail: `${name}"` }))
 /** A part of every escape of an ASCII letter, such as `\u0065`. */
 const ESCAPE = 'u00'
 
@@ -20,15 +20,19 @@ const ESCAPE = 'u00'
  *
  * When no letter is escaped and each name occurs once anywhere in the shortened document, at any depth, then that is
  * the member. That settles nearly every body with native searches. All other bodies are read character by character.
+ *
+ * Nothing searches for the holders of models, which are frequent words. One that is there twice only matters when it
+ * names a model, and then `model` occurs inside it too.
  */
 export function locateDecisive(bytes: Buffer, shortened: ShortenedJson, body: Json): TopLevel | null {
   const { text } = shortened
-  if (text.includes(ESCAPE)) return locateMembers(shortened, DECISIVE_NAMES)
+  const namesModelInside = !('model' in body) && text.includes('"model"')
+  if (namesModelInside || text.includes(ESCAPE)) return locateMembers(shortened, SEARCHED_NAMES)
   const members = new Map<string, ByteRange>()
-  for (const { name, tail } of DECISIVE) {
+  for (const { name, tail } of SEARCHED) {
     if (!(name in body)) continue
     const end = findOnly(text, tail)
-    if (end === null) return locateMembers(shortened, DECISIVE_NAMES)
+    if (end === null) return locateMembers(shortened, SEARCHED_NAMES)
     members.set(name, valueBehind(bytes, toByteOffset(shortened, end)))
   }
   return { members, duplicates: [], start: text.indexOf('{') + 1 }
@@ -75,9 +79,9 @@ function findOnly(text: string, tail: string): number | null {
 
 function isOtherSpelling(name: string): boolean {
   const folded = foldCase(name)
-  return folded !== name && (isDecisive(folded) || TOOL_HOLDERS.includes(folded))
+  return folded !== name && isDecisive(folded)
 }
 
 function isDecisive(name: string): boolean {
-  return DECISIVE_NAMES.includes(name)
+  return SEARCHED_NAMES.includes(name) || MODEL_HOLDERS.includes(name)
 }
