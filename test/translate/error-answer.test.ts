@@ -6,12 +6,15 @@ const failure = (message: string) => readFailure({ error: { message } })
 
 it.each([
   [400, 'invalid_request_error'],
+  [402, 'billing_error'],
   [403, 'permission_error'],
   [404, 'not_found_error'],
+  [413, 'request_too_large'],
   [418, 'invalid_request_error'],
   [429, 'rate_limit_error'],
   [500, 'api_error'],
   [503, 'overloaded_error'],
+  [504, 'timeout_error'],
   [529, 'overloaded_error'],
 ])('an engine’s status %i and its words are kept, with the type %s', (status, type) => {
   expect(DIALECTS.messages.errorAnswer(status, failure('odd'))).toEqual({

@@ -176,9 +176,12 @@ export function typeOfStatus(status: number): string {
 
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
+  [402, 'billing_error'],
   [403, 'permission_error'],
   [404, 'not_found_error'],
+  [413, 'request_too_large'],
   [429, 'rate_limit_error'],
   [503, 'overloaded_error'],
+  [504, 'timeout_error'],
   [529, 'overloaded_error'],
 ])
