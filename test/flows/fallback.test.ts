@@ -439,6 +439,17 @@ describe('when all backends fail', () => {
     expect(await response.json()).toEqual({ error: { message: 'status 429', type: 'test' } })
   })
 
+  it('a time in milliseconds counts among the times to come back', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(503, { 'retry-after-ms': '1500' }))
+    b.restart(fails(429, { 'retry-after': '30' }))
+    expect((await post()).headers.get('retry-after')).toBe('2')
+    a.restart(fails(503, { 'retry-after': '30' }))
+    b.restart(fails(429, { 'retry-after-ms': '1500' }))
+    const { headers } = await post()
+    expect([headers.get('retry-after'), headers.get('retry-after-ms')]).toEqual([null, '1500'])
+  })
+
   it('the end of the session is 401, whatever the backends before have answered', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(429))

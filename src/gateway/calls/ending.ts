@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError, ERRORS } from '../../http/errors.ts'
-import { headersOf, writeWhole } from '../exchange/answer.ts'
+import { headersOf, toRetryAfter, writeWhole } from '../exchange/answer.ts'
 import type { KeptAnswer } from '../exchange/answer.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
@@ -25,8 +25,10 @@ export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): End
   const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refusals.map(toRefused)]
   const chosen = chooseAnswer(failed)
   if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
-  const { by, answer } = chosen
-  return { by, answer: answer instanceof ApiError ? answer : withRetryAfter(answer, findRetryAfter(failed)) }
+  const { by, answer, retryAfterSeconds } = chosen
+  const earliest = findRetryAfter(failed)
+  const isChanged = !(answer instanceof ApiError) && earliest !== null && earliest !== retryAfterSeconds
+  return { by, answer: isChanged ? withRetryAfter(answer, earliest) : answer }
 }
 
 type Failed = FailedAnswer & { readonly by: Attempt | null; readonly answer: KeptAnswer | ApiError }
@@ -40,7 +42,8 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
   }
   const { kept } = outcome
   if (!kept) return []
-  const retryAfterSeconds = readRetryAfter(headersOf(kept)['retry-after'], now)
+  const headers = headersOf(kept)
+  const retryAfterSeconds = readRetryAfter({ ...toRetryAfter(headers), ...headers }['retry-after'], now)
   return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]
 }
 
@@ -49,11 +52,10 @@ function toRefused(answer: ApiError): Failed {
   return { by: null, answer, status, retryAfterSeconds: null, isPermanent: permanent }
 }
 
-function withRetryAfter(kept: KeptAnswer, seconds: number | null): KeptAnswer {
+function withRetryAfter(kept: KeptAnswer, seconds: number): KeptAnswer {
   const { status } = kept.answer
-  const headers = headersOf(kept)
-  if (seconds === null || (status !== 429 && status < 500) || headers['retry-after'] === String(seconds)) return kept
-  const { 'retry-after-ms': _dropped, ...others } = headers
+  if (status !== 429 && status < 500) return kept
+  const { 'retry-after-ms': _dropped, ...others } = headersOf(kept)
   return { ...kept, head: { ...kept.head, headers: { ...others, 'retry-after': String(seconds) } } }
 }
 

@@ -83,7 +83,7 @@ export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
 }
 
 /** `Retry-After` of a backend that says the time in milliseconds only, which few clients read. */
-function toRetryAfter({ 'retry-after-ms': ms }: IncomingHttpHeaders): IncomingHttpHeaders {
+export function toRetryAfter({ 'retry-after-ms': ms }: IncomingHttpHeaders): IncomingHttpHeaders {
   if (typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return {}
   return { 'retry-after': String(Math.max(1, Math.ceil(Number(ms) / 1000))) }
 }
