@@ -4432,7 +4432,7 @@ export interface components {
         PutTeamModel: {
             /** @description The name for people. */
             displayName: string;
-            /** @description The backends that serve it, in order. Each is a backend, or a list of neighbours. */
+            /** @description The backends that serve it, in order. Each is a backend, or a list of neighbours. Together at most 32. */
             serve: (components["schemas"]["ServeEntry"] | components["schemas"]["ServeNeighbours"])[];
             /** @description Further names, and prefixes of names that end in `*`. Only the team of the model sees them. */
             aliases?: string[];

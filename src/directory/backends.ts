@@ -78,6 +78,9 @@ export const backend = object({
 
 const weight = z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1)
 
+/** The most backends that can serve one model. The arrays of the contract's forms and requests have the same limit. */
+export const MAX_SERVING_BACKENDS = 32
+
 /** Each entry is a backend, or a list of neighbours. */
 function serveOf(backendName: z.ZodType<string>) {
   const when = oneOf(['always', 'offline']).default('always')
@@ -86,6 +89,10 @@ function serveOf(backendName: z.ZodType<string>) {
     .default([])
     .transform((items): readonly ServeEntry[] =>
       items.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
+    )
+    .refine(
+      (entries) => entries.length <= MAX_SERVING_BACKENDS,
+      `must name at most ${MAX_SERVING_BACKENDS} backends, neighbours included`,
     )
 }
 

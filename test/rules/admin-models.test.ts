@@ -64,6 +64,28 @@ const context: AdminModelContext = {
 const judge = (given: object, id = ID, changed: Partial<AdminModelContext> = {}) =>
   judgeAdminModel(id, settingsOf(given), { ...context, ...changed })
 
+describe('the number of backends of a model', () => {
+  const entry = { backend: 'vendorb', model: 'writer-2026' }
+  /** So many backends: one, and its successors as neighbours. */
+  const serveOf = (count: number) => [entry, Array.from({ length: count - 1 }, () => entry)]
+  const tooMany = 'serve: must name at most 32 backends, neighbours included'
+
+  it('is at most 32 for a model of an admin', () => {
+    expect(settingsOf({ serve: serveOf(32) }).serve).toHaveLength(32)
+    const read = readAdminModel({ displayName: 'Own', serve: serveOf(33) })
+    expect('mistakes' in read && writeMistakes(read.mistakes)).toContain(tooMany)
+  })
+
+  it('is at most 32 for a model of the file', () => {
+    const readWith = (count: number) => {
+      const model = { id: 'vendorb/writer', displayName: 'Writer', owner: 'vendorb', serve: serveOf(count) }
+      return readDirectoryFile(JSON.stringify({ organizations: [], models: [model] }))
+    }
+    expect(readWith(32)).not.toHaveProperty('mistakes')
+    expect(readWith(33)).toMatchObject({ mistakes: [expect.stringContaining(tooMany)] })
+  })
+})
+
 describe('judgeAdminModel', () => {
   it.each([
     ['what a model of the team is served by', { serve: [{ backend: 'eu', model: 'writer-2026' }] }],

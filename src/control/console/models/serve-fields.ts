@@ -1,5 +1,6 @@
 /** The fields for the backends that serve a model: a row for each, and an empty one for another backend. */
 import type { components } from '../../../../generated/openapi.ts'
+import { MAX_SERVING_BACKENDS } from '../../../directory/backends.ts'
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { choiceField } from '../../pages/choice-field.ts'
@@ -17,9 +18,6 @@ export type ServeRow = {
 }
 
 const EMPTY: ServeRow = { place: '', backend: '', model: '', when: 'always', share: '1' }
-
-/** The most backends that the form takes for one model. */
-const MAX_ROWS = 20
 
 /** The rows of what serves a model. */
 export function toServeRows(serve: components['schemas']['TeamModel']['serve']): ServeRow[] {
@@ -74,7 +72,7 @@ export function serveFields(
 ): Html {
   const id = `${prefix}-serve`
   const shown = rows.length > 0 ? rows : [{ ...EMPTY, place: '1', backend: backends[0] ?? '' }]
-  const spare = shown.length < MAX_ROWS ? [{ ...EMPTY, place: String(shown.length + 1) }] : []
+  const spare = shown.length < MAX_SERVING_BACKENDS ? [{ ...EMPTY, place: String(shown.length + 1) }] : []
   return html`<fieldset class="whole" ${mistakenGroup(id, mistakes['serve'])}>
     <legend>${LABELS.serve}</legend>
     ${mistakeText(id, mistakes['serve'])}
