@@ -132,12 +132,12 @@ function judgeServe(
     return invalid(
       ['serve'],
       `the admins of the team have added no backend ${backend}.`,
-      'GET /v1/teams/{team}/backends lists them.',
+      'svc backends and GET /v1/teams/{team}/backends list them.',
     )
   return invalid(
     ['serve'],
     `no model that the directory file gives the team is served by ${backend} as "${model}"${how}.`,
-    'GET /v1/teams/{team}/models shows what serves them.',
+    'svc backends lists the backends, and GET /v1/teams/{team}/models the names that the models have there.',
   )
 }
 

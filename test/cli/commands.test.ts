@@ -539,6 +539,14 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
     )
   })
 
+  it.each(['acme/core/gone', 'gone'])(
+    'names the command that lists the backends when there is none named %s',
+    async (name) => {
+      const { status, stderr } = await machine.svc(['models', 'add', 'writer', '--serve', `${name}=large`])
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/gone.* svc backends /)])
+    },
+  )
+
   it('adds a backend with a credential from standard input, lists it without the credential, and removes it', async () => {
     await machine.signIn(service)
     const add = [
