@@ -26,6 +26,8 @@ export type DeviceLoginOptions = StartDeviceLogin & {
  * `SvcError` with a code of the contract, such as `not_invited`, `access_denied` or `expired`.
  */
 export declare function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet>;
+/** Whether the service ends the earlier session by itself. */
+export declare function isReplaced({ account, deviceId }: StoredTokens, next: StoredTokens): boolean;
 /** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
 export declare function endSession(tokens: StoredTokens, { baseUrl, fetch: send }: Pick<DeviceLoginOptions, 'baseUrl' | 'fetch'>): Promise<void>;
 /** What a store keeps of the tokens of a login. */

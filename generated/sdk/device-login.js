@@ -29,10 +29,13 @@ export async function deviceLogin(options) {
         await end(stored);
         throw error;
     });
-    // The service has ended one of the same account and device.
-    if (earlier && (earlier.account !== stored.account || earlier.deviceId !== stored.deviceId))
+    if (earlier && !isReplaced(earlier, stored))
         await end(earlier);
     return granted;
+}
+/** Whether the service ends the earlier session by itself. */
+export function isReplaced({ account, deviceId }, next) {
+    return account === next.account && deviceId === next.deviceId;
 }
 /** Stores tokens. Returns the earlier ones; null when there are none, or damaged ones. */
 async function replaceTokens(tokens, next) {

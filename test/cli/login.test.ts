@@ -112,7 +112,17 @@ describe('svc login', () => {
     },
   )
 
-  it('leaves it to the deployment to end the earlier session of the same account', async () => {
+  it('ends the earlier session of the same account that was under another device id', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    await using copy = await newMachine(machine)
+    await rm(path.join(machine.home, '.config/svc/device-id'))
+    expect((await machine.signIn(service)).stderr).toBe('')
+    expect((await copy.svc(['devices'])).status).toBe(3)
+    expect((await machine.svc(['devices'])).status).toBe(0)
+  })
+
+  it('leaves it to the deployment to end the earlier session of the same account and device', async () => {
     const logouts = () =>
       service.log.filter(({ fields }) => 'route' in fields && fields.route === '/v1/auth/logout').length
     await using machine = await newMachine()

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
-import { endSession, toStored } from '../../sdk/device-login.ts'
+import { endSession, isReplaced, toStored } from '../../sdk/device-login.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, StoredTokens, TokenSet } from '../../sdk/index.ts'
 import { toTeam } from '../arguments/team-options.ts'
@@ -50,7 +50,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
       `device ${hostname()}.\n` +
       'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
   )
-  if (earlier !== null && earlier.account !== profile.account) await endEarlier(output, url, earlier)
+  if (earlier !== null && !isReplaced(earlier, toStored(granted))) await endEarlier(output, url, earlier)
 }
 
 /** The account of the last login. A damaged profile is no failure, because the login replaces it. */
@@ -152,7 +152,7 @@ async function giveUp(url: string, granted: TokenSet, error: unknown): Promise<n
   )
 }
 
-/** Ends the session of another account, whose tokens were replaced. A login of the same account does that by itself. */
+/** Ends the session of another account or device id, whose tokens were replaced. */
 async function endEarlier(output: Output, url: string, earlier: StoredTokens): Promise<void> {
   const failure = await tryToEnd(url, earlier)
   if (!failure) return
