@@ -151,6 +151,16 @@ describe('the next backend is asked', () => {
     await expect.poll(() => gateway.events.at(-1)).toMatchObject({ kind: 'failed', result: { status: 529 } })
   })
 
+  it.each([402, 429])(
+    'after status %i of another dialect, although its body calls the request wrong',
+    async (status) => {
+      serve([{ to: 'a' }, { to: 'b' }])
+      a.restart(answersJson({ error: { message: 'Insufficient Balance', code: 'invalid_request_error' } }, { status }))
+      const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', false))
+      expect([response.status, attemptsOf(response)]).toEqual([200, `a=${status},b=200`])
+    },
+  )
+
   it('when a stream begins with an error, and the caller sees nothing of it', async () => {
     serve([{ to: 'a' }, { to: 'b' }], 'messages')
     a.restart(streams(['event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"no"}}\n\n']))

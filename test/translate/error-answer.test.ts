@@ -119,6 +119,19 @@ it.each([
 })
 
 it.each([
+  [400, 'invalid'],
+  [402, 'quota'],
+  [404, 'notFound'],
+  [429, 'rateLimit'],
+  [500, 'invalid'],
+  [503, 'overloaded'],
+])('an error that is only named invalid_request_error has the kind of its status, if any: %i is %s', (status, kind) => {
+  // DeepSeek, whose account is used up.
+  const error = { message: 'Insufficient Balance', type: 'unknown_error', param: null, code: 'invalid_request_error' }
+  expect(readFailure({ error }, status).kind).toBe(kind)
+})
+
+it.each([
   [429, 'rateLimit'],
   [400, 'invalid'],
   [503, 'overloaded'],

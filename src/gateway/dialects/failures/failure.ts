@@ -82,8 +82,13 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   if (isUnreadable(message)) return 'invalid'
   if (ACCOUNT_USED_UP.test(message)) return 'quota'
   if (ACCOUNT_DISABLED.test(message)) return 'account'
-  const named = KINDS.find(([pattern]) => pattern.test(names))
-  return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
+  const named = KINDS.find(([pattern]) => pattern.test(names))?.[1]
+  return named ?? STATUS_KINDS.get(status ?? 0) ?? (isWrongRequest(names, status) ? 'invalid' : 'failed')
+}
+
+/** The name of a wrong request says less than a status with a kind: DeepSeek names an empty account (402) like this. */
+function isWrongRequest(names: string, status: number | null): boolean {
+  return names.includes('invalid_request_error') || (status !== null && status >= 400 && status < 500)
 }
 
 const CONTEXT_CODES = /context_length_exceeded|exceed_context_size/
@@ -141,7 +146,6 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/image/, 'invalid'],
   [/not_found/, 'notFound'],
   [/timeout/, 'timeout'],
-  [/invalid_request_error/, 'invalid'],
 ]
 
 const STATUS_KINDS: ReadonlyMap<number, FailureKind> = new Map([
@@ -156,10 +160,6 @@ const STATUS_KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [504, 'timeout'],
   [529, 'overloaded'],
 ])
-
-function kindOfStatus(status: number): FailureKind {
-  return STATUS_KINDS.get(status) ?? (status >= 400 && status < 500 ? 'invalid' : 'failed')
-}
 
 /**
  * Returns the status of an engine's error for the client: 400 where the client can correct the request, whatever the
