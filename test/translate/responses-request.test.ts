@@ -16,7 +16,7 @@ describe('tools', () => {
   it('are functions', () => {
     expect(asked({ tools: [READ, { type: 'function', name: 'now', parameters: null, strict: true }] }).tools).toEqual([
       { type: 'function', function: { name: 'read', description: 'Reads.', parameters: PARAMETERS } },
-      { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} }, strict: true } },
+      { type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } },
     ])
   })
 

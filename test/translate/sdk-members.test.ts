@@ -55,6 +55,7 @@ const fateOf = (client: Dialect, body: Json, plain: Json): Fate => {
   return fates.every((fate) => fate === 'dropped') ? 'dropped' : 'refused'
 }
 
+const CLOSED = { type: 'object', additionalProperties: false }
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
 const CHAT_TOOLS = { tools: [{ type: 'function', function: { name: 'read' } }] }
 const TOOLS = { tools: [{ type: 'function', name: 'read' }] }
@@ -260,7 +261,7 @@ describe.each<[name: string, Dialect, (members: Json) => Json, Readonly<Record<s
   ['functions of the responses dialect', 'responses', (own) => ({ type: 'function', ...own }), FUNCTION],
   ['custom tools of the responses dialect', 'responses', (own) => ({ type: 'custom', ...own }), CUSTOM],
   ['namespaces of the responses dialect', 'responses', (own) => ({ type: 'namespace', ...own }), NAMESPACE],
-  ['tools of the messages dialect', 'messages', (own) => own, MESSAGES_TOOL],
+  ['tools of the messages dialect', 'messages', (own) => ({ input_schema: CLOSED, ...own }), MESSAGES_TOOL],
 ])('%s', (_name, client, toTool, cases) => {
   it.each(Object.entries(cases))('have the member %s: %j', (name, [fate, value]) => {
     const [plain, changed] = [{ name: 'read' }, { name: 'read', [name]: value }]

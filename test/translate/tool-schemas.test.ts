@@ -97,6 +97,20 @@ describe.each(PAIRS)('a tool of a $client client at a $backend backend', ({ clie
   })
 })
 
+it.each(['chat', 'responses'] as const)(
+  'a strict tool stays strict at a %s backend if it requires all arguments',
+  (backend) => {
+    const strictOf = (required: string[]) => {
+      const properties = { path: { type: 'string' }, limit: { type: 'integer' } }
+      const given = TOOLS.messages({ type: 'object', properties, required, additionalProperties: false })
+      const { tools } = pair('messages', backend, { tools: [{ ...given, strict: true }] }).request
+      const tool = readObject(readList(tools)[0])
+      return readObject(tool.function ?? tool).strict ?? false
+    }
+    expect([strictOf(['path', 'limit']), strictOf(['path'])]).toEqual([true, false])
+  },
+)
+
 describe.each(['chat', 'responses'] as const)('a tool of a %s client at a messages backend', (client) => {
   const text = { type: 'string' }
   const written = (schema: Json, strict = false): Json => {

@@ -115,14 +115,15 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
   if (kind === 'custom') {
     return { type: 'function', function: { name, description: describeCustomTool(tool), parameters: INPUT_SCHEMA } }
   }
+  const parameters = toToolSchema(schema)
   return {
     type: 'function',
     function: {
       name,
       ...(description !== null && { description }),
-      parameters: toToolSchema(schema),
-      // The default of this dialect is not strict.
-      ...(strict === true && { strict }),
+      parameters,
+      // The default of this dialect is not strict. Messages clients may have optional arguments in a strict tool.
+      ...(strict === true && isStrictSchema(parameters) && { strict }),
     },
   }
 }

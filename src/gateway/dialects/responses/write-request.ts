@@ -135,12 +135,14 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
     return { type: 'custom', name, ...(description !== null && { description }), ...(format && { format }) }
   }
   const shown = kind === 'custom' ? describeCustomTool(tool) : description
+  const parameters = kind === 'custom' ? INPUT_SCHEMA : toToolSchema(tool.schema)
   return {
     type: 'function',
     name,
     ...(shown !== null && { description: shown }),
-    parameters: kind === 'custom' ? INPUT_SCHEMA : toToolSchema(tool.schema),
-    // Always written, because this dialect's default is strict, unlike that of the others.
-    strict: tool.strict ?? false,
+    parameters,
+    // Always written, because this dialect's default is strict, unlike that of the others. Messages clients may have
+    // optional arguments in a strict tool.
+    strict: tool.strict === true && isStrictSchema(parameters),
   }
 }
