@@ -74,6 +74,13 @@ describe('at a messages backend, a conversation of Codex that ends with the assi
     })
     expect(lastOf(request)).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: 'I run' }] })
   })
+
+  it('is continued without reasoning by a model with a thinking budget, which refuses both together', () => {
+    const options = { caps: { prefill: true, thinking: 'budget' } } as const
+    const thinkingOf = (...input: object[]) => pair('responses', 'messages', body(...input), options).request.thinking
+    expect(thinkingOf(asked, said('I run'))).toBe(undefined)
+    expect(thinkingOf(asked)).toMatchObject({ type: 'enabled' })
+  })
 })
 
 it('a chat backend that does not continue a last message of the assistant gets the same text', () => {

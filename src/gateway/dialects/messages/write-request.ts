@@ -34,7 +34,7 @@ export function writeMessagesRequest(asked: NeutralRequest, context: Translation
   const keepsReasoning = offer.mode !== 'required'
   const notes = [describeWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
   const { system, messages } = writeMessagesHistory(request, { context, names, notes, keepsReasoning })
-  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && endsWithoutReasoning(messages))
+  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && refusesThinking(messages))
   const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
   const isThinking = thinking !== null && thinking.type !== 'disabled'
   const stop = request.stop.filter((sequence) => sequence.trim() !== '')
@@ -102,10 +102,11 @@ function writeThinking({ effort, show }: ReasoningOptions, limit: number, caps: 
 }
 
 /**
- * Whether the conversation ends with tool results of a turn that has no reasoning. A model with a thinking budget
- * refuses to think then.
+ * Whether a model with a thinking budget refuses to think: it would continue a turn of the assistant, or the
+ * conversation ends with tool results of a turn that has no reasoning.
  */
-function endsWithoutReasoning(messages: readonly Message[]): boolean {
+function refusesThinking(messages: readonly Message[]): boolean {
+  if (messages.at(-1)?.role === 'assistant') return true
   const last = messages.findLast(({ role }) => role === 'assistant')
   if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false
   return last?.content[0]?.type !== 'thinking' && last?.content[0]?.type !== 'redacted_thinking'
