@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { readList } from '../../src/gateway/dialects/json/read-json.ts'
+import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
 import { ALL_DIALECTS, pair, refusalOf } from './pairs.ts'
+import { VENDOR_CAPS } from './vendor-caps.ts'
 
 const READ = { type: 'function', function: { name: 'read', parameters: {} } }
 const WRITE = { type: 'function', function: { name: 'write', parameters: {} } }
@@ -131,6 +132,20 @@ describe('a document', () => {
   ])('%s keeps its title and context', (_, document, text) => {
     expect(pair('messages', 'chat', ask(document)).request.messages).toEqual([{ role: 'user', content: text }])
   })
+
+  it.each(['chat', 'responses'] as const)(
+    'that is a file keeps its context and its cache mark, at a %s backend',
+    (backend) => {
+      const pdf = { source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }, context: 'Old' }
+      const caps = { ...VENDOR_CAPS[backend], cacheMarks: 'explicit' } as const
+      const { request } = pair('messages', backend, ask({ ...pdf, cache_control: { type: 'ephemeral' } }), { caps })
+      const { content } = readObject(readList(request.messages ?? request.input)[0])
+      const [context, file] = readList(content).map(readObject)
+      expect(context).toMatchObject({ text: 'Old' })
+      expect(context).not.toHaveProperty('prompt_cache_breakpoint')
+      expect(file).toHaveProperty('prompt_cache_breakpoint')
+    },
+  )
 
   it.each(ALL_DIALECTS.filter((backend) => backend !== 'messages'))(
     'whose data is not base64 is refused by name, for a %s backend',

@@ -29,9 +29,14 @@ export function readParts(role: Turn['role'], content: unknown, path: string, co
   const given = role === 'system' ? (content ?? []) : content
   return readBlocks(given, path).flatMap((block, at) => {
     const place = `${path}.${String(at)}`
-    const mark = readMark(block)
-    return read(block, place, context).map((part) => ({ path: place, ...part, ...mark }))
+    return toParts(read(block, place, context), block, place)
   })
+}
+
+/** A block may become several parts. Its mark is after the last one. */
+function toParts(found: readonly Found[], block: Json, path: string): Part[] {
+  const last = found.length - 1
+  return found.map((part, at) => ({ path, ...part, ...(at === last && readMark(block)) }))
 }
 
 type Found = PartContent & { readonly path?: string }
@@ -81,7 +86,7 @@ function readUserBlock(block: Json, path: string): readonly Found[] {
   if (block.type !== 'tool_result') return readShown(block, path)
   const parts = readBlocks(block.content ?? '', `${path}.content`).flatMap((inner, at) => {
     const place = `${path}.content.${String(at)}`
-    return readShown(inner, place).map((part) => ({ path: place, ...part, ...readMark(inner) }))
+    return toParts(readShown(inner, place), inner, place)
   })
   const callPath = `${path}.tool_use_id`
   return [{ type: 'result', callId: readText(block.tool_use_id), parts, failed: block.is_error === true, callPath }]
@@ -119,7 +124,15 @@ function readDocument(block: Json, path: string): readonly Found[] {
   const source = readObject(block.source)
   const place = `${path}.source`
   const said = { title: readName(block.title), context: readName(block.context) }
-  const toDocument = (found: Source): Found[] => [{ type: 'document', source: found, name: null, ...said, path: place }]
+  const toDocument = (found: Source): Found[] => {
+    const document = { type: 'document', source: found, name: null, path: place } as const
+    if (found.kind === 'text' || said.context === null) return [{ ...document, ...said }]
+    // Other dialects have no member for it beside the data of a file.
+    return [
+      { type: 'text', text: said.context, path: place },
+      { ...document, ...said, context: null },
+    ]
+  }
   switch (source.type) {
     case 'text':
       return toDocument({ kind: 'text', text: readText(source.data) })
@@ -143,7 +156,7 @@ function readContentSource(content: unknown, said: Pick<DocumentPart, 'title' | 
   const head = toDocumentText({ name: null, ...said }, null)
   const parts = readBlocks(content, `${place}.content`).flatMap((inner, at) => {
     const inside = `${place}.content.${String(at)}`
-    return readShown(inner, inside).map((part) => ({ path: inside, ...part }))
+    return toParts(readShown(inner, inside), inner, inside)
   })
   return head === '' ? parts : [{ type: 'text', text: head, path: place }, ...parts]
 }
