@@ -6,6 +6,7 @@ import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, refusalOf } from './pairs.ts'
 import { parsed, translate } from './streams.ts'
@@ -259,6 +260,49 @@ describe('the source of a text', () => {
     const item = { type: 'message', content: [{ type: 'output_text', text: '😀 b', annotations }] }
     const { content } = answerOf('messages', 'responses', { ...RESPONSE, output: [item] })
     expect(content).toMatchObject([{ citations: [{ cited_text: '\ufffd b' }] }])
+  })
+})
+
+describe('the source of a text in a chat stream', () => {
+  const said = (content: string): Json => ({ content })
+  const cited = (place: Json): Json => {
+    return { content: '', annotations: [{ type: 'url_citation', url_citation: { ...PAGE, ...place } }] }
+  }
+  /** What a messages client gets: its texts, and the words of each that refer to the page. */
+  function readCited(...deltas: Json[]): unknown[] {
+    const chunks = [...deltas.map((delta) => ({ delta })), { delta: {}, finish_reason: 'stop' }]
+    const bytes = chunks.map((choice) => `data: ${JSON.stringify({ choices: [{ index: 0, ...choice }] })}\n\n`)
+    const { answer } = pair('messages', 'chat', {})
+    const collector = answer.collect()
+    for (const event of makeSseDecoder().push(Buffer.from(bytes.join('')))) collector.push(event)
+    const made = collector.end()
+    if (!('answer' in made)) throw new Error('There is no answer.')
+    const texts = readList(made.answer.content)
+      .map(readObject)
+      .filter(({ type }) => type === 'text')
+    return texts.map(({ text, citations }) => [text, readList(citations).map((one) => readObject(one).cited_text)])
+  }
+
+  it('may come before it, because OpenRouter searches before its model answers', () => {
+    expect(readCited(cited({}), said(SAID))).toEqual([[SAID, [SAID]]])
+    const reasoned = [cited({}), { reasoning: 'Hm.' }, said(SAID)]
+    expect(readCited(...reasoned)).toEqual([[SAID, [SAID]]])
+  })
+
+  it('has its place in that text, although the dialect counts from the start of the first one', () => {
+    const deltas = [said('So: '), { reasoning: 'Hm.' }, said(SAID), cited({ start_index: 15, end_index: 18 })]
+    expect(readCited(...deltas)).toEqual([
+      ['So: ', []],
+      [SAID, ['One']],
+    ])
+  })
+
+  it('goes with the next text when it comes after the end of its own', () => {
+    const deltas = [said('So: '), { reasoning: 'Hm.' }, cited({ start_index: 0, end_index: 2 }), said(SAID)]
+    expect(readCited(...deltas)).toEqual([
+      ['So: ', []],
+      [SAID, [SAID]],
+    ])
   })
 })
 

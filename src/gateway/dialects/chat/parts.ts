@@ -29,8 +29,12 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const calls = makeCalls()
   /** The parts that are not closed, in their order. The last part is always one of them. */
   const open: Part[] = []
-  /** The latest text. */
+  /** The text that is not closed; null: there is none. */
   let text: Content | null = null
+  /** The length of all texts, which the dialect joins. */
+  let textLength = 0
+  /** Citations without a text: some servers search before they answer. The next text gets them. */
+  const early: Citation[] = []
   /** The events of the delta that is read now. */
   let events: PartEvent[] = []
 
@@ -49,7 +53,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   /** The last part, if it is of this kind, or else a new one. */
   function contentOf(kind: Content['kind']): Content {
     const last = open.at(-1)
-    return last && last.kind !== 'tool' && last.kind === kind ? last : add(newContent(kind), { kind })
+    return last && last.kind !== 'tool' && last.kind === kind ? last : add(newContent(kind, textLength), { kind })
   }
 
   function take(kind: Content['kind'], fragment: string): void {
@@ -57,10 +61,13 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   }
 
   function takeText({ text: fragment, logprobs, citations }: ChatDelta): void {
+    early.push(...citations)
     if (fragment !== '') text = contentOf('text')
     if (!text) return
     if (fragment !== '' || logprobs.length > 0) addText(text, fragment, logprobs)
-    text.citations.push(...citations)
+    textLength += fragment.length
+    const { start } = text
+    text.citations.push(...early.splice(0).map((citation) => moveRange(citation, start)))
   }
 
   function addText(part: Content, fragment: string, logprobs?: readonly unknown[]): void {
@@ -97,6 +104,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     for (let first = open[0]; first && isComplete(first) && hasFollower(open); first = open[0]) {
       emit(queue.close(first, toEnd(first, true)))
       open.shift()
+      if (first === text) text = null
     }
   }
 
@@ -131,6 +139,8 @@ type Content = {
   readonly kind: 'reasoning' | 'text' | 'refusal'
   /** Whether the text has only white space. */
   isBlank: boolean
+  /** Of a text: where it begins in all texts. */
+  readonly start: number
   /** Of a text. */
   readonly citations: Citation[]
   // The next two members are replay data, which only reasoning has.
@@ -152,8 +162,14 @@ type Call = {
   readonly argsEnd: ObjectEnd
 }
 
-function newContent(kind: Content['kind']): Content {
-  return { kind, isBlank: true, citations: [], details: [], extras: null }
+function newContent(kind: Content['kind'], start: number): Content {
+  return { kind, isBlank: true, start, citations: [], details: [], extras: null }
+}
+
+/** A citation of the text that begins at `start`. It loses its range when that is in an earlier text. */
+function moveRange({ range, ...page }: Citation, start: number): Citation {
+  const isInside = range !== null && range.start >= start
+  return { ...page, range: isInside ? { start: range.start - start, end: range.end - start } : null }
 }
 
 function newCall(): Call {
