@@ -546,6 +546,21 @@ describe('when all backends fail', () => {
       fields: expect.objectContaining({ servedBy: first, status: 404 }),
     })
   })
+
+  it.each([402, 403, 404])(
+    'the log names a backend that answered %d, also where it is the only one',
+    async (status) => {
+      const [only] = serve([{ to: 'a' }])
+      a.restart(fails(status))
+      expect((await post({})).status).toBe(status)
+      await expect
+        .poll(() => gateway.log)
+        .toContainEqual({
+          event: 'call.backend_refused',
+          fields: expect.objectContaining({ servedBy: only, status }),
+        })
+    },
+  )
 })
 
 describe('a model without a list of backends', () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeDayAt } from '../../spending/periods.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
-import { isFailure, isSuccess, NO_ROOM_FOR_ANSWER } from '../exchange/outcome.ts'
+import { isFailure, isSuccess, judgedStatusOf, NO_ROOM_FOR_ANSWER } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { hasUnknownUsage, toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts, CallResult, EndedCallEvent } from '../usage/events.ts'
@@ -64,14 +64,14 @@ function mayBeUnreported({ usage, outcome: { isSent, status } }: Attempt): boole
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
-  const { kind, answered, status, firstByteMs, bytes, reason, refusal, kept } = outcome
+  const { kind, answered, status, firstByteMs, bytes, reason, refusal } = outcome
   const facts = { requestId, model: model.id, servedBy: backend, status }
   if (isFailure(outcome)) {
     log.warn({ ...facts, kind, answered, firstByteMs, bytes, reason }, 'call.upstream_failed')
   }
   if (reason === NO_ROOM_FOR_ANSWER) log.warn({ ...facts, answered, bytes }, 'call.no_room')
   if (refusal?.code === 'upstream_refused_credential') log.warn(facts, 'call.credential_refused')
-  else if (kept && SERVICE_REFUSED.has(kept.answer.status)) log.warn(facts, 'call.backend_refused')
+  else if (SERVICE_REFUSED.has(judgedStatusOf(outcome) ?? 0)) log.warn(facts, 'call.backend_refused')
 }
 
 /** The backend refuses the service's account, or does not know the model. */
