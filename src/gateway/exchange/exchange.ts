@@ -57,7 +57,7 @@ export function startExchange(
 type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
 
 /** The error for a caller that has no byte yet; null for one that has lost the access. */
-function toRefusal({ kind, message }: StreamFailure): ApiError | null {
+function toOverloadRefusal({ kind, message }: StreamFailure): ApiError | null {
   if (kind !== 'overloaded') return null
   return new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
@@ -101,7 +101,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (this.isOver) return
     if (this.#relay?.isComplete()) this.#relay.end()
     else if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, reason)
-    else this.#finish({ kind: 'ended', reason, refusal: toRefusal(why), kept: null })
+    else this.#finish({ kind: 'ended', reason, refusal: toOverloadRefusal(why), kept: null })
     this.abort()
   }
 
