@@ -189,6 +189,8 @@ function settings(port: number, upstreamPort: number, folder: string): Record<st
     SVC_MAIL_URL: `outbox:${folder}`,
     SVC_VENDORA_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
     SVC_VENDORB_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
+    // Longer than all series take. A server has one token for all of them.
+    SVC_ACCESS_TOKEN_SECONDS: '86400',
     SVC_LIMIT_STARTS_PER_IP: '0',
     SVC_LIMIT_REQUESTS_PER_MINUTE: '10000000',
     SVC_LIMIT_STREAMS: '100000',
