@@ -152,6 +152,16 @@ it.each([
     { detail: [{ type: 'missing', loc: ['body', 'messages'], msg: 'Field required' }] },
     { kind: 'invalid', message: 'Field required' },
   ],
+  [
+    'cloudflare-docs#15116: the list of errors of Cloudflare',
+    { result: null, success: false, errors: [{ code: 7009, message: 'Upstream service unavailable' }], messages: [] },
+    { kind: 'invalid', message: 'Upstream service unavailable' },
+  ],
+  [
+    'the list of errors of watsonx',
+    { errors: [{ code: 'model_not_found', message: 'No such model.' }], trace: 'x', status_code: 400 },
+    { kind: 'notFound', message: 'No such model.' },
+  ],
   ['an empty list', [], { kind: 'invalid', message: 'The backend failed without saying why.' }],
 ])('the message of an error is found in %s', (_name, body, expected) => {
   expect(readFailure(body, 400)).toEqual(expected)
