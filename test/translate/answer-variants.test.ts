@@ -117,6 +117,13 @@ describe('a responses backend', () => {
     expect(message.content).toMatchObject([{ type: 'tool_use', name: 'read' }])
   })
 
+  it('may begin without the event that starts a response', () => {
+    const piece = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Yes.' }
+    const stream = pair('messages', 'responses', { stream: true }).answer.stream()
+    const types = parsed(named(piece).flatMap((event) => stream.push(event))).map(({ type }) => type)
+    expect(types).toEqual(['message_start', 'content_block_start', 'content_block_delta'])
+  })
+
   it('may give a text only at its end', () => {
     const done = { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Yes.' }
     const { message } = streamed('responses', ...named(CREATED, added({ type: 'message' }), done, last('completed')))

@@ -83,6 +83,12 @@ export class ResponsesReader implements AnswerReader {
     return [{ type: 'start' }]
   }
 
+  /** Some servers leave out `response.created`. */
+  #begin(events: AnswerEvent[]): AnswerEvent[] {
+    const [first] = events
+    return first && first.type !== 'fail' ? [...this.#start(), ...events] : events
+  }
+
   #openItem(index: string, item: Json): PartEvent[] {
     const part = toPart(item, this.#names)
     return part ? this.#parts.open(index, part) : []
@@ -150,7 +156,7 @@ export class ResponsesReader implements AnswerReader {
         return this.fail(readFailure(event))
       default:
         if (event.type === undefined && event.error !== undefined) return this.fail(readFailure(event))
-        return this.#takePart(event)
+        return this.#begin(this.#takePart(event))
     }
   }
 
@@ -192,7 +198,7 @@ export class ResponsesReader implements AnswerReader {
 
   #takeItem(isDone: boolean, index: string, item: Json): AnswerEvent[] {
     if (isForeignCall(item)) return this.fail(unknownCall(item))
-    return [...this.#start(), ...(isDone ? this.#closeItem(index, item) : this.#openItem(index, item))]
+    return isDone ? this.#closeItem(index, item) : this.#openItem(index, item)
   }
 
   #takeText(key: string, type: 'output_text' | 'refusal', { delta, logprobs }: Json): PartEvent[] {
