@@ -7,7 +7,7 @@ import type { MailConfig } from './config/values.ts'
 import { codeOf, UNTRUSTED_CERTIFICATE } from './kernel/error-code.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
-import { makePrivateDirectory, SharedDirectoryError } from './private-files.ts'
+import { explainDirectoryError, makePrivateDirectory } from './private-files.ts'
 
 export type Mail = {
   /** One address from the database. An address that a client typed could name several recipients. */
@@ -114,8 +114,7 @@ function outboxMailer(
         if (await makePrivateDirectory(directory)) log.warn({ path: directory }, 'files.made_private')
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
-        const reason = error instanceof SharedDirectoryError ? error.message : codeOf(error)
-        throw new MailError(`The email outbox ${directory} cannot be written (${reason ?? 'unknown'}).`)
+        throw new MailError(`The email outbox ${directory} cannot be written: ${explainDirectoryError(error)}.`)
       }
       if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'email.saved')
     },

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { OperatorError } from './kernel/operator-error.ts'
 
 /** The directory is meant for all users of the machine. The message says what to do. */
-export class SharedDirectoryError extends OperatorError {
+class SharedDirectoryError extends OperatorError {
   override readonly name = 'SharedDirectoryError'
 
   constructor(directory: string) {
@@ -17,14 +17,19 @@ const STICKY = 0o1000
 
 /**
  * Creates a directory that only this user can read, with its parents. Takes the permissions of others away from a
- * directory that exists already, and resolves with whether that was necessary. Rejects with a `SharedDirectoryError`
- * for one such as /tmp, which no other user could use any more.
+ * directory that exists already, and resolves with whether that was necessary. Rejects for one such as /tmp, which no
+ * other user could use any more.
  */
 export async function makePrivateDirectory(directory: string): Promise<boolean> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const { mode } = await stat(directory)
   if ((mode & STICKY) !== 0) throw new SharedDirectoryError(directory)
   return restrict(directory, { from: mode, to: 0o700 })
+}
+
+/** Why a private directory cannot be made or written, for a message: what to do, or what the system says. */
+export function explainDirectoryError(error: unknown): string {
+  return error instanceof SharedDirectoryError ? error.message : String(error)
 }
 
 /** Takes the permissions of others away from a file, and resolves with whether that was necessary. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Logger } from '../../log.ts'
-import { makePrivateDirectory, SharedDirectoryError } from '../../private-files.ts'
+import { explainDirectoryError, makePrivateDirectory } from '../../private-files.ts'
 import { DatabaseCrashError, DatabaseOpenError } from '../client.ts'
 import type { Database } from '../client.ts'
 import { makeThreadAdapter, startDatabaseThread } from './database-thread-client.ts'
@@ -41,7 +41,7 @@ async function prepareDirectory(directory: string, log: Logger | null): Promise<
   try {
     if (await makePrivateDirectory(directory)) log?.warn({ path: directory }, 'files.made_private')
   } catch (cause) {
-    const reason = cause instanceof SharedDirectoryError ? cause.message : String(cause)
+    const reason = explainDirectoryError(cause)
     const message = `Cannot prepare the database directory ${directory}: ${reason}. Check SVC_DATABASE_URL.`
     throw new DatabaseOpenError(message, { cause })
   }
