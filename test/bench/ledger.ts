@@ -1,5 +1,5 @@
 /**
- * `npm run ledger` makes scripted calls (LEDGER_CALLS, default 10,000) at two gateways with one Postgres, in three
+ * `npm run ledger` makes scripted calls (`--calls N`, default 10,000) at two gateways with one Postgres, in three
  * dialects to backends of three dialects: whole, streamed, broken off by the backend or by the caller, with cached
  * tokens, and with backends that fail before another one answers. Meanwhile gateways are killed, and the database is
  * frozen and killed. The second gateway has a spool.
@@ -17,8 +17,9 @@ import { FORMS } from '../support/scripted/scripted-calls.ts'
 import type { SheetLine } from '../support/scripted/scripted-calls.ts'
 import { addUp, compareLines, findSavedLines } from '../support/scripted/usage-sheet.ts'
 import type { Comparison } from '../support/scripted/usage-sheet.ts'
+import { readCountOption } from './count-option.ts'
 
-const CALLS = Number(process.env['LEDGER_CALLS'] ?? 10_000)
+const CALLS = readCountOption('ledger', 'calls', 10_000)
 /** Slow enough that the calls of a phase go on while something is broken. */
 const CALLS_PER_SECOND = 100
 const CALLERS = 32

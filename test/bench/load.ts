@@ -1,6 +1,6 @@
 /**
  * `npm run load` puts the service under many streams, callers that leave, slow readers and an upstream that sends
- * invalid answers, in several rounds (LOAD_ROUNDS, default 5). Before, it calls the local worker while the upstreams
+ * invalid answers, in several rounds (`--rounds N`, default 5). Before, it calls the local worker while the upstreams
  * cannot be reached. It prints the outcomes and a table of the memory, and exits with status 1 unless:
  *
  * - from the second call on, the local worker's first token is there within `MAX_OFFLINE_MS`;
@@ -14,11 +14,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { startEngine } from '../support/engine.ts'
+import { readCountOption } from './count-option.ts'
 import { offlineCalls, openSilentPort } from './offline.ts'
 import { openProcesses, rssKb } from './processes.ts'
 import type { Memory, Server, WatchedServer } from './processes.ts'
 
-const ROUNDS = Number(process.env['LOAD_ROUNDS'] ?? 5)
+const ROUNDS = readCountOption('load', 'rounds', 5)
 const WARM_UP_ROUNDS = 2
 /** About 14,000 calls are made between the compared rounds, so a leak of 1 KB per call exceeds this. */
 const MAX_GROWTH_BYTES = 8 * 1024 * 1024
