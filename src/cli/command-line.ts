@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Command, CommanderError } from 'commander'
 import type { HelpConfiguration } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -193,12 +194,12 @@ const UNKNOWN_OPTION = /^error: unknown option '.*'$/m
 
 /**
  * Prints a failure and returns the exit status. A failure that people can act on is one message. Any other error is a
- * bug, and its stack is printed.
+ * bug, and it is printed with its stack and its causes.
  */
 function fail(error: unknown, output: Output, url: string | undefined): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
   const known = toCommandError(error, url)
   if (known) output.note(output.noteStyle('red', withoutControls(known.message)))
-  else output.note(String(error instanceof Error ? error.stack : error))
+  else output.note(inspect(error))
   return known?.exitStatus ?? EXIT.failed
 }

@@ -273,6 +273,16 @@ describe.concurrent('svc serve', () => {
     for (const line of [2, 5, 6]) expect(refused.stderr).toMatch(new RegExp(`line ${line}\\b`))
     expect(refused.stderr).not.toMatch(/^\s+at /m)
   })
+
+  it('writes all of a message that is longer than a pipe holds', async () => {
+    await using folder = await newFolder()
+    const file = path.join(folder.path, 'directory.yaml')
+    const field = 'x'.repeat(10_000)
+    const mistakes = Array.from({ length: 20 }, (_, at) => `  - { name: acme-${at}, ${field}: 1 }`)
+    await writeFile(file, ['organizations:', ...mistakes].join('\n'))
+    const { stderr } = await refusedStart({ ...GATEWAY, SVC_DIRECTORY_FILE: file })
+    expect(stderr.split(field)).toHaveLength(21)
+  })
 })
 
 /** The body of an answer; null when the connection closed before it. */

@@ -6,7 +6,7 @@ import { Command } from 'commander'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { inGroup } from '../command-line.ts'
 import type { MakeCommand } from '../command-line.ts'
-import { toCommandError } from '../failures.ts'
+import { CommandError } from '../failures.ts'
 
 type Force = { readonly force?: boolean }
 
@@ -81,13 +81,11 @@ function print(text: string): void {
   process.stdout.write(text)
 }
 
-/** Prints the message of an error that the operator can resolve, and the stack of any other error. */
+/** The message of an error that the operator can resolve is printed without a stack, like those of other commands. */
 async function run(command: () => Promise<void>): Promise<void> {
   try {
     await command()
   } catch (error) {
-    console.error(error instanceof OperatorError ? error.message : (toCommandError(error)?.message ?? error))
-    // Open connections and timers would keep the process alive.
-    process.exit(1)
+    throw error instanceof OperatorError ? new CommandError(error.message) : error
   }
 }
