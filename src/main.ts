@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8'
+import { interrupted } from './cli/operators/interrupt.ts'
 
 /** Modules of Node.js that a start of the service loads, with those that they load. */
 const NODE_MODULES = ['crypto', 'cluster', 'worker_threads', 'zlib', 'http', 'http2', 'dns', 'perf_hooks', 'stream/web']
@@ -7,6 +8,8 @@ if (process.argv[2] === 'serve') {
   // The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
   // ignored.
   process.on('SIGHUP', () => undefined)
+  // So do signals to stop, or they do nothing in the first process of a container. `svc serve` waits for them.
+  void interrupted()
   // The program `node` contains their compiled code, which V8 rejects once a flag below is set.
   for (const name of NODE_MODULES) process.getBuiltinModule(`node:${name}`)
 }

@@ -59,17 +59,18 @@ async function start(
   reload: Reload,
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
+  const counts = await service.countDirectory()
   const metrics = await startMetrics(config, service, log)
   const http = openHttpServer(service.app, timeouts, { messageClasses: makeMessageClasses(service.app), log })
+  const management = await startManagement(config, { reload, database, log })
+  // Awaited last, so that a signal to stop finds a service that has started as soon as there can be calls.
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
-    await metrics?.close()
+    await Promise.all([management?.close(), metrics?.close()])
     throw error
   })
-  const management = await startManagement(config, { reload, database, log })
   const preparing = setTimeout(() => {
     service.prepare().catch((err: unknown) => log.error({ err }, 'service.prepare_failed'))
   }, PREPARE_AFTER_MS)
-  const counts = await service.countDirectory()
   log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
   for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
   return {

@@ -203,12 +203,12 @@ describe('SVC_PROCESSES=2', () => {
   })
 
   // It waits for the starts of several processes, one after another.
-  it('replaces a process although the directory file was broken after the start, with a database', async () => {
+  it('with a database, replaces a process although the file was broken, and stops while one waits', async () => {
     await using postgres = await startPostgres()
     await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
     const url = (await postgres.newDatabase()).reveal()
     const port = String(await freePort())
-    const env = { SVC_ROLE: 'control-plane', SVC_PROCESSES: '2', SVC_PORT: port }
+    const env = { SVC_ROLE: 'control-plane', SVC_PROCESSES: '2', SVC_PORT: port, SVC_STOP_SECONDS: '1' }
     await using service = await startProcess({ ...env, SVC_DATABASE_URL: url, SVC_DIRECTORY_FILE: file() })
     const listening = () => [...service.output().matchAll(/"teams":1,.*"service\.listening"/g)].length
     await waitForValue('both starts', listening, 2)
@@ -216,6 +216,15 @@ describe('SVC_PROCESSES=2', () => {
     process.kill(childrenOf(service.pid)[0] ?? 0, 'SIGKILL')
     await waitForValue('the next start', listening, 3)
     expect(service.output().match(/"directory\.rejected"/g)).toHaveLength(1)
+
+    await postgres.freeze()
+    const [pid] = childrenOf(service.pid)
+    process.kill(pid ?? 0, 'SIGKILL')
+    await waitForValue('the next process', () => childrenOf(service.pid).filter((one) => one !== pid).length, 2)
+    const { code, stdout } = await service.stop()
+    postgres.thaw()
+    expect(code).toBe(0)
+    expect(stdout).not.toContain('process.killed')
   }, 180_000)
 
   it('reports a start that fails once', async () => {

@@ -4,14 +4,16 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, get as httpGet } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openHttpServer } from '../../src/server/http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import type { ServerTimeouts } from '../../src/server/listener.ts'
-import { freePort } from '../support/loopback.ts'
+import { freePort, listenOnLoopback } from '../support/loopback.ts'
 import { START_ENV } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
@@ -208,6 +210,47 @@ describe('a process', { timeout: 120_000 }, () => {
     await withDeadline('the process to end', ended, 20_000)
   })
 
+  it.each([
+    ['a process', {}],
+    ['several processes', { SVC_PROCESSES: '2' }],
+  ])('SIGTERM ends %s during the wait for the database', async (_name, given) => {
+    const database = createServer()
+    const port = await listenOnLoopback(database)
+    const connected = once(database, 'connection')
+    const settings = { SVC_BASE_URL: 'http://localhost', SVC_DATABASE_URL: `postgresql://a:b@127.0.0.1:${port}/c` }
+    const child = spawn(process.execPath, ['src/start.js', 'serve'], {
+      cwd: ROOT,
+      env: { ...START_ENV, SVC_PORT: '0', ...settings, ...given },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [output, ended] = [text(child.stdout), once(child, 'exit')]
+    const [connection] = (await withDeadline('a connection', connected, 60_000)) as [Socket]
+    const closed = once(
+      connection.resume().on('error', () => undefined),
+      'close',
+    )
+    child.kill('SIGTERM')
+    expect(await withDeadline('the process to end', ended, 20_000)).toEqual([0, null])
+    await withDeadline('the connection to be closed', closed)
+    expect(await output).toContain('"service.stopping"')
+    database.close()
+  })
+
+  it('SIGTERM as soon as the port is open ends a process in order', async () => {
+    const port = await freePort()
+    const env = { ...START_ENV, SVC_PORT: String(port), SVC_BASE_URL: 'http://localhost', SVC_DATABASE_URL: 'memory:' }
+    const child = spawn(process.execPath, ['src/start.js', 'serve'], {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [output, ended] = [text(child.stdout), once(child, 'exit')]
+    while (child.exitCode === null && !(await isOpen(port))) await sleep(1)
+    child.kill('SIGTERM')
+    expect(await withDeadline('the process to end', ended, 20_000)).toEqual([0, null])
+    expect(await output).toContain('"service.stopped"')
+  })
+
   it('started with npm start ends when npm alone gets SIGTERM', async () => {
     const { child, ask, ended } = await start('npm', ['start'], { detached: true, stdio: 'ignore' })
     child.kill('SIGTERM')
@@ -215,6 +258,17 @@ describe('a process', { timeout: 120_000 }, () => {
     await waitForValue('the service to end', ask, 0, { timeoutMs: 20_000 })
   })
 })
+
+/** Whether a port of this machine takes connections. */
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
 
 /** Whether a process has a handler for SIGHUP, which is signal 1 (proc(5), `SigCgt`). */
 function handlesHangUp(pid = 0): boolean {

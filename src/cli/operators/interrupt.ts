@@ -1,6 +1,13 @@
-/** Resolves at the first SIGINT or SIGTERM. A second one, of either kind, ends the process at once. */
+let interruption: Promise<NodeJS.Signals> | null = null
+
+/**
+ * Resolves at the first SIGINT or SIGTERM since the first call. A second one, of either kind, ends the process at once.
+ */
 export function interrupted(): Promise<NodeJS.Signals> {
-  const signals = ['SIGINT', 'SIGTERM'] as const
+  return (interruption ??= waitForSignal(['SIGINT', 'SIGTERM']))
+}
+
+function waitForSignal(signals: readonly NodeJS.Signals[]): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {
       // Without a handler, Node ends the process.

@@ -5,18 +5,19 @@ import type { Config } from '../../config/values.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { openLog } from '../../log.ts'
 import type { Log } from '../../log.ts'
-import { obeyParent } from '../../server/processes/child.ts'
+import { reloadForParent, toldByParent } from '../../server/processes/child.ts'
 import { findSharedFile } from '../../server/processes/shared-files.ts'
 import type { Running } from '../../server/running.ts'
 import { interrupted } from './interrupt.ts'
 import { notifySystemd } from './notify-systemd.ts'
 
 /**
- * `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. When the
- * embedded database crashes, it stops as after a signal and rejects with a `DatabaseCrashError`, so that a supervisor
- * starts the service again.
+ * `svc serve`: serves until a signal to stop, which also gives up a start. SIGHUP applies the directory file and the
+ * price file again. When the embedded database crashes, it stops as after a signal and rejects with a
+ * `DatabaseCrashError`, so that a supervisor starts the service again.
  */
 export async function runService({ force = false }: { readonly force?: boolean }): Promise<void> {
+  const toldToStop = cluster.isWorker ? toldByParent() : interrupted()
   const { config, rejected } = await readSettings()
   const log = await openLog(config.logLevel, cluster.isWorker ? process.pid : null)
   if (rejected) log.error({ err: rejected }, 'settings.rejected')
@@ -29,7 +30,7 @@ export async function runService({ force = false }: { readonly force?: boolean }
     setImmediate(flushCompileCache)
     return running
   }
-  if (cluster.isWorker) return runChild(serveHere(), log)
+  if (cluster.isWorker) return runChild(serveHere(), toldToStop, log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
   const openProcesses = async () => {
     const fileSettings = readFileSettings()
@@ -41,12 +42,12 @@ export async function runService({ force = false }: { readonly force?: boolean }
     // A failure is logged where it happens.
     starting.then((running) => running.reload()).catch(() => undefined)
   })
-  const running = await starting
-  if (config.hasNotifySocket) notifySystemd(log)
-  const reason = await Promise.race([interrupted(), ...('crashed' in running ? [running.crashed] : [])])
+  const running = await startedBefore(toldToStop, starting)
+  if (running && config.hasNotifySocket) notifySystemd(log)
+  const reason = await Promise.race([toldToStop, ...(running && 'crashed' in running ? [running.crashed] : [])])
   if (reason instanceof Error) log.error({ err: reason }, 'database.crashed')
   else log.info({ signal: reason }, 'service.stopping')
-  await running.stop()
+  await running?.stop()
   await closeLog(log)
   if (reason instanceof Error) throw reason
 }
@@ -66,10 +67,17 @@ async function readSettings(): Promise<{ readonly config: Config; readonly rejec
   }
 }
 
+/** Resolves with null when the process is told to stop before it has started. */
+function startedBefore<Started>(toldToStop: Promise<unknown>, starting: Promise<Started>): Promise<Started | null> {
+  return Promise.race([starting, toldToStop.then(() => null)])
+}
+
 /** Serves as one of several processes, until the parent process tells it to stop. */
-async function runChild(starting: Promise<Running>, log: Log): Promise<void> {
-  await obeyParent(starting)
-  await (await starting).stop()
+async function runChild(starting: Promise<Running>, toldToStop: Promise<unknown>, log: Log): Promise<void> {
+  reloadForParent(starting)
+  const running = await startedBefore(toldToStop, starting)
+  await toldToStop
+  await running?.stop()
   await closeLog(log)
   process.disconnect()
 }

@@ -3,20 +3,23 @@ import { isToChild, tellParent } from './child-messages.ts'
 import type { FromChild, ToChild } from './child-messages.ts'
 
 /**
- * Obeys the process above this one until it says stop, and resolves then. Signals go to that process, also those that a
- * terminal or systemd sends to all processes.
+ * Resolves when the process above this one says stop. Signals go to that process, also those that a terminal or systemd
+ * sends to all processes.
  */
-export async function obeyParent(starting: Promise<Pick<Running, 'reload'>>): Promise<void> {
+export function toldByParent(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
-  const stopped = new Promise<void>((resolve) => {
+  return new Promise((resolve) => {
     process.on('message', (message) => {
-      if (!isToChild(message)) return
-      if (message.type === 'stop') resolve()
-      if (message.type === 'reload') void reload(starting, message)
+      if (isToChild(message) && message.type === 'stop') resolve()
     })
   })
-  await starting
-  await stopped
+}
+
+/** Applies the files again whenever the process above this one says so. */
+export function reloadForParent(starting: Promise<Pick<Running, 'reload'>>): void {
+  process.on('message', (message) => {
+    if (isToChild(message) && message.type === 'reload') void reload(starting, message)
+  })
 }
 
 async function reload(

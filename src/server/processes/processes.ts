@@ -51,10 +51,13 @@ export async function openProcesses(config: Config, fileSettings: string, given:
     return child
   }
   const first = await startFirst(fork)
-  const port = await openSharedPort(host, config.port)
-  port.add(first)
   const metrics =
     metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running, own), host, metricsPort, log)
+  const actions = { reload: (options: URLSearchParams) => reloadChildren(running(), options.has('force'), log) }
+  const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
+  // Awaited last, as in one process.
+  const port = await openSharedPort(host, config.port)
+  port.add(first)
   const start = () => {
     const child = fork()
     void isReady(child).then((ready) => ready && port.add(child))
@@ -63,8 +66,6 @@ export async function openProcesses(config: Config, fileSettings: string, given:
   const keepers = Array.from({ length: count }, (_, at) => {
     return keepRunning(at === 0 ? first : start(), start, stopping.signal, log)
   })
-  const actions = { reload: (options: URLSearchParams) => reloadChildren(running(), options.has('force'), log) }
-  const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
   return {
     reload: (force = false) => reloadChildren(running(), force, log),
     async stop() {
