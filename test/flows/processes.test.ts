@@ -123,6 +123,12 @@ describe('SVC_PROCESSES=2', () => {
     await writeFile(prices(), PRICES)
   })
 
+  it('answers many reloads at once without a warning of Node.js', async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => askService(socket(), 'reload')))
+    expect(new Set(answers).size).toBe(1)
+    expect(running.output()).not.toContain('Warning')
+  })
+
   it('leaves no connection without an answer when a process hangs and is killed', async () => {
     const pids = childrenOf(running.pid)
     expect(pids).toHaveLength(2)

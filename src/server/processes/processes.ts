@@ -47,6 +47,8 @@ export async function openProcesses(config: Config, fileSettings: string, given:
   const keepFiles = makeKeepFiles(fileSettings)
   const fork = () => {
     const child = cluster.fork()
+    // Each question to a process listens until it is answered, and many can be asked at once.
+    child.setMaxListeners(0)
     keepFiles(child)
     return child
   }
