@@ -106,6 +106,16 @@ describe('a responses backend', () => {
     expect(message.content).toMatchObject([{ type: 'tool_use', input: { x: 1 } }])
   })
 
+  it('may write the arguments of a call as an object', () => {
+    const item = { type: 'function_call', call_id: 'a', name: 'read' }
+    const args = { x: 1 }
+    const done = { type: 'response.function_call_arguments.done', output_index: 0, arguments: args }
+    const { message } = streamed('responses', ...named(CREATED, added(item), done, last('completed')))
+    expect(message.content).toMatchObject([{ type: 'tool_use', input: args }])
+    const response = { object: 'response', status: 'completed', output: [{ ...item, arguments: args }] }
+    expect(wholeOf('messages', 'responses', response)).toMatchObject({ content: [{ type: 'tool_use', input: args }] })
+  })
+
   it('may name the tool of a call only at its end', () => {
     const item = { type: 'function_call', call_id: 'a', name: '', arguments: '' }
     const done = {
@@ -231,6 +241,11 @@ describe('a messages backend', () => {
       delta: { type: 'input_json_delta', partial_json: '{"y":2}' },
     }
     expect(argumentsFor(START, opened, piece, stop, ...END)).toBe('{"y":2}')
+  })
+
+  it('may write the arguments of a call as text', () => {
+    const block = { ...opened.content_block, input: '{"x":1}' }
+    expect(argumentsFor(START, { ...opened, content_block: block }, stop, ...END)).toBe('{"x":1}')
   })
 
   it('may have several calls open at once, each with its own arguments', () => {

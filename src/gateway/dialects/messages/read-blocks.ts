@@ -1,5 +1,5 @@
 import type { Json } from '../json/read-json.ts'
-import { parseObject, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { parseObject, readArguments, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, Citation, OpenPart, WebPage } from '../neutral.ts'
 import type { PartQueue } from '../parts/part-queue.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
@@ -79,7 +79,7 @@ export class BlockReader {
 
   /** Remembers what the end of the block needs. */
   #noteOpened(key: string, block: Json): void {
-    if (block.type === 'tool_use') this.#calls.set(key, JSON.stringify(readObject(block.input)))
+    if (block.type === 'tool_use') this.#calls.set(key, readArguments(block.input) || '{}')
     if (readName(block.signature) !== null) this.#signatures.set(key, toSigned(block.signature))
     if (block.type === 'redacted_thinking')
       this.#signatures.set(key, { kind: 'redacted', data: readText(block.data), before: null })

@@ -3,7 +3,7 @@ import { isResponse } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
 import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure, readMisshapen } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readArguments, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, Finish, OpenPart, PartEvent } from '../neutral.ts'
 import { readUrlCitations } from '../parts/citations.ts'
@@ -189,7 +189,7 @@ export class ResponsesReader implements AnswerReader {
         return this.#openContent(key, { type: 'output_text' })
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        this.#given.set(index, readText(event.arguments) + readText(event.input))
+        this.#given.set(index, readArguments(event.arguments) + readText(event.input))
         return []
       default:
         return []
@@ -230,7 +230,7 @@ function toPart(item: Json, names: ToolNames): OpenPart | null {
 /** Reads the whole text and the seal of an item that is done. */
 function toEnd(item: Json): GivenEnd {
   if (item.type === 'web_search_call') return toSearchEnd(readObject(item.action))
-  if (item.type !== 'reasoning') return { text: readText(item.arguments) + readText(item.input) }
+  if (item.type !== 'reasoning') return { text: readArguments(item.arguments) + readText(item.input) }
   const data = readName(item.encrypted_content)
   const summary = readList(item.summary).length > 0 ? item.summary : item.content
   const text = readList(summary)
