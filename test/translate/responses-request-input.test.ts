@@ -101,6 +101,29 @@ describe('the input', () => {
       ],
     ],
     [
+      'the output of a tool that no call has asked for, between those of calls',
+      {
+        input: [
+          called('a'),
+          called('b'),
+          output('a', 'A'),
+          // As Codex 0.171 sends the goal of its tool create_goal.
+          { type: 'function_call_output', name: 'goal_objective', namespace: 'agent', output: 'Finish it.' },
+          { type: 'function_call_output', call_id: null, name: 'clock', output: [input('noon')] },
+          output('b', 'B'),
+        ],
+      },
+      [
+        { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+        { role: 'tool', tool_call_id: 'a', content: 'A' },
+        { role: 'tool', tool_call_id: 'b', content: 'B' },
+        {
+          role: 'user',
+          content: 'Output of the tool agent.goal_objective:\n\nFinish it.\n\nOutput of the tool clock:\n\nnoon',
+        },
+      ],
+    ],
+    [
       'text and calls of one turn in one message',
       {
         input: [

@@ -101,8 +101,20 @@ function toCall(item: Json, kind: 'function' | 'custom', input: string): PartCon
 
 function readOutput(item: Json, path: string): Turn {
   const parts = readContent(item.output ?? '', `${path}.output`)
+  const tool = readName(item.name)
+  if (tool !== null && readName(item.call_id) === null) return readUnasked(tool, item, parts, path)
   const callPath = `${path}.call_id`
   return toTurn('user', path, [{ type: 'result', callId: readText(item.call_id), parts, failed: false, callPath }])
+}
+
+/** Reads an output without a call, such as the goal of Codex, as a text: the other dialects have no such outputs. */
+function readUnasked(tool: string, { namespace }: Json, parts: readonly Part[], path: string): Turn {
+  const names = [readName(namespace), tool].filter((name) => name !== null)
+  return {
+    role: 'user',
+    path,
+    parts: [{ type: 'text', text: `Output of the tool ${names.join('.')}:`, path }, ...parts],
+  }
 }
 
 function readReasoning(item: Json, path: string, { seals }: TranslationContext): Turn {
