@@ -89,6 +89,12 @@ describe('requestSignInLink', () => {
       await waitForValue('the refusal in the log', isLogged, true)
       service.mailbox.fault = 'none'
       expect(await prisma.signInLink.count({ where: { invitation: { accountId } } })).toBe(0)
+      const ofLinks = { accountId, kind: { startsWith: 'sign_in_link.' } }
+      const events = await prisma.auditEvent.findMany({ where: ofLinks, orderBy: { id: 'asc' } })
+      expect(events).toMatchObject([
+        { kind: 'sign_in_link.requested' },
+        { kind: 'sign_in_link.cancelled', details: { reason: 'mail_failed' } },
+      ])
     })
   })
 

@@ -69,7 +69,7 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
       await mailer.send({ to: email, ...mail, link })
     } catch (error) {
       if (!(error instanceof MailError)) throw error
-      await links.remove(hash)
+      await links.cancel(hash, ip, clock.now())
       log.warn({ accountId, reason: error.message }, 'sign_in_link.mail_failed')
       throw new ApiError('email_unavailable', { cause: error })
     }

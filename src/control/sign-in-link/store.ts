@@ -51,9 +51,16 @@ export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
       return count === 1
     },
 
-    /** Removes a link whose email was not accepted. */
-    async remove(hash: SecretHash): Promise<void> {
-      await db.signInLink.deleteMany({ where: { hash } })
+    /** Removes a link whose email was not accepted, with its audit row. `ip`: of the request for it. */
+    async cancel(hash: SecretHash, ip: string, at: Date): Promise<void> {
+      const subjects = sql`
+        SELECT NULL::text, account_id, NULL::uuid
+        FROM removed JOIN invitations invitation ON invitation.id = invitation_id`
+      await db.$executeRaw`
+        WITH removed AS (
+          DELETE FROM sign_in_links WHERE hash = ${hash} AND used_at IS NULL RETURNING invitation_id
+        )
+        ${insertEvents({ kind: 'sign_in_link.cancelled', at, ip, details: { reason: 'mail_failed' }, subjects })}`
     },
 
     /** The link of a token; null when there is none. */
