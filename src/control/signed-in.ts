@@ -2,9 +2,9 @@ import type { Transaction } from '../database/client.ts'
 import type { Actor } from '../kernel/caller.ts'
 
 /**
- * Whether the session of an actor has not ended since the request was authenticated. Call it in a transaction that has
- * locked the account: signing out everywhere holds the same lock and ends what was added to the account, and what is
- * added later must not outlive it.
+ * Whether the session of an actor has not ended since the request was authenticated. What is added to an account is
+ * added in a transaction that has locked the account first: signing out everywhere holds the same lock and ends what
+ * was added, and what is added later must not outlive it.
  */
 export async function isSignedIn(
   tx: Transaction,

@@ -4,6 +4,7 @@ import { ApiError } from '../http/errors.ts'
 import type { Actor, Caller, Role } from '../kernel/caller.ts'
 import { parseTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
+import { isSignedIn } from './signed-in.ts'
 
 /**
  * Finds what an account is in a team, by `@organization/name`. Throws the same `not_found` for a team that does not
@@ -26,20 +27,22 @@ export function unknownTeam(): ApiError {
 }
 
 /**
- * Locks a team until the transaction ends, so that its admins change it one after the other. Throws `not_found` or
- * `forbidden` when the team or the admin's role has gone since the caller was found to be an admin: of two admins who
- * remove each other at the same time, one stays.
+ * Locks a team until the transaction ends, so that its admins change it one after the other. Throws `not_found`,
+ * `forbidden` or `unauthorized` when the team, the admin's role or the admin's session has gone since the caller was
+ * found to be an admin. So of two admins who remove each other at the same time, one stays, and a stolen session
+ * changes nothing after it was signed out.
  */
 export async function lockTeam(
   tx: Transaction,
   teamId: string,
-  { accountId }: Pick<Actor, 'accountId'>,
+  { accountId, ...session }: Pick<Actor, 'accountId' | 'sessionId' | 'sessionKind'>,
 ): Promise<void> {
   await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
   // A statement of its own: the one before does not see what was changed while it waited.
   const membership = await tx.invitation.findFirst({ where: { teamId, accountId, revokedAt: null } })
   if (!membership) throw unknownTeam()
   requireAdmin(membership.role)
+  if (!(await isSignedIn(tx, session))) throw new ApiError('unauthorized')
 }
 
 /** Throws `forbidden` for members who are not admins. */

@@ -3,7 +3,17 @@ import type { components } from '../../generated/openapi.ts'
 import { makeTeamMemberStore } from '../../src/control/members/store.ts'
 import { DAY_MS } from '../../src/kernel/durations.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
-import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally, withMethod } from '../support/requests.ts'
+import {
+  atOnce,
+  bearerOf,
+  expectJson,
+  expectOk,
+  json,
+  messageOf,
+  outcomeOf,
+  tally,
+  withMethod,
+} from '../support/requests.ts'
 import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -169,6 +179,26 @@ describe('removeMember', () => {
     const late = { ...session, accountId, ip: '127.0.0.1' }
     const removing = makeTeamMemberStore(database).remove({ teamId, accountId: grace.id }, late, clock.now())
     await expect(removing).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('401: removes nobody for an admin who was signed out since the request was authenticated', async () => {
+    const { id: accountId } = await invite('away@example.com', 'admin')
+    const { database, clock, ...service } = team.service
+    const { accessToken } = await service.signIn('away@example.com')
+    const where = { invitation: { accountId } }
+    const session = await database.prisma.deviceSession.findFirstOrThrow({ where, include: { invitation: true } })
+    await expectOk('The sign-out', service.fetch('/v1/auth/logout', json({}, bearerOf(accessToken))))
+    const actor = {
+      sessionId: session.id,
+      sessionKind: 'device',
+      authenticatedAt: null,
+      accountId,
+      ip: '127.0.0.1',
+    } as const
+    const { teamId } = session.invitation
+    const removing = makeTeamMemberStore(database).remove({ teamId, accountId: grace.id }, actor, clock.now())
+    await expect(removing).rejects.toMatchObject({ code: 'unauthorized' })
+    await expectOk('The removal', remove(accountId))
   })
 
   it('409: keeps one admin, also when two admins remove each other, and when the invitation is withdrawn', async () => {

@@ -8,6 +8,7 @@ import { toSnapshot } from '../../src/directory/snapshot.ts'
 import { makeDirectoryStore } from '../../src/directory/store.ts'
 import type { Actor } from '../../src/kernel/caller.ts'
 import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
+import { newSalt } from '../../src/kernel/secret.ts'
 import { freshDatabase } from '../support/database.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
@@ -84,8 +85,13 @@ describe('a file that lists a member whom an admin changes meanwhile', () => {
 
   async function startTeam(database: TestDatabase) {
     await makeDirectoryStore(database).applyDirectory(directory(), NOW)
-    const { accountId, teamId } = await database.prisma.invitation.findFirstOrThrow()
-    const ada: Actor = { accountId, ip: '127.0.0.1', sessionKind: 'device', sessionId: accountId, authenticatedAt: NOW }
+    const { id: invitationId, accountId, teamId } = await database.prisma.invitation.findFirstOrThrow()
+    const times = { createdAt: NOW, lastSeenAt: NOW, idleExpiresAt: NOW, absoluteExpiresAt: NOW }
+    const device = { deviceId: 'laptop', deviceName: 'Laptop', lastIp: '127.0.0.1', salt: newSalt() }
+    const { id: sessionId } = await database.prisma.deviceSession.create({
+      data: { ...device, ...times, invitationId },
+    })
+    const ada: Actor = { accountId, ip: '127.0.0.1', sessionKind: 'device', sessionId, authenticatedAt: NOW }
     const [invitations, members] = [makeInvitationStore(database), makeTeamMemberStore(database)]
     const ofBob = { teamId, account: { email: 'bob@example.com' } }
     return {
