@@ -4281,7 +4281,10 @@ export interface components {
         OwnModelSettings: {
             /** @description In tokens. Null: inherited from the directory file, from its model that the first backend serves. */
             contextWindow: number | null;
-            /** @description The capabilities that an admin has set. The others are inherited in the same way. */
+            /**
+             * @description The capabilities that an admin has set for all backends. Lists inherit the others in the same way, and calls
+             *     inherit those that the file gives the backend.
+             */
             caps: components["schemas"]["Open"];
         };
         /** @description A passkey of the account. */
@@ -4691,6 +4694,8 @@ export interface components {
              * @description The share of the sessions that it gets among its neighbours. Default: 1.
              */
             weight?: number;
+            /** @description What the model can be asked at this backend, where that differs from `caps` of the model. */
+            caps?: components["schemas"]["Open"];
         };
         /** @description Backends of equal rank, over which sessions are spread. */
         ServeNeighbours: components["schemas"]["ServeEntry"][];
@@ -4791,6 +4796,8 @@ export interface components {
              * @description The share of the sessions that it gets among its neighbours.
              */
             weight: number;
+            /** @description The capabilities that an admin has set for this backend alone. */
+            caps?: components["schemas"]["Open"];
         };
         /**
          * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call

@@ -15,6 +15,7 @@ import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
+import { capsAt, isCallable } from './rules.ts'
 import type { DirectoryModel, SnapshotModel } from './rules.ts'
 
 /** What an admin says of a model. */
@@ -162,23 +163,27 @@ function toEntry(backend: string, model: string): ServeEntry {
   return { backend, model, when: 'always', rank: 0, weight: 1 }
 }
 
+/** A model of the file, and the entry by which a backend serves it. */
+type Source = { readonly model: SnapshotModel; readonly listed: ServeEntry }
+
 /** The model of the file that gives a team the right to a backend; null: there is none. */
 function findSource(
   fileModels: readonly SnapshotModel[],
   { backend, model, when }: Pick<ServeEntry, 'backend' | 'model' | 'when'>,
-): { readonly source: SnapshotModel; readonly listed: ServeEntry } | null {
+): Source | null {
   for (const source of fileModels) {
-    if (!source.published || !source.certified) continue
+    if (!isCallable(source)) continue
     const listed = serveEntriesOf(source).find((one) => one.backend === backend && one.model === model)
     // An entry that is `offline` in the file may only be `offline` here.
-    if (listed && (listed.when === 'always' || when === 'offline')) return { source, listed }
+    if (listed && (listed.when === 'always' || when === 'offline')) return { model: source, listed }
   }
   return null
 }
 
 /**
  * The model as the gateway serves it, with what the team may still use of its backends, and the prices of the file;
- * null when nothing is left, or when the file has a model of its id.
+ * null when nothing is left, or when the file has a model of its id. Each `caps` of an admin overrides the file's. The
+ * file says nothing of backends of admins, so there the model can be asked what it can be asked at its first backend.
  */
 export function resolveAdminModel(
   model: AdminModel,
@@ -186,39 +191,48 @@ export function resolveAdminModel(
 ): SnapshotModel | null {
   if (isTaken(names, model.id)) return null
   const found = model.serve.flatMap((entry): readonly Found[] => {
-    if (ownBackends.includes(entry.backend)) return [{ entry, source: null }]
+    if (ownBackends.includes(entry.backend)) return [{ entry, from: null }]
     const from = findSource(fileModels, entry)
-    return from ? [{ entry: withPrice(entry, from), source: from.source }] : []
+    return from ? [{ entry, from }] : []
   })
   const [first] = found
   if (!first) return null
-  const { owner, contextWindow, caps, verificationState } = first.source ?? ownDefaults(model.id)
+  const { owner, contextWindow, verificationState } = first.from?.model ?? ownDefaults(model.id)
   return {
     ...model,
     aliases: model.aliases.filter((name) => !isTaken(names, name)),
     owner,
     backendModel: null,
     upstreamModel: null,
-    serve: found.map(({ entry }) => entry),
+    serve: found.map(({ entry, from }) => ({
+      ...entry,
+      ...(from && toPriced(from)),
+      caps: { ...capsFrom(from ?? first.from), ...model.caps, ...entry.caps },
+    })),
     contextWindow: model.contextWindow ?? contextWindow,
-    caps: { ...caps, ...model.caps },
+    caps: { ...capsFrom(first.from), ...model.caps },
     price: null,
     certified: true,
     verificationState,
   }
 }
 
-/** A backend that may still serve a model; `source`: null for one that an admin has added. */
-type Found = { readonly entry: ServeEntry; readonly source: SnapshotModel | null }
+/** A backend that may still serve a model; `from`: null for one that an admin has added. */
+type Found = { readonly entry: ServeEntry; readonly from: Source | null }
 
-/** The entry with the price of the file. */
-function withPrice(entry: ServeEntry, { source, listed }: { source: SnapshotModel; listed: ServeEntry }): ServeEntry {
-  const price = listed.price ?? source.price
-  return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
+/** What the file says that a model can be asked at a backend. */
+function capsFrom(source: Source | null): GivenCaps {
+  return source ? capsAt(source.model, source.listed) : {}
+}
+
+/** What the file says of the price at a backend. */
+function toPriced({ model: { id, owner, price: ofModel }, listed }: Source): Pick<ServeEntry, 'price' | 'pricedAs'> {
+  const price = listed.price ?? ofModel
+  return { ...(price && { price }), pricedAs: { id, owner } }
 }
 
 /** The facts of a model whose first backend is one of an admin, because the file says nothing of such a model. */
-function ownDefaults(id: string): Pick<SnapshotModel, 'owner' | 'contextWindow' | 'caps' | 'verificationState'> {
+function ownDefaults(id: string): Pick<SnapshotModel, 'owner' | 'contextWindow' | 'verificationState'> {
   const [organization = ''] = id.split('/')
-  return { owner: organization, contextWindow: null, caps: {}, verificationState: 'unverified' }
+  return { owner: organization, contextWindow: null, verificationState: 'unverified' }
 }

@@ -34,11 +34,16 @@ export type ServeEntry = {
   readonly rank: number
   /** The share of the sessions that it gets among its neighbours. */
   readonly weight: number
+  /** What the model can be asked there, where that differs from the model's `caps`. */
+  readonly caps?: GivenCaps | undefined
   /** What the model costs there, where that differs from the model's price. */
   readonly price?: GivenPrice | undefined
   /** The model by which a price list finds the price; absent: the model that has this entry. */
   readonly pricedAs?: { readonly id: string; readonly owner: string }
 }
+
+/** An entry as calls use it: `caps` is all that the directory says of the model there. */
+export type SnapshotEntry = ServeEntry & { readonly caps: GivenCaps }
 
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
 export type GivenCaps = { readonly [Name in keyof Caps]?: Exclude<Caps[Name], undefined> }
@@ -76,36 +81,6 @@ export const backend = object({
   credential: orNull(credential),
 })
 
-const weight = z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1)
-
-/** The most backends that can serve one model. The arrays of the contract's forms and requests have the same limit. */
-export const MAX_SERVING_BACKENDS = 32
-
-/** Each entry is a backend, or a list of neighbours. */
-function serveOf(backendName: z.ZodType<string>) {
-  const when = oneOf(['always', 'offline']).default('always')
-  const served = object({ backend: backendName, model: text, when, weight, price: price.optional() })
-  return list(oneOrList(served))
-    .default([])
-    .transform((items): readonly ServeEntry[] =>
-      items.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
-    )
-    .refine(
-      (entries) => entries.length <= MAX_SERVING_BACKENDS,
-      `must name at most ${MAX_SERVING_BACKENDS} backends, neighbours included`,
-    )
-}
-
-/** What serves a model of the directory file. */
-export const serve = serveOf(name)
-
-/** What serves a model of an admin: also backends of admins, whose names are `organization/team/name`. */
-export const adminServe = serveOf(
-  z
-    .string(must('text'))
-    .refine((given) => isName(given) || teamOfBackend(given) !== null, 'must be the name of a backend'),
-)
-
 /** The members of `ModelCaps` in the gateway's dialects. */
 const capsMembers = object({
   midSystem: trueOrFalse,
@@ -133,8 +108,46 @@ const capsMembers = object({
 
 type Caps = z.output<typeof capsMembers>
 
-export const caps = capsMembers
+const someCaps = capsMembers
   .partial()
-  .default({})
   // Cast: a file has no undefined values, which the type of the schema allows.
   .transform((given) => given as GivenCaps)
+
+export const caps = someCaps.default({})
+
+const weight = z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1)
+
+/** The most backends that can serve one model. The arrays of the contract's forms and requests have the same limit. */
+export const MAX_SERVING_BACKENDS = 32
+
+/** Each entry is a backend, or a list of neighbours. */
+function serveOf(backendName: z.ZodType<string>) {
+  const when = oneOf(['always', 'offline']).default('always')
+  const served = object({
+    backend: backendName,
+    model: text,
+    when,
+    weight,
+    caps: someCaps.optional(),
+    price: price.optional(),
+  })
+  return list(oneOrList(served))
+    .default([])
+    .transform((items): readonly ServeEntry[] =>
+      items.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
+    )
+    .refine(
+      (entries) => entries.length <= MAX_SERVING_BACKENDS,
+      `must name at most ${MAX_SERVING_BACKENDS} backends, neighbours included`,
+    )
+}
+
+/** What serves a model of the directory file. */
+export const serve = serveOf(name)
+
+/** What serves a model of an admin: also backends of admins, whose names are `organization/team/name`. */
+export const adminServe = serveOf(
+  z
+    .string(must('text'))
+    .refine((given) => isName(given) || teamOfBackend(given) !== null, 'must be the name of a backend'),
+)

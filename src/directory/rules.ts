@@ -9,7 +9,7 @@ import { toEmail } from '../kernel/email.ts'
 import { judgeAliases } from './aliases.ts'
 import { judgeBackends } from './backend-checks.ts'
 import { backend, caps, serve } from './backends.ts'
-import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
+import type { DirectoryBackend, GivenCaps, ServeEntry, SnapshotEntry } from './backends.ts'
 import {
   alias,
   email,
@@ -63,6 +63,7 @@ export type DirectoryModel = {
   readonly serve: readonly ServeEntry[]
   /** How many tokens it can read and write together; null when that is not known. */
   readonly contextWindow: number | null
+  /** What it can be asked, and what lists of models say of it. An entry of `serve` may differ. */
   readonly caps: GivenCaps
   /** Null: the price file's, by the model's name. */
   readonly price: GivenPrice | null
@@ -72,7 +73,20 @@ export type DirectoryModel = {
 }
 
 /** A model as callers see it. */
-export type SnapshotModel = DirectoryModel & { readonly createdAt: Date }
+export type SnapshotModel = Omit<DirectoryModel, 'serve'> & {
+  readonly serve: readonly SnapshotEntry[]
+  readonly createdAt: Date
+}
+
+/** Converts a model of the directory file to what callers see of it. */
+export function toSnapshotModel(model: DirectoryModel, createdAt: Date): SnapshotModel {
+  return { ...model, serve: model.serve.map((entry) => ({ ...entry, caps: capsAt(model, entry) })), createdAt }
+}
+
+/** What a model can be asked at a backend: each of the entry's `caps` overrides the model's. */
+export function capsAt({ caps }: Pick<DirectoryModel, 'caps'>, entry: Pick<ServeEntry, 'caps'>): GivenCaps {
+  return { ...caps, ...entry.caps }
+}
 
 /** Whether a team that has the model may call it. */
 export function isCallable({ published, certified }: Pick<DirectoryModel, 'published' | 'certified'>): boolean {

@@ -8,6 +8,7 @@ import type { AdminModel } from './admin-models.ts'
 import { makeNameTable } from './aliases.ts'
 import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryBackend } from './backends.ts'
+import { toSnapshotModel } from './rules.ts'
 import type { Directory, SnapshotModel } from './rules.ts'
 
 export type SnapshotTeam = {
@@ -34,7 +35,7 @@ export type DirectorySnapshot = {
 
 /** Converts a directory file for a service without a database. Its models get `createdAt`. */
 export function toSnapshot({ organizations, models, backends }: Directory, createdAt: Date): DirectorySnapshot {
-  const dated = byId(models.map((model) => ({ ...model, createdAt })))
+  const dated = byId(models.map((model) => toSnapshotModel(model, createdAt)))
   const teams = organizations.flatMap(({ name: organization, teams }) =>
     teams.map(({ name, defaultModel, timeZone, models }) => {
       const ids = new Set(models)

@@ -364,7 +364,8 @@ describe('changeTeamModels with what admins add', () => {
   it('200: adds and changes a model, and keeps what it has no field for', async () => {
     expect(await change('add-model', { ...model, model: 'writer', aliases: 'pen, quill' })).toMatch(/^200 The model is/)
     const caps = { images: true }
-    await rows().adminModel.update({ where: { id: MODEL }, data: { caps, published: false } })
+    const entry = { backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1, caps: { pdf: true } }
+    await rows().adminModel.update({ where: { id: MODEL }, data: { caps, published: false, serve: [entry] } })
     const changed = { ...model, model: MODEL, displayName: 'Author', contextWindow: '1000' }
     expect(await change('change-model', changed)).toMatch(/^200 The model is saved/)
     const row = () => rows().adminModel.findUniqueOrThrow({ where: { id: MODEL } })
@@ -372,6 +373,7 @@ describe('changeTeamModels with what admins add', () => {
       displayName: 'Author',
       contextWindow: 1000,
       caps,
+      serve: [entry],
       published: false,
       aliases: [],
     })

@@ -118,6 +118,17 @@ describe('putTeamModel', () => {
     expect((await find('svc/fast'))?.own).toBe(null)
   })
 
+  it('200: keeps what a model can be asked at one of its backends, and sends calls there by it', async () => {
+    const id = 'acme/core/caps'
+    const serve = [{ backend: 'vendora', model: 'fast-1', when: 'always', weight: 1, caps: { maxOutput: 100 } }]
+    const made = await expectJson<TeamModel>('The model', put(id, { serve, caps: { maxOutput: 200 } }))
+    expect(made).toMatchObject({ serve, own: { caps: { maxOutput: 200 } } })
+    afterReload()
+    const body = { model: id, max_tokens: 300, messages: [{ role: 'user', content: 'Hello' }] }
+    await keys.send('POST', '/vendorb/v1/messages', body)
+    expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ max_completion_tokens: 100 })
+  })
+
   it('200: makes a model for which an API key can be limited', async () => {
     await expectOk('The model', put('acme/core/keyed'))
     const { key } = await keys.createKey({ models: ['acme/core/keyed'] })
@@ -162,6 +173,10 @@ models: [${models}]`
     expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
     expect(await messageOf(await put('acme/core/a b'))).toContain('id: must have 1 to 64 letters, digits')
     expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
+    const unable = [{ backend: 'vendora', model: 'fast-1', caps: { wings: true } }]
+    expect(await messageOf(await put('acme/core/wrong', { serve: unable }))).toMatch(
+      /^serve\[0\]\.caps\.wings: is not a known field \(known: midSystem, /,
+    )
     const serve = [{ backend: 'vendora', model: 'fast-1', weight: 0 }]
     expect(await messageOf(await put('acme/core/wrong', { serve }))).toBe(
       'The field serve.0.weight must be at least 1.',

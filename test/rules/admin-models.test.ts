@@ -8,7 +8,7 @@ import {
 import type { AdminModelContext, AdminModelSettings } from '../../src/directory/admin-models.ts'
 import { findModelId, makeNameTable } from '../../src/directory/aliases.ts'
 import { writeMistakes } from '../../src/directory/mistakes.ts'
-import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { readDirectoryFile, toSnapshotModel } from '../../src/directory/rules.ts'
 import { withTeams } from '../../src/directory/snapshot.ts'
 import type { SnapshotModel } from '../../src/directory/rules.ts'
 
@@ -29,7 +29,7 @@ models:
     serve:
       - { backend: vendorb, model: writer-2026 }
       - { backend: eu, model: writer-2026, price: { input: 4, output: 20 } }
-      - { backend: local-engine, model: small, when: offline }
+      - { backend: local-engine, model: small, when: offline, caps: { images: false, maxOutput: 4096 } }
   - { id: vendora/large, displayName: Large, owner: vendora, upstreamModel: large-2026 }
   - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }
   - { id: vendora/draft, displayName: Draft, owner: vendora, upstreamModel: draft-1, certified: false }
@@ -39,7 +39,7 @@ models:
 function readFile(): SnapshotModel[] {
   const read = readDirectoryFile(FILE)
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
-  return read.directory.models.map((model) => ({ ...model, createdAt }))
+  return read.directory.models.map((model) => toSnapshotModel(model, createdAt))
 }
 
 const all = readFile()
@@ -202,6 +202,22 @@ describe('resolveAdminModel', () => {
     })
   })
 
+  it('can be asked at each backend what the file says of that one, unless an admin says otherwise', () => {
+    const serve = [
+      { backend: 'vendorb', model: 'writer-2026' },
+      { backend: 'acme/core/vendor', model: 'anything' },
+      { backend: 'vendora', model: 'large-2026' },
+      { backend: 'local-engine', model: 'small', when: 'offline', caps: { maxOutput: 2048 } },
+    ]
+    const resolved = resolveAdminModel(own({ serve, caps: { pdf: true } }), context)
+    expect(resolved?.serve.map(({ caps }) => caps)).toEqual([
+      { images: true, pdf: true },
+      { images: true, pdf: true },
+      { pdf: true },
+      { images: false, pdf: true, maxOutput: 2048 },
+    ])
+  })
+
   it('costs and can at a backend of an admin what the file does not say', () => {
     const serve = [
       { backend: 'acme/core/vendor', model: 'anything' },
@@ -215,6 +231,7 @@ describe('resolveAdminModel', () => {
       when: 'always',
       rank: 0,
       weight: 1,
+      caps: {},
     })
     expect(resolved?.serve[1]).toMatchObject({ price: { input: 4 } })
     expect(resolveAdminModel(own({ serve: serve.slice(0, 1) }), { ...context, ownBackends: [] })).toBeNull()

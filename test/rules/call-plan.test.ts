@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { listPlacements, planCall } from '../../src/gateway/plan/plan.ts'
-import type { Candidate, ModelNames, Plan, Reach } from '../../src/gateway/plan/plan.ts'
+import type { Candidate, PlacedModel, Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
-const LOCAL = { id: 'svc/fast', backendModel: 'qwen3:8b', upstreamModel: null }
-const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2026' }
-const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026' }
-const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null }
+const LOCAL = { id: 'svc/fast', backendModel: 'qwen3:8b', upstreamModel: null, caps: {} }
+const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2026', caps: {} }
+const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026', caps: {} }
+const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null, caps: {} }
 
-type Known = Omit<Candidate, 'model' | 'isOfflineOnly' | 'rank' | 'weight'>
+type Known = Omit<Candidate, 'model' | 'caps' | 'isOfflineOnly' | 'rank' | 'weight'>
 const WORKS = { isReady: true, isReachable: true, isTripped: false }
 const READY: Known = { backend: 'local-engine', kind: 'engine', dialects: ['chat'], ...WORKS }
 const NOT_READY: Known = { ...READY, isReady: false }
 const UPSTREAM: Known = { backend: 'vendora', kind: 'vendor', dialects: ['chat', 'responses'], ...WORKS }
 
 type Given = {
-  readonly model: ModelNames
+  readonly model: PlacedModel
   readonly operation: { readonly dialect: Dialect; readonly reach: Reach }
   readonly worker: Known | null
   readonly upstream: Known | null
@@ -31,13 +31,13 @@ function plan({ model, operation, worker, upstream }: Given): Plan {
 }
 
 const step = (backend: string, model: string, dialect: Dialect = 'chat') => [
-  { backend, model, dialect, isOfflineOnly: false, isReachable: true },
+  { backend, model, caps: {}, dialect, isOfflineOnly: false, isReachable: true },
 ]
 const toWorker: Plan = step('local-engine', 'qwen3:8b')
 const toUpstream = (model: string): Plan => step('vendora', model)
 
 describe('the backend of a call', () => {
-  it.each<[string, ModelNames, Known | null, Known | null, Plan]>([
+  it.each<[string, PlacedModel, Known | null, Known | null, Plan]>([
     ['is the worker for a model of the worker', LOCAL, READY, null, toWorker],
     ['is the worker for a model of the worker, although there is an upstream', LOCAL, READY, UPSTREAM, toWorker],
     ['is the worker for a model with both names', BOTH, READY, UPSTREAM, toWorker],

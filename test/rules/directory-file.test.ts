@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { makeSecretReader } from '../../src/config/secrets.ts'
-import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { readDirectoryFile, toSnapshotModel } from '../../src/directory/rules.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 const VALID = `
@@ -433,6 +433,12 @@ models:
     ],
     ['an unknown header', 'x-api-key', 'basic', 'line 3, backends[0].credential.as: must be one of bearer, x-api-key'],
     ['an unknown ability', 'images', 'image', 'line 10, models[0].caps.image: is not a known field (known: midSystem,'],
+    [
+      'an unknown ability at a backend',
+      'when: offline',
+      'caps: { image: true }',
+      'line 13, models[0].serve[1].caps.image: is not a known field (known: midSystem,',
+    ],
     ['a window that is no number', '200000', 'large', 'line 9, models[0].contextWindow: must be a whole number'],
     [
       'a first backend that serves offline only',
@@ -449,6 +455,20 @@ models:
     `- - { backend: eu, model: writer-2026, weight: 3 }
         - { backend: vendora, model: writer-2026 }`,
   )
+
+  it('may be asked other things than the model in general: each of their caps overrides that of the model', () => {
+    const caps = '{ images: true, maxOutput: 4096 }'
+    const read = readDirectoryFile(changed('when: offline', `when: offline, caps: ${caps}`))
+    if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+    const [model] = read.directory.models
+    expect(model?.serve.map((entry) => entry.caps)).toEqual([undefined, { images: true, maxOutput: 4096 }])
+    const snapshot = model && toSnapshotModel({ ...model, caps: { images: false, pdf: true } }, new Date(0))
+    expect(snapshot).toMatchObject({ caps: { images: false, pdf: true } })
+    expect(snapshot?.serve.map((entry) => entry.caps)).toEqual([
+      { images: false, pdf: true },
+      { images: true, pdf: true, maxOutput: 4096 },
+    ])
+  })
 
   it('may be neighbours, which have the same rank', () => {
     const read = readDirectoryFile(NEIGHBOURS)
@@ -468,10 +488,16 @@ models:
     ],
     ['a wrong weight', 'weight: 3', 'weight: 0', 'line 12, models[0].serve[0][0].weight: must be at least 1'],
     [
+      'a wrong ability',
+      'weight: 3',
+      'caps: { maxOutput: many }',
+      'line 12, models[0].serve[0][0].caps.maxOutput: must be a whole number',
+    ],
+    [
       'an unknown field',
       'weight: 3',
       'wait: 3',
-      'line 12, models[0].serve[0][0].wait: is not a known field (known: backend, model, when, weight, price)',
+      'line 12, models[0].serve[0][0].wait: is not a known field (known: backend, model, when, weight, caps, price)',
     ],
     [
       'none',

@@ -4,7 +4,7 @@ import type { CurrentMember, CurrentTeam, TeamPlan } from '../../src/control/dir
 import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
 import type { WantedTeam } from '../../src/directory/admin-directory.ts'
 import { writeMistakes } from '../../src/directory/mistakes.ts'
-import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { readDirectoryFile, toSnapshotModel } from '../../src/directory/rules.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 
 const createdAt = new Date('2026-11-21T09:00:00Z')
@@ -13,7 +13,7 @@ organizations: []
 models: [{ id: svc/fast, displayName: Fast, owner: svc, upstreamModel: fast-1, aliases: [quick] }]
 `)
 if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-const fileModels = file.directory.models.map((model) => ({ ...model, createdAt }))
+const fileModels = file.directory.models.map((model) => toSnapshotModel(model, createdAt))
 
 /** A directory with these fields of the team `@acme/core`. */
 function wanted(team: string, models = ''): WantedTeam {

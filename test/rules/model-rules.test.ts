@@ -6,6 +6,7 @@ import { explainRefusal, withModels, findEntry, listEntries, pickModel } from '.
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/rules.ts'
 import { servedModel, serveEntry } from '../support/served-models.ts'
+import type { GivenModel } from '../support/served-models.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
@@ -183,8 +184,7 @@ describe('the lists of models', () => {
 })
 
 describe('what Codex reads of a model', () => {
-  const read = (given: Partial<SnapshotModel>) =>
-    toCodexModelList([{ name: 'svc/one', model: model('svc/one', given) }]).models[0]
+  const read = (given: GivenModel) => toCodexModelList([{ name: 'svc/one', model: model('svc/one', given) }]).models[0]
 
   it('has the context window and the reasoning levels that the directory gives', () => {
     expect(read({ contextWindow: 200_000, caps: { efforts: ['low', 'medium', 'high'] } })).toMatchObject({
@@ -209,7 +209,7 @@ describe('what Codex reads of a model', () => {
     })
   })
 
-  it.each<[string, Partial<SnapshotModel>, 'freeform' | null]>([
+  it.each<[string, GivenModel, 'freeform' | null]>([
     ['of a vendor', {}, 'freeform'],
     ['of the local worker', { backendModel: 'qwen3:8b' }, null],
     ['of listed backends', { backendModel: 'x', serve: [serveEntry('vendorb', 'model-1')] }, 'freeform'],
@@ -270,7 +270,7 @@ describe('the refusal of a model', () => {
   })
 })
 
-function model(id: string, given: Partial<SnapshotModel>): SnapshotModel {
+function model(id: string, given: GivenModel): SnapshotModel {
   const createdAt = new Date('2026-11-21T10:00:00.900Z')
   return servedModel(id, { displayName: id.replace('s', 'S'), owner: 'svc', createdAt, ...given })
 }

@@ -9,6 +9,7 @@ import type { Affinity } from '../../src/gateway/plan/served.ts'
 const candidate = (backend: string, given: Partial<Candidate> = {}): Candidate => ({
   backend,
   model: 'large',
+  caps: {},
   kind: 'vendor',
   dialects: ['chat'],
   isReady: true,
@@ -142,6 +143,7 @@ describe('the next step', () => {
   const step = (name: string): Step => ({
     backend: name.replace(/[?!]/, ''),
     model: 'large',
+    caps: {},
     dialect: 'chat',
     // `local` is for the time without a network; `!` means that it is known to be unreachable.
     isOfflineOnly: name.startsWith('local'),

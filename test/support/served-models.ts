@@ -1,9 +1,16 @@
 import type { ServeEntry } from '../../src/directory/backends.ts'
-import type { SnapshotModel } from '../../src/directory/rules.ts'
+import { toSnapshotModel } from '../../src/directory/rules.ts'
+import type { DirectoryModel, SnapshotModel } from '../../src/directory/rules.ts'
+
+/** Members of a model, as a test gives them. */
+export type GivenModel = Partial<DirectoryModel & Pick<SnapshotModel, 'createdAt'>>
 
 /** A model that may be called, with the members that the test gives. */
-export function servedModel(id: string, given: Partial<SnapshotModel> = {}): SnapshotModel {
-  return {
+export function servedModel(
+  id: string,
+  { createdAt = new Date('2026-11-21T10:00:00Z'), ...given }: GivenModel = {},
+): SnapshotModel {
+  const model = {
     id,
     displayName: id,
     owner: id.split('/')[0] ?? '',
@@ -17,9 +24,9 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     certified: true,
     published: true,
     verificationState: 'trusted',
-    createdAt: new Date('2026-11-21T10:00:00Z'),
     ...given,
   }
+  return toSnapshotModel(model, createdAt)
 }
 
 /** An entry of `serve`: one backend that serves a model. */

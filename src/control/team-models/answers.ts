@@ -19,7 +19,8 @@ export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam)
 
 function toFileModel(model: SnapshotModel): TeamModel {
   const { id, displayName, aliases, contextWindow, published, certified } = model
-  const serve = serveEntriesOf(model).map(toServing)
+  // What the file says of a model at a backend was not set by an admin.
+  const serve = serveEntriesOf(model).map(({ caps: _caps, ...entry }) => toServing(entry))
   return {
     id,
     displayName,
@@ -50,6 +51,6 @@ function toOwnModel({ model, usable }: ModelsOfTeam['adminModels'][number]): Tea
   }
 }
 
-function toServing({ backend, model, when, rank, weight }: ServeEntry) {
-  return { backend, model, when, rank, weight }
+function toServing({ backend, model, when, rank, weight, caps }: ServeEntry) {
+  return { backend, model, when, rank, weight, ...(caps && { caps }) }
 }

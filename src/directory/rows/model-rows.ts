@@ -7,18 +7,16 @@ import type { AdminBackend } from '../admin-backends.ts'
 import type { AdminModel } from '../admin-models.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from '../backends.ts'
 import type { GivenPrice } from '../prices.ts'
+import { toSnapshotModel } from '../rules.ts'
 import type { DirectoryModel, SnapshotModel } from '../rules.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
 
 /** The columns of JSON hold what was read from a directory file, so their types are known. */
 export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
-  return {
-    ...row,
-    serve: row.serve as ServeEntry[],
-    caps: row.caps as GivenCaps,
-    price: toPrice(row.price),
-  }
+  const { createdAt, ...columns } = row
+  const json = { serve: row.serve as ServeEntry[], caps: row.caps as GivenCaps, price: toPrice(row.price) }
+  return toSnapshotModel({ ...columns, ...json }, createdAt)
 }
 
 /** The row of a model that admins of a team have added. */

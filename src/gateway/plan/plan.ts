@@ -5,21 +5,25 @@
  * worker never gets the call of a model that has no name there.
  */
 import type { BackendKind } from '../backends/table.ts'
+import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
-/** The names of a model, as the directory has them. */
-export type ModelNames = {
+/** A model without a list of backends: its names, and what it can be asked. */
+export type PlacedModel = {
   readonly id: string
   /** Its name on the local worker; null: it is not there. */
   readonly backendModel: string | null
   /** Its name at the upstream; null: the upstream gets the id. */
   readonly upstreamModel: string | null
+  readonly caps: Partial<ModelCaps>
 }
 
 /** A backend that has a model, and the model's name there. */
 export type Placement = {
   readonly backend: string
   readonly model: string
+  /** What the directory says that the model can be asked there. */
+  readonly caps: Partial<ModelCaps>
   /** Used only while no earlier backend of the plan can be reached. */
   readonly isOfflineOnly: boolean
   /** Its position in the order of preference. Backends of equal rank are neighbours, over which sessions are spread. */
@@ -36,17 +40,16 @@ type Configured = {
 }
 
 /** The backends that have a model, in the order of preference. */
-export function listPlacements(model: ModelNames, { worker, upstream }: Configured): readonly Placement[] {
-  const { id, backendModel, upstreamModel } = model
+export function listPlacements(model: PlacedModel, { worker, upstream }: Configured): readonly Placement[] {
+  const { id, backendModel, upstreamModel, caps } = model
+  const toPlacement = (backend: string, name: string): Placement => {
+    return { backend, model: name, caps, isOfflineOnly: false, rank: 0, weight: 1 }
+  }
   const onWorker = worker !== null && backendModel !== null ? [toPlacement(worker, backendModel)] : []
   // Without a name at the upstream, a model of the worker is not sent there.
   const isElsewhere = upstreamModel !== null || onWorker.length === 0
   const atUpstream = upstream !== null && isElsewhere ? [toPlacement(upstream, upstreamModel ?? id)] : []
   return [...onWorker, ...atUpstream]
-}
-
-function toPlacement(backend: string, model: string): Placement {
-  return { backend, model, isOfflineOnly: false, rank: 0, weight: 1 }
 }
 
 /**
@@ -72,7 +75,7 @@ export type Candidate = Placement & {
 }
 
 /** One way to serve a call. */
-export type Step = Pick<Placement, 'backend' | 'model' | 'isOfflineOnly'> & {
+export type Step = Pick<Placement, 'backend' | 'model' | 'caps' | 'isOfflineOnly'> & {
   readonly isReachable: boolean
   /** The dialect in which the backend is called. Where it is not the operation's, the call is translated. */
   readonly dialect: Dialect
@@ -97,8 +100,8 @@ export function planCall(operation: PlannedOperation, candidates: readonly Candi
 }
 
 /** The step of a candidate in the dialect that was chosen. */
-export function toStep({ backend, model, isOfflineOnly, isReachable, dialect }: Step): Step {
-  return { backend, model, isOfflineOnly, isReachable, dialect }
+export function toStep({ backend, model, caps, isOfflineOnly, isReachable, dialect }: Step): Step {
+  return { backend, model, caps, isOfflineOnly, isReachable, dialect }
 }
 
 /**

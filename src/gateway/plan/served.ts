@@ -7,7 +7,9 @@ import type { Candidate, Placement, Plan, PlannedOperation } from './plan.ts'
 import { scoreOf } from './spread.ts'
 
 /** A backend that the directory names for a model. */
-type Served = Pick<Placement, 'backend' | 'model' | 'rank' | 'weight'> & { readonly when: 'always' | 'offline' }
+type Served = Pick<Placement, 'backend' | 'model' | 'caps' | 'rank' | 'weight'> & {
+  readonly when: 'always' | 'offline'
+}
 
 /** The backends that the directory names for a model, in its order. */
 export function listServed(serve: readonly Served[]): readonly Placement[] {

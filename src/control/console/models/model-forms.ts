@@ -44,7 +44,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const read = readAdminModel({
       displayName: required('displayName', form.displayName),
       aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
-      serve: toServe(readServeRows(form)),
+      serve: toServe(readServeRows(form), existing?.serve ?? []),
       contextWindow: form.contextWindow ? Number(form.contextWindow) : null,
       caps: existing?.caps ?? {},
       published: existing?.published ?? true,

@@ -1,6 +1,7 @@
 /** The fields for the backends that serve a model: a row for each, and an empty one for another backend. */
 import type { components } from '../../../../generated/openapi.ts'
 import { MAX_SERVING_BACKENDS } from '../../../directory/backends.ts'
+import type { ServeEntry } from '../../../directory/backends.ts'
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { choiceField } from '../../pages/choice-field.ts'
@@ -21,7 +22,9 @@ const EMPTY: ServeRow = { place: '', backend: '', model: '', when: 'always', sha
 
 /** The rows of what serves a model. */
 export function toServeRows(serve: components['schemas']['TeamModel']['serve']): ServeRow[] {
-  return serve.map(({ rank, weight, ...entry }) => ({ ...entry, place: String(rank + 1), share: String(weight) }))
+  return serve.map(({ backend, model, when, rank, weight }) => {
+    return { backend, model, when, place: String(rank + 1), share: String(weight) }
+  })
 }
 
 /** The rows of a form, without those that have no backend. */
@@ -50,15 +53,16 @@ export function rowAt(rows: readonly ServeRow[], rank: number, neighbour: number
   return row ? rows.indexOf(row) : 0
 }
 
-/** The rows as `serve` of a model: in the order of their places, rows of equal places together. */
-export function toServe(rows: readonly ServeRow[]) {
+/**
+ * The rows as `serve` of a model: in the order of their places, rows of equal places together. The form has no field
+ * for `caps`, so an entry of the same backend and model keeps those that it had `before`.
+ */
+export function toServe(rows: readonly ServeRow[], before: readonly ServeEntry[]) {
   return groupByPlace(rows).map((neighbours) => {
-    const entries = neighbours.map(({ backend, model, when, share }) => ({
-      backend,
-      model,
-      when,
-      weight: Number(share),
-    }))
+    const entries = neighbours.map(({ backend, model, when, share }) => {
+      const caps = before.find((entry) => entry.backend === backend && entry.model === model)?.caps
+      return { backend, model, when, weight: Number(share), ...(caps && { caps }) }
+    })
     return entries.length === 1 ? entries[0] : entries
   })
 }

@@ -52,10 +52,10 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
 type UsageRequest = Pick<StreamUsage, 'makeFilter'> & { readonly changes: Json }
 
 /** What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. */
-function askForUsage({ admission }: CallStep, body: Json): UsageRequest | null {
-  const { operation, model, wantsStream } = admission
+function askForUsage({ admission, step }: CallStep, body: Json): UsageRequest | null {
+  const { operation, wantsStream } = admission
   const { streamUsage } = DIALECTS[operation.dialect]
-  const isSupported = model.caps.streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
+  const isSupported = step.caps.streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
   if (!streamUsage || !isSupported || !wantsStream) return null
   const changes = streamUsage.ask(body)
   return changes && { changes, makeFilter: streamUsage.makeFilter }

@@ -74,7 +74,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     createdAt: Math.floor(clock.now().getTime() / 1000),
     isCodex: operation.isCodex ?? false,
     sessionId,
-    caps: { ...backend.caps, ...model.caps },
+    caps: { ...backend.caps, ...step.caps },
     seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
   })
   if ('refused' in translation) {
