@@ -69,6 +69,12 @@ it('passes over a backend whose model reads no images', async () => {
   expect(engine.calls).toHaveLength(0)
 })
 
+it('says that the backend that reads images is busy, and not that the next one reads none', async () => {
+  vendor.script = busy
+  expect(servedBy(await askAboutImage('any/model'))).toEqual([529, 'vendor'])
+  expect(engine.calls).toHaveLength(0)
+})
+
 it.each([
   ['no other backend can be reached', 'any/away'],
   ['there is no other backend', 'any/small'],

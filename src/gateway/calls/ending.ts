@@ -17,12 +17,17 @@ export type Ending = {
   readonly answer: KeptAnswer | ApiError
 }
 
-/** Chooses what the caller gets when all backends have failed: the most useful of their answers. */
+/**
+ * Chooses what the caller gets when all backends have failed: the most useful of their answers. That a backend cannot
+ * be asked something counts only when none has answered: the model can do it at a backend that is busy or broken now.
+ */
 export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): Ending {
   const last = attempts.at(-1)
   // This side has ended the call, so what the backends answered before does not matter.
   if (last?.outcome.kind === 'ended' && last.refusal) return { by: last, answer: last.refusal }
-  const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refusals.map(toRefused)]
+  const isAnswered = attempts.some(({ outcome }) => judgedStatusOf(outcome) !== null)
+  const refused = isAnswered ? [] : refusals.map(toRefused)
+  const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refused]
   const chosen = chooseAnswer(failed)
   if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
   const { by, answer, retryAfterSeconds } = chosen
