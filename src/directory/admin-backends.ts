@@ -60,9 +60,10 @@ const settings = object({
   url: z
     .string(must('text'))
     .max(500, 'must have at most 500 characters')
-    .refine((given) => isBackendUrl(given, ['https:']), {
-      message: 'must be an https:// URL without user name, query and fragment, and without the /v1 at its end',
-    })
+    .refine(
+      (given) => isBackendUrl(given, ['https:']),
+      'must be an https:// URL without user name, query and fragment, and without the /v1 at its end',
+    )
     .transform((given) => new URL(given).href.replace(/\/+$/, '')),
   basePath,
   credential: object({ value, as: oneOf(CREDENTIAL_HEADERS).default('bearer') }).nullish(),

@@ -48,9 +48,12 @@ export type SnapshotEntry = ServeEntry & { readonly caps: GivenCaps }
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
 export type GivenCaps = { readonly [Name in keyof Caps]?: Exclude<Caps[Name], undefined> }
 
-const url = z.string(must('text')).refine((given) => isBackendUrl(given, ['http:', 'https:']), {
-  message: 'must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
-})
+const url = z
+  .string(must('text'))
+  .refine(
+    (given) => isBackendUrl(given, ['http:', 'https:']),
+    'must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
+  )
 
 /** Whether a text is the URL of a backend, with one of these protocols and nothing that a call would replace. */
 export function isBackendUrl(given: string, protocols: readonly string[]): boolean {
