@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest'
 import { openHttpServer } from '../../src/server/http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import type { ServerTimeouts } from '../../src/server/listener.ts'
-import { freePort, listenOnLoopback } from '../support/loopback.ts'
+import { canConnect, freePort, listenOnLoopback } from '../support/loopback.ts'
 import { START_ENV } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
@@ -245,7 +245,7 @@ describe('a process', { timeout: 120_000 }, () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [output, ended] = [text(child.stdout), once(child, 'exit')]
-    while (child.exitCode === null && !(await isOpen(port))) await sleep(1)
+    while (child.exitCode === null && !(await canConnect(port))) await sleep(1)
     child.kill('SIGTERM')
     expect(await withDeadline('the process to end', ended, 20_000)).toEqual([0, null])
     expect(await output).toContain('"service.stopped"')
@@ -258,17 +258,6 @@ describe('a process', { timeout: 120_000 }, () => {
     await waitForValue('the service to end', ask, 0, { timeoutMs: 20_000 })
   })
 })
-
-/** Whether a port of this machine takes connections. */
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
-}
 
 /** Whether a process has a handler for SIGHUP, which is signal 1 (proc(5), `SigCgt`). */
 function handlesHangUp(pid = 0): boolean {

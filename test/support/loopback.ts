@@ -1,6 +1,6 @@
 import dns from 'node:dns'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
@@ -15,6 +15,17 @@ export async function listenOnLoopback(server: Listenable): Promise<number> {
   await once(listener, 'listening')
   // A server that listens on a TCP port has an address of this type.
   return (listener.address() as AddressInfo).port
+}
+
+/** Whether a port of 127.0.0.1 takes connections. */
+export function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
 }
 
 /** Closes an HTTP server and all its connections. */

@@ -1,8 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createConnection } from 'node:net'
-import { freePort } from './loopback.ts'
+import { canConnect, freePort } from './loopback.ts'
 import { waitUntil } from './wait.ts'
 
 /** A real Redis server that only this test uses. */
@@ -56,14 +55,4 @@ async function run(port: number): Promise<ChildProcess> {
   )
   if (state === 'ended') throw new Error(`redis-server ended with ${child.exitCode}.`)
   return child
-}
-
-function canConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }
