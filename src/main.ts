@@ -8,7 +8,8 @@ if (process.argv[2] === 'serve') {
   // The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
   // ignored.
   process.on('SIGHUP', () => undefined)
-  // So do signals to stop, or they do nothing in the first process of a container. `svc serve` waits for them.
+  // The default action of a signal to stop ends the process without a word in the log, or does nothing in the first
+  // process of a container. `svc serve` waits for the signal.
   void interrupted()
   // The program `node` contains their compiled code, which V8 rejects once a flag below is set.
   for (const name of NODE_MODULES) process.getBuiltinModule(`node:${name}`)
