@@ -123,8 +123,8 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many' | 'signed_out'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
-          if (!(await lockHolder(tx, holder, actor))) return 'not_found'
-          if (!(await isSignedIn(tx, actor))) return 'signed_out'
+          const refused = await lockHolder(tx, holder, actor)
+          if (refused) return refused
           const made = await findMade(tx, given)
           if (made) return made
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
@@ -151,8 +151,9 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         db.$transaction(async (tx) => {
           const where = { id, ...within(scope) }
           const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
-          if (!found || !(await lockHolder(tx, holderOf(found), actor))) return 'not_found'
-          if (!(await isSignedIn(tx, actor))) return 'signed_out'
+          if (!found) return 'not_found'
+          const refused = await lockHolder(tx, holderOf(found), actor)
+          if (refused) return refused
           await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
           const old = await tx.apiKey.findUnique({ where: { id } })
           if (!old) return 'not_found'
@@ -226,20 +227,23 @@ async function countWorking(tx: Transaction, scope: KeyScope, now: Date): Promis
   return tx.apiKey.count({ where: { ...within(scope), ...working(now) } })
 }
 
-/**
- * Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. False
- * when it does not exist any more.
- */
-async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<boolean> {
-  if ('serviceAccountId' in holder) await lockTeam(tx, holder.teamId, actor)
-  const rows =
-    'invitationId' in holder
-      ? await tx.$queryRaw<object[]>`
-          SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
-          WHERE i.id = ${holder.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
-      : await tx.$queryRaw<object[]>`
-          SELECT id FROM service_accounts WHERE id = ${holder.serviceAccountId}::uuid FOR NO KEY UPDATE`
-  return rows.length === 1
+/** Why no key can be made for a holder any more: it does not exist, or the session of the actor has ended. */
+type HolderRefusal = 'not_found' | 'signed_out'
+
+/** Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. */
+async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<HolderRefusal | null> {
+  if ('serviceAccountId' in holder) {
+    // Throws when the actor was signed out.
+    await lockTeam(tx, holder.teamId, actor)
+    const rows = await tx.$queryRaw<object[]>`
+      SELECT id FROM service_accounts WHERE id = ${holder.serviceAccountId}::uuid FOR NO KEY UPDATE`
+    return rows.length === 1 ? null : 'not_found'
+  }
+  const rows = await tx.$queryRaw<object[]>`
+    SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
+    WHERE i.id = ${holder.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
+  if (rows.length !== 1) return 'not_found'
+  return (await isSignedIn(tx, actor)) ? null : 'signed_out'
 }
 
 /** The key that the same request has made before; null when there is none. */
