@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError, ERRORS } from '../../http/errors.ts'
-import { headersOf, toRetryAfter, writeWhole } from '../exchange/answer.ts'
+import { headersOf, retryAfterOf, writeWhole } from '../exchange/answer.ts'
 import type { KeptAnswer } from '../exchange/answer.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
@@ -47,8 +47,7 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
   }
   const { kept } = outcome
   if (!kept) return []
-  const headers = headersOf(kept)
-  const retryAfterSeconds = readRetryAfter({ ...toRetryAfter(headers), ...headers }['retry-after'], now)
+  const retryAfterSeconds = readRetryAfter(retryAfterOf(headersOf(kept)), now)
   return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]
 }
 

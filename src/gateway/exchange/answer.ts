@@ -79,13 +79,20 @@ export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
   const { contentType, defaults } = answer
   if (contentType === undefined) return head.headers
   const { 'content-encoding': _dropped, ...others } = head.headers
-  return { ...defaults, ...toRetryAfter(others), ...others, 'content-type': contentType }
+  const retryAfter = retryAfterOf(others)
+  return {
+    ...defaults,
+    ...others,
+    ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
+    'content-type': contentType,
+  }
 }
 
-/** `Retry-After` of a backend that says the time in milliseconds only, which few clients read. */
-export function toRetryAfter({ 'retry-after-ms': ms }: IncomingHttpHeaders): IncomingHttpHeaders {
-  if (typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return {}
-  return { 'retry-after': String(Math.max(1, Math.ceil(Number(ms) / 1000))) }
+/** `Retry-After`, also of a backend that says the time in milliseconds only, which few clients read. */
+export function retryAfterOf(headers: IncomingHttpHeaders): string | undefined {
+  const { 'retry-after': given, 'retry-after-ms': ms } = headers
+  if (given !== undefined || typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return given
+  return String(Math.max(1, Math.ceil(Number(ms) / 1000)))
 }
 
 /** Writes a whole answer. A caller that does not read it for the idle timeout is disconnected. */
