@@ -7,7 +7,7 @@ import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
-import { isStrictSchema } from '../tools/strict-schemas.ts'
+import { isStrictSchema, isStrictTool } from '../tools/strict-schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
@@ -107,7 +107,7 @@ function nameChoice(kind: 'function' | 'custom', name: string, caps: ModelCaps):
 }
 
 function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
-  const { kind, description, grammar, schema, strict } = tool
+  const { kind, description, grammar, schema } = tool
   if (kind === 'custom' && caps.customTools) {
     const format = grammar && { type: 'grammar', grammar }
     return { type: 'custom', custom: { name, ...(description !== null && { description }), ...(format && { format }) } }
@@ -122,8 +122,8 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
       name,
       ...(description !== null && { description }),
       parameters,
-      // The default of this dialect is not strict. Messages clients may have optional arguments in a strict tool.
-      ...(strict === true && isStrictSchema(parameters) && { strict }),
+      // The default of this dialect is not strict.
+      ...(isStrictTool(tool, parameters) && { strict: true }),
     },
   }
 }

@@ -8,7 +8,7 @@ import { shortenKey } from '../shorten-key.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
 import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
-import { isStrictSchema } from '../tools/strict-schemas.ts'
+import { isStrictSchema, isStrictTool } from '../tools/strict-schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
@@ -141,8 +141,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
     name,
     ...(shown !== null && { description: shown }),
     parameters,
-    // Always written, because this dialect's default is strict, unlike that of the others. Messages clients may have
-    // optional arguments in a strict tool.
-    strict: tool.strict === true && isStrictSchema(parameters),
+    // Always written, because this dialect's default is strict, unlike that of the others.
+    strict: isStrictTool(tool, parameters),
   }
 }

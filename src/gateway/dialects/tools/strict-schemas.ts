@@ -1,6 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import type { OfferedTool } from './offer-tools.ts'
 import { isOfType } from './tool-schemas.ts'
 
 /** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
@@ -13,6 +14,14 @@ export function isStrictSchema(schema: unknown): boolean {
     if (!Object.keys(schema.properties).every((name) => required.has(name))) return false
   } else if (isOfType(schema, 'object') && schema.additionalProperties !== false) return false
   return Object.values(schema).every(isStrictSchema)
+}
+
+/**
+ * Whether a tool can be strict at a backend whose strict mode requires all arguments. In the messages dialect, a strict
+ * tool may have optional ones.
+ */
+export function isStrictTool({ strict }: Pick<OfferedTool, 'strict'>, parameters: unknown): boolean {
+  return strict === true && isStrictSchema(parameters)
 }
 
 /** Keywords that messages backends accept in a schema that they enforce, with any value. */
