@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { DeviceList } from '../../generated/sdk/index.js'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import type { Credential } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, signInBrowser } from '../support/people.ts'
 import { bearerOf, expectData, expectJson, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { waitForValue } from '../support/wait.ts'
 
@@ -85,10 +87,7 @@ describe('listDevices', () => {
         { deviceName: 'Firefox on Linux', current: true, approvedBy: { via: 'mail' } },
       ])
 
-      const authenticator = newAuthenticator()
-      await addPasskey(service, { cookie }, authenticator)
-      const signedIn = await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true', cookie })
-      const byPasskey = cookiesOf(signedIn)
+      const byPasskey = await signBrowserInByPasskey(service, { cookie }, { cookie })
       expect(await browsers(byPasskey)).toMatchObject([{ current: true, approvedBy: { via: 'passkey' } }])
 
       const token = await requestSignInLink(service, 'ada@example.com')
@@ -99,9 +98,7 @@ describe('listDevices', () => {
     it('lists a browser that a link has signed in for longer than the passkey before', async () => {
       await using service = await startService({ env: { SVC_REFRESH_IDLE_DAYS: '1' } })
       const { accessToken } = await service.signIn('ada@example.com')
-      const authenticator = newAuthenticator()
-      await addPasskey(service, bearerOf(accessToken), authenticator)
-      const cookie = cookiesOf(await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' }))
+      const cookie = await signBrowserInByPasskey(service, bearerOf(accessToken))
       service.clock.advance({ seconds: 20 * 3600 })
       const token = await requestSignInLink(service, 'ada@example.com')
       const byLink = cookiesOf(await consumeSignInLink(service, token, { cookie }))
@@ -114,12 +111,8 @@ describe('listDevices', () => {
       await using service = await startService({ env: { SVC_TRUST_PROXY: 'loopback' } })
       const from = (ip: string) => ({ 'x-forwarded-for': ip })
       let cookie = await signInBrowser(service, 'ada@example.com', from('203.0.113.7'))
-      if (how === 'a passkey') {
-        const authenticator = newAuthenticator()
-        await addPasskey(service, { cookie }, authenticator)
-        const headers = { 'x-svc-use-cookies': 'true', cookie, ...from('203.0.113.7') }
-        cookie = cookiesOf(await signInWithPasskey(service, authenticator, {}, headers))
-      }
+      if (how === 'a passkey')
+        cookie = await signBrowserInByPasskey(service, { cookie }, { cookie, ...from('203.0.113.7') })
       service.clock.advance({ seconds: 60 })
       const list = service.fetch('/v1/devices', { headers: { cookie, ...from('198.51.100.9') } })
       const { devices } = await expectJson<DeviceList>('The list', list)
@@ -130,9 +123,7 @@ describe('listDevices', () => {
     it('shows a sign-in by a link as the last use of the browser that a passkey signed in', async () => {
       await using service = await startService({ env: { SVC_TRUST_PROXY: 'loopback' } })
       const { accessToken } = await service.signIn('ada@example.com')
-      const authenticator = newAuthenticator()
-      await addPasskey(service, bearerOf(accessToken), authenticator)
-      const before = cookiesOf(await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' }))
+      const before = await signBrowserInByPasskey(service, bearerOf(accessToken))
       service.clock.advance({ seconds: 3600 })
       const token = await requestSignInLink(service, 'ada@example.com')
       const from = { 'x-forwarded-for': '198.51.100.9' }
@@ -184,3 +175,15 @@ describe('listDevices', () => {
     })
   })
 })
+
+/** Adds a passkey with this credential, and signs a browser in with it. Resolves with the cookies of the browser. */
+async function signBrowserInByPasskey(
+  service: TestService,
+  by: Credential,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const authenticator = newAuthenticator()
+  await addPasskey(service, by, authenticator)
+  const signingIn = signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true', ...headers })
+  return cookiesOf(await signingIn)
+}
