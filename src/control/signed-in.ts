@@ -2,9 +2,9 @@ import type { Transaction } from '../database/client.ts'
 import type { Actor } from '../kernel/caller.ts'
 
 /**
- * Whether the session of an actor has not ended since the request was authenticated. What is added to an account is
- * added in a transaction that has locked the account first: signing out everywhere holds the same lock and ends what
- * was added, and what is added later must not outlive it.
+ * Whether the session of an actor has not ended since the request was authenticated. A transaction that adds something
+ * to an account, such as a passkey, must lock the account first. Signing out everywhere takes the same lock and removes
+ * what was added before, and this check refuses what would be added after it.
  */
 export async function isSignedIn(
   tx: Transaction,

@@ -42,7 +42,7 @@ export type ServeEntry = {
   readonly pricedAs?: { readonly id: string; readonly owner: string }
 }
 
-/** An entry as calls use it: `caps` is all that the directory says of the model there. */
+/** An entry as calls use it: its `caps` are merged with those of the model. */
 export type SnapshotEntry = ServeEntry & { readonly caps: GivenCaps }
 
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */

@@ -63,7 +63,7 @@ async function start(
   const metrics = await startMetrics(config, service, log)
   const http = openHttpServer(service.app, timeouts, { messageClasses: makeMessageClasses(service.app), log })
   const management = await startManagement(config, { reload, database, log })
-  // Awaited last, so that a signal to stop finds a service that has started as soon as there can be calls.
+  // Opened last: once calls can arrive, a signal to stop must find a service that has started.
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await Promise.all([management?.close(), metrics?.close()])
     throw error

@@ -19,7 +19,7 @@ export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam)
 
 function toFileModel(model: SnapshotModel): TeamModel {
   const { id, displayName, aliases, contextWindow, published, certified } = model
-  // What the file says of a model at a backend was not set by an admin.
+  // The answer has only `caps` that an admin has set, and these are the file's.
   const serve = serveEntriesOf(model).map(({ caps: _caps, ...entry }) => toServing(entry))
   return {
     id,

@@ -18,8 +18,8 @@ export type Ending = {
 }
 
 /**
- * Chooses what the caller gets when all backends have failed: the most useful of their answers. That a backend cannot
- * be asked something counts only when none has answered: the model can do it at a backend that is busy or broken now.
+ * Chooses what the caller gets when all backends have failed: the most useful of their answers. The refusal of a
+ * translation counts only when no backend has answered: one that is busy now may support the request.
  */
 export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): Ending {
   const last = attempts.at(-1)

@@ -47,7 +47,7 @@ export async function openProcesses(config: Config, fileSettings: string, given:
   const keepFiles = makeKeepFiles(fileSettings)
   const fork = () => {
     const child = cluster.fork()
-    // Each question to a process listens until it is answered, and many can be asked at once.
+    // Each request to a process adds a listener until its answer arrives, and many may be open at once.
     child.setMaxListeners(0)
     keepFiles(child)
     return child
@@ -57,7 +57,7 @@ export async function openProcesses(config: Config, fileSettings: string, given:
     metricsPort === null ? null : await serveMetrics(await openMetricsOfChildren(running, own), host, metricsPort, log)
   const actions = { reload: (options: URLSearchParams) => reloadChildren(running(), options.has('force'), log) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
-  // Awaited last, as in one process.
+  // Opened last: once connections can arrive, a signal to stop must find a service that has started.
   const port = await openSharedPort(host, config.port)
   port.add(first)
   const start = () => {

@@ -21,8 +21,8 @@ const ESCAPE = 'u00'
  * When no letter is escaped and each name occurs once anywhere in the shortened document, at any depth, then that is
  * the member. That settles nearly every body with native searches. All other bodies are read character by character.
  *
- * Nothing searches for the holders of models, which are frequent words. One that is there twice only matters when it
- * names a model, and then `model` occurs inside it too.
+ * The names of `MODEL_HOLDERS` are not searched for, because they are frequent. A second member of such a name matters
+ * only when it names a model, and then `model` occurs inside it too.
  */
 export function locateDecisive(bytes: Buffer, shortened: ShortenedJson, body: Json): TopLevel | null {
   const { text } = shortened

@@ -33,7 +33,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   let text: Content | null = null
   /** The length of all texts, which the dialect joins. */
   let textLength = 0
-  /** Citations without a text: some servers search before they answer. The next text gets them. */
+  /** Citations that came before their text, because some servers search before they answer. The next text gets them. */
   const early: Citation[] = []
   /** The events of the delta that is read now. */
   let events: PartEvent[] = []
@@ -166,7 +166,7 @@ function newContent(kind: Content['kind'], start: number): Content {
   return { kind, isBlank: true, start, citations: [], details: [], extras: null }
 }
 
-/** A citation of the text that begins at `start`. It loses its range when that is in an earlier text. */
+/** Makes the range of a citation relative to the text that begins at `start`; null where it is in an earlier text. */
 function moveRange({ range, ...page }: Citation, start: number): Citation {
   const isInside = range !== null && range.start >= start
   return { ...page, range: isInside ? { start: range.start - start, end: range.end - start } : null }

@@ -87,7 +87,10 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   return named ?? STATUS_KINDS.get(status ?? 0) ?? (isWrongRequest(names, status) ? 'invalid' : 'failed')
 }
 
-/** The name of a wrong request says less than a status with a kind: DeepSeek names an empty account (402) like this. */
+/**
+ * Whether the caller has made a mistake, where the status has no kind of its own: `invalid_request_error` alone says
+ * little, and DeepSeek also uses it for an account without funds (402).
+ */
 function isWrongRequest(names: string, status: number | null): boolean {
   return names.includes('invalid_request_error') || (status !== null && status >= 400 && status < 500)
 }

@@ -33,7 +33,7 @@ export function readParts(role: Turn['role'], content: unknown, path: string, co
   })
 }
 
-/** A block may become several parts. Its mark is after the last one. */
+/** Completes the parts of a block. The cache mark of the block is set on the last one. */
 function toParts(found: readonly Found[], block: Json, path: string): Part[] {
   const last = found.length - 1
   return found.map((part, at) => ({ path, ...part, ...(at === last && readMark(block)) }))

@@ -83,7 +83,7 @@ export class ResponsesReader implements AnswerReader {
     return [{ type: 'start' }]
   }
 
-  /** Some servers leave out `response.created`. */
+  /** Starts the answer before its first part, because some servers leave out `response.created`. */
   #begin(events: AnswerEvent[]): AnswerEvent[] {
     const [first] = events
     return first && first.type !== 'fail' ? [...this.#start(), ...events] : events
