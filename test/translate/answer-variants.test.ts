@@ -467,8 +467,30 @@ describe('a failure', () => {
     'Prompt too long',
     'input length and `max_tokens` exceed context limit: 9 + 1 > 8',
     "This model's maximum context length is 8192 tokens.",
+    'The decoder prompt (length 9000) is longer than the maximum model length of 8192.',
+    'Please reduce the length of the messages or completion.',
+    'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).',
+    'Input length 131393 exceeds the maximum allowed input length of 131040 tokens.',
+    'Prompt has 256468 tokens, but the configured context size is 256000 tokens',
+    'The sum of prompt length (38049.0), query length (0) should not exceed max_num_tokens (32768)',
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4500 `inputs` tokens',
+    'Input validation error: `inputs` must have less than 4095 tokens. Given: 4500',
+    'Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.',
+    'prompt token count of 184573 exceeds the limit of 128000',
+    '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]',
+    'Prompt exceeds max length',
+    'tokens in request more than max tokens allowed',
+    'Total tokens of image and text exceed max message tokens.',
+    'Prompt tokens too long',
   ])('is about the length of the prompt: %s', (message) => {
     expect(readFailure({ error: { message } }, 400).kind).toBe('context')
+  })
+
+  it.each([
+    ['GitHub Models', { code: 'tokens_limit_reached', message: 'Request body too large for gpt-5 model.' }, 413],
+    ['GitHub Copilot', { code: 'model_max_prompt_tokens_exceeded', message: 'Too large.' }, 400],
+  ])('is about the length of the prompt by its code: %s', (_name, error, status) => {
+    expect(readFailure({ error }, status).kind).toBe('context')
   })
 
   it('of too many tokens in a minute is about the rate', () => {

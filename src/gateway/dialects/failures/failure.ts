@@ -95,7 +95,8 @@ function isWrongRequest(names: string, status: number | null): boolean {
   return names.includes('invalid_request_error') || (status !== null && status >= 400 && status < 500)
 }
 
-const CONTEXT_CODES = /context_length_exceeded|exceed_context_size/
+/** OpenAI and most others, llama.cpp, GitHub Copilot, GitHub Models. */
+const CONTEXT_CODES = /context_length_exceeded|exceed_context_size|max_prompt_tokens_exceeded|tokens_limit_reached/
 
 /**
  * How servers say that a prompt is too long. A rate limit is never read like this: Bedrock says "too many tokens" of
@@ -107,17 +108,31 @@ const CONTEXT_EXCEEDED = new RegExp(
     'maximum context length',
     'exceeds? the (available )?context',
     'context size has been exceeded',
-    'prompt (is )?too long',
+    '(prompt|prompt tokens) (is )?too long',
     'input length and',
     'too many tokens',
     "longer than the model's context",
+    'longer than the maximum model length',
+    'reduce the length of the messages',
+    'exceeds the maximum allowed (input )?length',
+    'configured context size is \\d',
+    // TensorRT-LLM, and Hugging Face's server.
+    'should not exceed max_num_tokens',
+    '`inputs` (tokens \\+|must have less than)',
     // Bedrock, Google, xAI, Moonshot, MiniMax, LM Studio.
     'input is too long for requested model',
+    'number of input tokens exceeds maximum length',
     'exceeds the maximum number of tokens',
     'maximum prompt length is \\d',
     'exceeded model token limit',
     'context window exceeds limit',
     'greater than the context length',
+    // GitHub Copilot, Alibaba, Zhipu, Volcengine.
+    'prompt token count of \\d+ exceeds',
+    'range of input length should be',
+    'prompt exceeds max length',
+    'tokens in request more than max tokens allowed',
+    'exceed max message tokens',
   ].join('|'),
   'i',
 )
