@@ -430,6 +430,25 @@ it('the number of likeliest tokens reaches only models that take it', () => {
   expect(pair('messages', 'chat', { top_k: 40 }, { caps }).request.top_k).toBe(40)
 })
 
+it.each(['chat', 'responses'] as const)('hints reach a %s backend only where it accepts them', (backend) => {
+  const [client, verbosity] =
+    backend === 'chat'
+      ? (['responses', { text: { verbosity: 'low' } }] as const)
+      : (['chat', { verbosity: 'low' }] as const)
+  const hintsOf = (vendorHints: boolean) => {
+    const caps = { ...DEFAULT_CAPS[backend], vendorHints }
+    const { prompt_cache_key: key, ...rest } = pair(
+      client,
+      backend,
+      { ...verbosity, prompt_cache_key: 'k' },
+      { caps },
+    ).request
+    return [key, backend === 'chat' ? rest.verbosity : rest.text]
+  }
+  expect(hintsOf(true)).toEqual(['k', backend === 'chat' ? 'low' : { verbosity: 'low' }])
+  expect(hintsOf(false)).toEqual([undefined, undefined])
+})
+
 it.each<[Dialect, Dialect, Json, Json]>([
   ['messages', 'chat', { temperature: 0, top_p: 0.9 }, { temperature: 0, top_p: 0.9 }],
   ['chat', 'responses', { temperature: 1.5, top_p: 0.5 }, { temperature: 1.5, top_p: 0.5 }],

@@ -35,7 +35,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     ...(offer.search ? ['web_search_call.action.sources'] : []),
     ...(sampling.logprobs ? ['message.output_text.logprobs'] : []),
   ]
-  const text = writeText(request)
+  const text = writeText(request, caps)
   const body: Json = {
     model: context.backendModel,
     store: false,
@@ -79,10 +79,10 @@ function writeReasoning({ reasoning }: NeutralRequest, caps: ModelCaps): { reaso
   return { reasoning: { ...wanted, ...(show !== false && effort !== 'none' && { summary: 'auto' }) } }
 }
 
-function writeText({ format, hints }: NeutralRequest): Json {
+function writeText({ format, hints }: NeutralRequest, caps: ModelCaps): Json {
   return {
     ...(format && { format: writeFormat(format) }),
-    ...(hints.verbosity !== null && { verbosity: hints.verbosity }),
+    ...(caps.vendorHints && hints.verbosity !== null && { verbosity: hints.verbosity }),
   }
 }
 
