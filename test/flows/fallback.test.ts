@@ -171,18 +171,20 @@ describe('the next backend is asked', () => {
   })
 
   it.each([
-    'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.',
-    'You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
-    'You have reached your specified workspace API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.',
-    'This organization has been disabled.',
-  ])('when the account of the first cannot be used, which it calls a wrong request: %s', async (message) => {
-    const refuses = answersJson({ type: 'error', error: { type: 'invalid_request_error', message } }, { status: 400 })
+    [400, { message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.' }],
+    [400, { message: 'You have reached your specified API usage limits. You will regain access on 2026-12-01.' }],
+    [400, { message: 'You have reached your specified workspace API usage limits. You will regain access later.' }],
+    [400, { message: 'This organization has been disabled.' }],
+    [400, { message: 'Access denied, please make sure your account is in good standing.', code: 'Arrearage' }],
+    [412, { message: 'Account a is suspended, possibly due to reaching the monthly spending limit.' }],
+  ])('when the account of the first cannot be used, which it calls a wrong request: %i %j', async (status, said) => {
+    const refuses = answersJson({ type: 'error', error: { type: 'invalid_request_error', ...said } }, { status })
     for (const dialect of ['chat', 'messages'] as const) {
       serve([{ to: 'a' }, { to: 'b' }], dialect)
       a.restart(refuses)
       b.restart(saysHello(dialect))
       const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', false))
-      expect([response.status, attemptsOf(response)]).toEqual([200, 'a=400,b=200'])
+      expect([response.status, attemptsOf(response)]).toEqual([200, `a=${status},b=200`])
     }
   })
 

@@ -65,6 +65,9 @@ it.each([
   ['billing_error', 'quota'],
   ['billing_hard_limit_reached', 'quota'],
   ['linked_organization_billing_unavailable', 'quota'],
+  ['exceeded_current_quota_error', 'quota'],
+  ['Arrearage', 'quota'],
+  ['PostpaidBillOverdue', 'quota'],
   ['rate_limit_error', 'rateLimit'],
   ['ThrottlingException', 'rateLimit'],
   ['overloaded_error', 'overloaded'],
@@ -90,6 +93,15 @@ it.each([
 ])('an error of the type or the code %s is of the kind %s, whatever its status', (name, kind) => {
   expect(readFailure({ error: { type: name, message: 'odd' } }, 500).kind).toBe(kind)
   expect(readFailure({ error: { code: name, message: 'odd' } }, 500).kind).toBe(kind)
+})
+
+it.each([
+  [429, { code: '1113', message: 'Insufficient balance or no resource package. Please recharge.' }],
+  [402, { code: 'invalid_request_error', message: 'Insufficient Balance' }],
+  [412, { message: 'Account team-1 is suspended, possibly due to reaching the monthly spending limit.' }],
+  [412, 'Account is suspended, possibly due to reaching the monthly spending limit or failure to pay past invoices'],
+])('an account that is used up is told apart by the words of its vendor: %i %j', (status, error) => {
+  expect(readFailure({ error }, status).kind).toBe('quota')
 })
 
 it('a spend limit of an account is no rate limit, although it has the status and the type of one', () => {
@@ -126,8 +138,7 @@ it.each([
   [500, 'invalid'],
   [503, 'overloaded'],
 ])('an error that is only named invalid_request_error has the kind of its status, if any: %i is %s', (status, kind) => {
-  // DeepSeek, whose account is used up.
-  const error = { message: 'Insufficient Balance', type: 'unknown_error', param: null, code: 'invalid_request_error' }
+  const error = { message: 'odd', type: 'unknown_error', param: null, code: 'invalid_request_error' }
   expect(readFailure({ error }, status).kind).toBe(kind)
 })
 

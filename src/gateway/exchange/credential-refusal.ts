@@ -31,14 +31,15 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
   return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
 }
 
-const WRONG_REQUEST = 400
+/** 412: Fireworks. */
+const WRONG_REQUEST: ReadonlySet<number> = new Set([400, 412])
 
 /**
  * Returns the failure of an answer that calls the request wrong, although the service's account is used up; null for
  * any other answer. Another backend has another account.
  */
 export function readAccountUsedUp({ status }: AnswerHead, body: Buffer): Failure | null {
-  if (status !== WRONG_REQUEST) return null
+  if (!WRONG_REQUEST.has(status)) return null
   const failure = readFailure(parseError(body), status)
   return failure.kind === 'quota' ? failure : null
 }

@@ -145,16 +145,25 @@ function isUnreadable(message: string): boolean {
 }
 
 /**
- * What Anthropic says of an account that is used up or disabled, with status 400 and the type of a wrong request. Only
- * at the start, because a 400 may quote the request.
+ * What vendors say of an account that is used up or disabled, with the status and the type of another error: Anthropic,
+ * Zhipu, and Fireworks. Only at the start, because an error may quote the request.
  */
-const ACCOUNT_USED_UP =
-  /^your credit balance is too low\b|^you have reached your specified (workspace )?api usage limits\b/i
+const ACCOUNT_USED_UP = new RegExp(
+  [
+    '^your credit balance is too low\\b',
+    '^you have reached your specified (workspace )?api usage limits\\b',
+    '^insufficient balance\\b',
+    '^account (\\S+ )?is suspended, possibly due to reaching the monthly spending limit\\b',
+  ].join('|'),
+  'i',
+)
 const ACCOUNT_DISABLED = /^this organization has been disabled\b/i
 
 /** Vendors' names of errors, in `type` or `code`. The first match decides. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/insufficient_quota|billing_error|billing_hard_limit|spend_limit_reached|billing_unavailable/, 'quota'],
+  // Moonshot and Alibaba.
+  [/exceeded_current_quota|Arrearage|PostpaidBillOverdue/, 'quota'],
   [/organization_on_hold|cmek_(?:key_disabled|key_network_blocked|not_approved)/, 'account'],
   [/rate_limit|throttl/i, 'rateLimit'],
   [/overloaded|slow_down/, 'overloaded'],
