@@ -410,10 +410,26 @@ describe('a chat backend', () => {
     expect(readList(output)).toMatchObject([{ input: '{"a":1} and more' }, { input: 'b' }, { input: '' }])
   })
 
-  it.each(['error', 'abort', 'network_error', 'insufficient_system_resource'])(
-    'that ends with %s has failed',
-    (finish) => {
-      expect(wholeOf('messages', 'chat', completion(finish))).toEqual({ failed: 'failed' })
+  it.each([
+    ...['error', 'abort', 'aborted', 'network_error', 'insufficient_system_resource'],
+    'function_call_filter: MALFORMED_FUNCTION_CALL',
+  ])('that ends with %s has failed', (finish) => {
+    expect(wholeOf('messages', 'chat', completion(finish))).toEqual({ failed: 'failed' })
+    const choices = [{ index: 0, finish_reason: finish }]
+    expect(pair('messages', 'chat').answer.whole({ choices })).toMatchObject({ failed: { kind: 'failed' } })
+  })
+
+  it.each(['content_filter: PROHIBITED_CONTENT', 'content_filter: RECITATION'])(
+    'may say more than %s, and have no message',
+    (finish_reason) => {
+      const choices = [{ index: 0, finish_reason }]
+      expect(wholeOf('messages', 'chat', { choices })).toMatchObject({ content: [], stop_reason: 'refusal' })
+      const stream = pair('responses', 'chat', { stream: true }).answer.stream()
+      const events = run(stream, { event: null, data: JSON.stringify({ choices }) }, { event: null, data: '[DONE]' })
+      expect(finalResponse(events)).toMatchObject({
+        status: 'incomplete',
+        incomplete_details: { reason: 'content_filter' },
+      })
     },
   )
 

@@ -89,9 +89,10 @@ export function watchFinish() {
   return {
     see({ finish, delta }: ChatChunk): void {
       goesOn ||= reason !== null && hasContent(delta)
-      reason = finish?.toLowerCase() ?? reason
+      // Google adds details: `content_filter: RECITATION`.
+      reason = finish?.toLowerCase().split(':')[0] ?? reason
     },
-    /** The last reason, in lower case; null: there was none. */
+    /** The last reason, in lower case and without details; null: there was none. */
     reason: () => reason,
     /** Whether the backend has said why its answer ends, and only its usage may follow. */
     isFinishing: () => reason !== null && !goesOn,

@@ -36,7 +36,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   function complete(): AnswerEvent[] {
     if (!started) return fail(NOT_BEGUN)
     const reason = finish.reason() ?? ''
-    if (GAVE_UP.has(reason)) return fail(backendFailed('The backend gave up on its answer.'))
+    if (GAVE_UP.has(reason)) return fail(backendFailed(`The backend gave up on its answer: ${reason}.`))
     const cut = CUT.has(reason)
     const closing = parts.end(cut)
     if (!cut && parts.hasNamelessCall()) return [...closing, ...fail(NAMELESS_CALL)]
@@ -58,8 +58,11 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   }
 }
 
-/** Besides the vendor's own: Zhipu's `network_error`, and DeepSeek's for an answer that its servers broke off. */
-const GAVE_UP = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource'])
+/** The reasons of an answer that its backend gave up. The last one is Google's, after a call that it could not read. */
+const GAVE_UP: ReadonlySet<string> = new Set([
+  ...['error', 'abort', 'aborted', 'network_error', 'insufficient_system_resource'],
+  'function_call_filter',
+])
 
 /**
  * The reasons of an incomplete answer, in lower case; besides the vendor's own those of Mistral and Zhipu, and those
