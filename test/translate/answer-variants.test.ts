@@ -452,6 +452,16 @@ describe('a chat backend', () => {
       { input_tokens: 10, output_tokens: 8 },
     ],
     [
+      'Google’s, with the reasoning in the total only',
+      { prompt_tokens: 9, completion_tokens: 1, total_tokens: 103 },
+      { input_tokens: 9, output_tokens: 94, output_tokens_details: { thinking_tokens: 93 } },
+    ],
+    [
+      'Google’s, of an answer that is reasoning only',
+      { prompt_tokens: 9, total_tokens: 55 },
+      { input_tokens: 9, output_tokens: 46, output_tokens_details: { thinking_tokens: 46 } },
+    ],
+    [
       'DeepSeek’s',
       { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 },
       { input_tokens: 6, cache_read_input_tokens: 4 },

@@ -111,7 +111,7 @@ export function toUsage(counts: Counts): Usage {
     cacheReadTokens: read,
     cacheWriteTokens: written === null ? null : written - (long ?? 0),
     cacheWriteLongTokens: long,
-    ...toOutput(counts, output, pick(counts, REASONING)),
+    ...toOutput(prompt, output, { reasoning: pick(counts, REASONING), total: counts['total_tokens'] }),
   }
 }
 
@@ -173,17 +173,16 @@ const REASONING = [
 ] as const
 
 /**
- * The output, with the reasoning. Some servers, such as xAI's, count the reasoning beside the completion. Their total
- * shows that.
+ * The output, with the reasoning. Some servers count the reasoning beside the completion, which their total shows: xAI
+ * reports it, and Google's chat completions have it only in the total.
  */
 function toOutput(
-  { prompt_tokens: prompt, total_tokens: total }: Counts,
+  prompt: number | null,
   output: number | undefined,
-  reasoning: number | undefined,
+  { reasoning, total }: { readonly reasoning: number | undefined; readonly total: number | undefined },
 ): Pick<Usage, 'outputTokens' | 'reasoningTokens'> {
-  if (output === undefined || reasoning === undefined || prompt === undefined) {
-    return { outputTokens: output ?? null, reasoningTokens: reasoning ?? null }
-  }
-  const isBeside = total === prompt + output + reasoning
-  return { outputTokens: isBeside ? output + reasoning : output, reasoningTokens: reasoning }
+  const beside = prompt === null || total === undefined ? 0 : total - prompt - (output ?? 0)
+  const isReasoning = beside > 0 && (reasoning === undefined || reasoning === beside)
+  if (!isReasoning) return { outputTokens: output ?? null, reasoningTokens: reasoning ?? null }
+  return { outputTokens: (output ?? 0) + beside, reasoningTokens: beside }
 }
