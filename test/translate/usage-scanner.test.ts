@@ -111,6 +111,35 @@ describe('the usage scanner', () => {
     })
   })
 
+  it('adds the compactions within a call of the messages dialect, which its other counts leave out', () => {
+    const iterations = [
+      { type: 'compaction', input_tokens: 170_000, cache_read_input_tokens: 10_000, output_tokens: 3500 },
+      { type: 'compaction', input_tokens: 2, cache_creation: { ephemeral_1h_input_tokens: 3 }, output_tokens: 1 },
+      { type: 'message', input_tokens: 23_000, output_tokens: 1000 },
+    ]
+    const usage = { input_tokens: 23_000, output_tokens: 1000, iterations }
+    const expected = { inputTokens: 193_002, cacheReadTokens: 10_000, outputTokens: 4501 }
+    expectUsage(JSON.stringify({ type: 'message', content: [], usage }), { ...expected, cacheWriteLongTokens: 3 })
+    const start = event({ type: 'message_start', message: { usage: { input_tokens: 9, output_tokens: 1 } } })
+    const end = event({ type: 'message_delta', delta: {}, usage: { ...usage, iterations: iterations.slice(0, 1) } })
+    expect(read(Buffer.from(start + end))).toMatchObject({ inputTokens: 193_000, outputTokens: 4500 })
+  })
+
+  it('adds compactions up to the largest number that is plausible', () => {
+    const most = { input_tokens: 0x7fff_ffff, output_tokens: 0x7fff_ffff }
+    const iterations = [1, 2].map(() => ({ type: 'compaction', ...most }))
+    expect(read(Buffer.from(JSON.stringify({ usage: { ...most, iterations } })))).toMatchObject({
+      inputTokens: 0x7fff_ffff,
+      outputTokens: 0x7fff_ffff,
+    })
+  })
+
+  it('counts a call with many iterations', () => {
+    const iterations = Array.from({ length: 200 }, () => ({ type: 'message', input_tokens: 1, output_tokens: 2 }))
+    const usage = { input_tokens: 200, output_tokens: 400, iterations }
+    expect(read(Buffer.from(JSON.stringify({ usage })))).toMatchObject({ inputTokens: 200, outputTokens: 400 })
+  })
+
   it.each(['response.completed', 'response.incomplete', 'response.failed'])(
     'counts a responses stream that ends with %s',
     (last) => {

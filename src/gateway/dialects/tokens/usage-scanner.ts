@@ -29,8 +29,8 @@ export function scanUsage(): UsageScanner {
 const NEEDLE = Buffer.from('"usage"')
 /** The needle without its first quote. A search that starts with a rare byte is ten times as fast. */
 const NEEDLE_TAIL = NEEDLE.subarray(1)
-/** Real usage objects have a few hundred bytes. */
-const MAX_OBJECT_BYTES = 8 * 1024
+/** Real usage objects have a few hundred bytes, and as many for each iteration of a messages backend. */
+const MAX_OBJECT_BYTES = 64 * 1024
 /** The maximum number of `usage` objects in one event; the schema of a tool may contain several. */
 const MAX_CANDIDATES = 16
 /** 1: a member of the answer or the event. 2: a member of its `message` or `response`. */

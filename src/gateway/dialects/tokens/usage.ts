@@ -1,6 +1,6 @@
 /** The tokens of a call in classes that do not overlap, because each class has its own price. */
 import { isObject } from '../../../kernel/json.ts'
-import { readObject } from '../json/read-json.ts'
+import { readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Tokens of one answer; null where the answer did not report them. */
@@ -73,8 +73,22 @@ export function readUsage(value: unknown): Usage | null {
 
 /** Reads the numbers of a usage object; none when it is not an object. */
 export function toCounts(value: unknown): Counts {
-  return addCounts({}, readObject(value), '', MAX_NESTED)
+  const usage = readObject(value)
+  const counts = addCounts({}, usage, '', MAX_NESTED)
+  for (const iteration of readList(usage.iterations)) {
+    const { type, ...compaction } = readObject(iteration)
+    if (type !== 'compaction') continue
+    for (const [name, count] of Object.entries(addCounts({}, compaction, COMPACTION, MAX_NESTED)))
+      counts[name] = (counts[name] ?? 0) + count
+  }
+  return counts
 }
+
+/**
+ * The prefix of the counts of the compactions that a messages backend made within the call. They are billed, and not in
+ * its other counts (Anthropic API, `usage.iterations`).
+ */
+const COMPACTION = 'compaction.'
 
 function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
   for (const name in members) {
@@ -95,6 +109,30 @@ function isTokens(value: unknown): value is number {
  * are cut to it.
  */
 export function toUsage(counts: Counts): Usage {
+  const own = toOwnUsage(counts)
+  return counts[`${COMPACTION}output_tokens`] === undefined ? own : sum(own, toOwnUsage(compactionsOf(counts)))
+}
+
+function compactionsOf(counts: Counts): Counts {
+  const found = Object.entries(counts).filter(([name]) => name.startsWith(COMPACTION))
+  return Object.fromEntries(found.map(([name, count]) => [name.slice(COMPACTION.length), count]))
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  const add = (one: number | null, other: number | null) =>
+    one === null && other === null ? null : Math.min((one ?? 0) + (other ?? 0), MAX_TOKENS)
+  return {
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    cacheReadTokens: add(a.cacheReadTokens, b.cacheReadTokens),
+    cacheWriteTokens: add(a.cacheWriteTokens, b.cacheWriteTokens),
+    cacheWriteLongTokens: add(a.cacheWriteLongTokens, b.cacheWriteLongTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    reasoningTokens: add(a.reasoningTokens, b.reasoningTokens),
+  }
+}
+
+/** The usage without compactions. */
+function toOwnUsage(counts: Counts): Usage {
   const includedRead = pick(counts, CACHE_READ)
   const includedWritten = pick(counts, CACHE_WRITTEN)
   const cacheRead = includedRead ?? counts['cache_read_input_tokens']
