@@ -111,10 +111,16 @@ describe('the usage scanner', () => {
     })
   })
 
-  it('adds the compactions within a call of the messages dialect, which its other counts leave out', () => {
+  it('adds compactions and advisors within a call of the messages dialect, which its other counts leave out', () => {
     const iterations = [
       { type: 'compaction', input_tokens: 170_000, cache_read_input_tokens: 10_000, output_tokens: 3500 },
-      { type: 'compaction', input_tokens: 2, cache_creation: { ephemeral_1h_input_tokens: 3 }, output_tokens: 1 },
+      {
+        type: 'advisor_message',
+        model: 'claude-opus-5',
+        input_tokens: 2,
+        cache_creation: { ephemeral_1h_input_tokens: 3 },
+        output_tokens: 1,
+      },
       { type: 'message', input_tokens: 23_000, output_tokens: 1000 },
     ]
     const usage = { input_tokens: 23_000, output_tokens: 1000, iterations }

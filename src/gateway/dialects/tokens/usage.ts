@@ -76,19 +76,22 @@ export function toCounts(value: unknown): Counts {
   const usage = readObject(value)
   const counts = addCounts({}, usage, '', MAX_NESTED)
   for (const iteration of readList(usage.iterations)) {
-    const { type, ...compaction } = readObject(iteration)
-    if (type !== 'compaction') continue
-    for (const [name, count] of Object.entries(addCounts({}, compaction, COMPACTION, MAX_NESTED)))
+    const { type, ...further } = readObject(iteration)
+    if (!FURTHER_ITERATIONS.has(type)) continue
+    for (const [name, count] of Object.entries(addCounts({}, further, FURTHER, MAX_NESTED)))
       counts[name] = (counts[name] ?? 0) + count
   }
   return counts
 }
 
 /**
- * The prefix of the counts of the compactions that a messages backend made within the call. They are billed, and not in
- * its other counts (Anthropic API, `usage.iterations`).
+ * What a messages backend also did within a call: compactions of the conversation, and requests to an advisor model.
+ * They are billed, and not in the counts of the answer (Anthropic API, `usage.iterations`).
  */
-const COMPACTION = 'compaction.'
+const FURTHER_ITERATIONS: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
+
+/** The prefix of their counts. */
+const FURTHER = 'further.'
 
 function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
   for (const name in members) {
@@ -110,12 +113,12 @@ function isTokens(value: unknown): value is number {
  */
 export function toUsage(counts: Counts): Usage {
   const own = toOwnUsage(counts)
-  return counts[`${COMPACTION}output_tokens`] === undefined ? own : sum(own, toOwnUsage(compactionsOf(counts)))
+  return counts[`${FURTHER}output_tokens`] === undefined ? own : sum(own, toOwnUsage(furtherOf(counts)))
 }
 
-function compactionsOf(counts: Counts): Counts {
-  const found = Object.entries(counts).filter(([name]) => name.startsWith(COMPACTION))
-  return Object.fromEntries(found.map(([name, count]) => [name.slice(COMPACTION.length), count]))
+function furtherOf(counts: Counts): Counts {
+  const further = Object.entries(counts).filter(([name]) => name.startsWith(FURTHER))
+  return Object.fromEntries(further.map(([name, count]) => [name.slice(FURTHER.length), count]))
 }
 
 function sum(a: Usage, b: Usage): Usage {
@@ -131,7 +134,7 @@ function sum(a: Usage, b: Usage): Usage {
   }
 }
 
-/** The usage without compactions. */
+/** The usage of the answer itself. */
 function toOwnUsage(counts: Counts): Usage {
   const includedRead = pick(counts, CACHE_READ)
   const includedWritten = pick(counts, CACHE_WRITTEN)
