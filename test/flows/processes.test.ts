@@ -240,6 +240,16 @@ describe('SVC_PROCESSES=2', () => {
     expect(stderr.match(/was not applied/g)).toHaveLength(1)
     expect(stderr).toContain(`${folder.path}/none.yaml`)
   })
+
+  it('leaves no management socket behind when another process has the port', async () => {
+    const left = path.join(folder.path, 'refused.sock')
+    const env = { SVC_ROLE: 'gateway', SVC_PROCESSES: '2', SVC_PORT: new URL(running.origin).port }
+    const keys = { SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9', SVC_GATEWAY_KEYS_FILE: `${folder.path}/refused.json` }
+    const { code, stderr } = await refusedStart({ ...env, ...keys, SVC_MANAGEMENT_SOCKET: left })
+    expect(code).toBe(1)
+    expect(stderr).toContain('Another process listens there.')
+    expect(existsSync(left)).toBe(false)
+  })
 })
 
 /** What a process has logged. Another one may still write what it did before. */

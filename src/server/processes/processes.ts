@@ -58,7 +58,10 @@ export async function openProcesses(config: Config, fileSettings: string, given:
   const actions = { reload: (options: URLSearchParams) => reloadChildren(running(), options.has('force'), log) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)
   // Opened last: once connections can arrive, a signal to stop must find a service that has started.
-  const port = await openSharedPort(host, config.port)
+  const port = await openSharedPort(host, config.port).catch(async (error: unknown) => {
+    await management?.close()
+    throw error
+  })
   port.add(first)
   const start = () => {
     const child = fork()
