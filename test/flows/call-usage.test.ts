@@ -9,11 +9,14 @@ import type { TestUpstream } from '../support/upstream.ts'
 
 const PRICE = { input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1.25, cacheWriteLong: 2 }
 const MODELS = [
-  servedModel('vendora/large', { price: PRICE }),
+  servedModel('vendora/large', { price: { ...PRICE, fast: { input: 2, output: 20 } } }),
   servedModel('vendora/plain', { caps: { streamUsage: false } }),
   servedModel('vendorb/writer', { price: PRICE }),
   servedModel('svc/fast', { serve: [serveEntry('local-engine', 'qwen')] }),
-  servedModel('vendora/translated', { price: PRICE, serve: [serveEntry('vendorb', 'w')] }),
+  servedModel('vendora/translated', {
+    price: { ...PRICE, fast: { input: 2, output: 20 } },
+    serve: [serveEntry('vendorb', 'w')],
+  }),
 ]
 
 const event = (data: object, name?: string) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
@@ -138,6 +141,24 @@ describe('the usage of a call', () => {
     gateway.events.length = 0
     await (await gateway.post('/v1/chat/completions', { ...chat, model: 'vendora/translated' })).text()
     expect(await ended()).toMatchObject({ call: { dialect: 'chat', servedBy: 'vendorb' }, result: whole })
+  })
+
+  it.each(['fast', 'priority'])(
+    'of a call with the service tier %s has the price of that tier',
+    async (service_tier) => {
+      await (await gateway.post('/v1/chat/completions', { ...chat, service_tier })).text()
+      expect(JSON.parse(sent())).toMatchObject({ service_tier })
+      expect((await ended()).result).toMatchObject({ costNanoUsd: 2 * COST, spent: { nanoUsd: 2 * COST } })
+    },
+  )
+
+  it('of a translated call has the standard price, because the service tier is left out', async () => {
+    upstream.restart(streams([MESSAGE_START, MESSAGE_END]))
+    await (
+      await gateway.post('/v1/chat/completions', { ...chat, model: 'vendora/translated', service_tier: 'fast' })
+    ).text()
+    expect(JSON.parse(sent())).not.toHaveProperty('service_tier')
+    expect((await ended()).result?.costNanoUsd).toBe(MESSAGES_COST + 9 * 10_000)
   })
 
   it('of a stream that breaks off is what was reported last, marked as estimated', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { openPrices } from '../../src/gateway/prices/cost.ts'
-import { costOfUsage, toInteger, toPrice } from '../../src/gateway/prices/price.ts'
+import { costOfUsage, toInteger, toPrice, toTierPrice } from '../../src/gateway/prices/price.ts'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { PriceList } from '../../src/gateway/prices/read-prices.ts'
+import { readServiceTier } from '../../src/gateway/prices/service-tier.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 
@@ -73,6 +74,43 @@ describe('the cost of an answer', () => {
     })
     expect(toPrice({ input: usd(3), cacheWrite: usd(3.75) }).rates.cacheWriteLong).toBe(usd(6))
   })
+})
+
+describe('the cost of a call of another service tier', () => {
+  const table = toPrice({ input: usd(4), output: usd(20), cacheRead: usd(0.4), reasoning: usd(30) }, [
+    { aboveTokens: 10, rates: { input: usd(8), output: usd(40) } },
+  ])
+  const usage = usageOf({ inputTokens: 1, cacheReadTokens: 1, outputTokens: 2, reasoningTokens: 1 })
+
+  it('has its rates, where they are known', () => {
+    const price = { ...table, fast: toTierPrice(table, { input: usd(8), output: usd(30), cacheRead: usd(1) }) }
+    expect(costOfUsage(price, usage)).toBe(4_000 + 400 + 20_000 + 30_000)
+    expect(costOfUsage(price, usage, 'fast')).toBe(8_000 + 1_000 + 30_000 + 45_000)
+    expect(costOfUsage(price, usage, 'flex')).toBe(costOfUsage(price, usage))
+  })
+
+  it('has missing rates in proportion, and those of calls with much input', () => {
+    const { rates, tiers } = toTierPrice(table, { input: usd(2), output: usd(10) })
+    expect(rates).toMatchObject({ cacheRead: usd(0.2), reasoning: usd(15), cacheWrite: usd(2) })
+    expect(tiers).toMatchObject([{ aboveTokens: 10, rates: { input: usd(4), output: usd(20) } }])
+  })
+
+  it('is that of a model which costs nothing, where only the tier costs something', () => {
+    const free = toPrice({ input: 0n, output: 0n })
+    expect(toTierPrice(free, { input: usd(1) }).rates).toMatchObject({ input: usd(1), output: 0n, cacheRead: 0n })
+  })
+})
+
+it.each([
+  [{ speed: 'fast' }, 'fast'],
+  [{ service_tier: 'priority' }, 'fast'],
+  [{ service_tier: 'fast' }, 'fast'],
+  [{ service_tier: 'flex' }, 'flex'],
+  [{ service_tier: 'auto' }, 'standard'],
+  [{ service_tier: 'standard_only', speed: 'standard' }, 'standard'],
+  [{}, 'standard'],
+] as const)('a request with %j asks for the service tier %s', (body, tier) => {
+  expect(readServiceTier(body)).toBe(tier)
 })
 
 function allClasses(): Partial<Usage> {
@@ -194,6 +232,47 @@ describe('a price list', () => {
     expect(prices.get('azure/thinker')?.rates.reasoning).toBe(usd(3))
   })
 
+  it('in the form of models.dev has the modes of a model as service tiers', () => {
+    const mode = (cost: object, body: object) => ({ cost, provider: { body } })
+    const modes = {
+      fast: mode({ input: 10, output: 50 }, { speed: 'fast' }),
+      slow: mode({ input: 2.5, output: 12.5 }, { service_tier: 'flex' }),
+      other: mode({ input: 1, output: 1 }, { quality: 'low' }),
+    }
+    const model = { cost: { input: 5, output: 25, cache_read: 0.5 }, experimental: { modes } }
+    const price = listOf({ anthropic: { models: { best: model } } }).get('anthropic/best')
+    expect(price?.rates).toMatchObject({ input: usd(5), output: usd(25) })
+    expect(price?.fast?.rates).toMatchObject({ input: usd(10), output: usd(50), cacheRead: usd(1) })
+    expect(price?.flex?.rates).toMatchObject({ input: usd(2.5), cacheRead: usd(0.25) })
+  })
+
+  it('in the form of LiteLLM has service tiers, as members with a suffix or as a factor', () => {
+    const prices = listOf({
+      gpt: {
+        input_cost_per_token: 2e-6,
+        output_cost_per_token: 8e-6,
+        cache_read_input_token_cost: 5e-7,
+        input_cost_per_token_priority: 4e-6,
+        output_cost_per_token_priority: 1.6e-5,
+        input_cost_per_token_flex: 1e-6,
+        output_cost_per_token_flex: 4e-6,
+        input_cost_per_token_above_272k_tokens: 4e-6,
+        input_cost_per_token_above_272k_tokens_priority: 7e-6,
+      },
+      claude: { input_cost_per_token: 5e-6, output_cost_per_token: 2.5e-5, provider_specific_entry: { fast: 2.5 } },
+    })
+    expect(prices.get('gpt')).toMatchObject({
+      rates: { input: usd(2) },
+      tiers: [{ aboveTokens: 272_000, rates: { input: usd(4) } }],
+      fast: {
+        rates: { input: usd(4), output: usd(16), cacheRead: usd(1) },
+        tiers: [{ aboveTokens: 272_000, rates: { input: usd(7), output: usd(16) } }],
+      },
+      flex: { rates: { input: usd(1) }, tiers: [{ aboveTokens: 272_000, rates: { input: usd(2) } }] },
+    })
+    expect(prices.get('claude')?.fast?.rates).toMatchObject({ input: usd(12.5), output: usd(62.5) })
+  })
+
   it.each([
     ['text that is not JSON', '{', 'It is not a JSON object.'],
     ['a list', '[]', 'It is not a JSON object.'],
@@ -224,7 +303,7 @@ describe('the price of a call', () => {
   const cost = (given: object, served: object, list: object = LIST) => {
     const prices = openPrices()
     prices.replaceList(listOf(list))
-    const backend = { backend: 'vendora', kind: 'vendor', model: 'm', ...served } as const
+    const backend = { backend: 'vendora', kind: 'vendor', model: 'm', serviceTier: 'standard', ...served } as const
     return prices.costOf({ ...model, ...given }, backend, million)
   }
   const LIST = {
@@ -234,6 +313,7 @@ describe('the price of a call', () => {
     'openai/x': { input_cost_per_token: 5e-6 },
   }
   const USD = 1_000_000_000
+  const FAST = { input: 7, output: 0, fast: { input: 9, output: 0 } }
 
   it.each<[string, object, object, number | null]>([
     ['by the backend and the name there', {}, {}, USD],
@@ -275,6 +355,13 @@ describe('the price of a call', () => {
       { model: 'other' },
       3 * USD,
     ],
+    ['of the service tier that the directory has', { price: FAST }, { serviceTier: 'fast' }, 9 * USD],
+    [
+      'standard where the directory has no price of the service tier',
+      { price: FAST },
+      { serviceTier: 'flex' },
+      7 * USD,
+    ],
     ['unknown at an engine of the operator', {}, { kind: 'engine' }, null],
     ['of the directory at an engine too', { price: { input: 0, output: 0 } }, { kind: 'engine' }, 0],
   ])('is %s', (_, given, served, expected) => {
@@ -283,7 +370,7 @@ describe('the price of a call', () => {
 
   it('follows a new list', () => {
     const prices = openPrices()
-    const served = { backend: 'vendora', kind: 'vendor', model: 'm' } as const
+    const served = { backend: 'vendora', kind: 'vendor', model: 'm', serviceTier: 'standard' } as const
     expect(prices.costOf(model, served, million)).toBe(null)
     prices.replaceList(listOf(LIST))
     expect(prices.costOf(model, served, million)).toBe(USD)

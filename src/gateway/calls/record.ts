@@ -91,8 +91,8 @@ type Ending = {
 
 /** The cost of an attempt in 10^-9 USD; null when its usage or its price is unknown. */
 function costOfAttempt({ costOf }: RecordNeeds, admission: Admission, attempt: Attempt): number | null {
-  const { backend, backendKind: kind, model, usage } = attempt
-  return costOf(admission.model, { backend, kind, model }, usage)
+  const { backend, backendKind: kind, model, serviceTier, usage } = attempt
+  return costOf(admission.model, { backend, kind, model, serviceTier }, usage)
 }
 
 function recordAttempt(

@@ -47,9 +47,10 @@ export async function reserveSpending(
 /** At the most expensive of the backends that may serve the call. */
 function estimateCost({ costOf, backends }: SpendingNeeds, { operation, model, size }: Call): number {
   const usage = estimateUsage(size)
+  const { serviceTier } = size
   const costs = findPlacements(backends, operation, model).map(({ backend: name, model: named }) => {
-    const backend = backends.find(name)
-    return backend ? (costOf(model, { backend: name, kind: backend.kind, model: named }, usage) ?? 0) : 0
+    const kind = backends.find(name)?.kind
+    return kind ? (costOf(model, { backend: name, kind, model: named, serviceTier }, usage) ?? 0) : 0
   })
   return Math.max(0, ...costs)
 }

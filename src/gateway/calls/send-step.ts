@@ -70,6 +70,8 @@ export function sendStep(
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
+  // A translation leaves out what only the caller's dialect has.
+  const serviceTier = isSameDialect ? admission.size.serviceTier : 'standard'
   const observer = observeAnswer(step.dialect, { isCount: operation.writeCount !== undefined, isTraced: span !== null })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
@@ -100,7 +102,8 @@ export function sendStep(
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
     const { name, kind: backendKind } = backend
-    const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal, ...observer.end() }
+    const asked = { backend: name, backendKind, model: step.model, serviceTier, sentAt }
+    const attempt = { ...asked, outcome, refusal, ...observer.end() }
     if (span) endAttemptSpan(span, attempt)
     return attempt
   })

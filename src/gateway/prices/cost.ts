@@ -1,20 +1,26 @@
 import type { ServeEntry } from '../../directory/backends.ts'
-import type { GivenUsd } from '../../directory/prices.ts'
+import type { GivenUsd, GivenUsdRates } from '../../directory/prices.ts'
 import type { DirectoryModel } from '../../directory/rules.ts'
 import { BACKEND_KINDS } from '../backends/kinds.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
-import { costOfUsage, DECIMALS, toInteger, toPrice } from './price.ts'
+import { costOfUsage, DECIMALS, toInteger, toPrice, toTierPrice } from './price.ts'
 import type { GivenRates, Price } from './price.ts'
 import type { PriceList } from './read-prices.ts'
+import type { ServiceTier } from './service-tier.ts'
 
 /** What the directory says of a model's price. */
 type PricedModel = Pick<DirectoryModel, 'id' | 'owner' | 'price'> & {
   readonly serve: readonly Pick<ServeEntry, 'backend' | 'model' | 'price' | 'pricedAs'>[]
 }
 
-/** The backend that served a call, and the model's name there. */
-type Served = { readonly backend: string; readonly kind: BackendKind; readonly model: string }
+/** The backend that served a call, the model's name there, and how fast it was asked to serve. */
+type Served = {
+  readonly backend: string
+  readonly kind: BackendKind
+  readonly model: string
+  readonly serviceTier: ServiceTier
+}
 
 /** The cost of an answer in 10^-9 USD; null when its usage is unknown or the model has no price. */
 export type CostOf = (model: PricedModel, served: Served, usage: Usage) => number | null
@@ -32,7 +38,7 @@ export function openPrices(): Prices {
   const exact = new WeakMap<object, Price>()
 
   function toExact(given: GivenUsd): Price {
-    const price = exact.get(given) ?? toPrice(toGivenRates(given))
+    const price = exact.get(given) ?? toGivenPrice(given)
     exact.set(given, price)
     return price
   }
@@ -43,7 +49,7 @@ export function openPrices(): Prices {
       const given = entry?.price ?? model.price
       const isListed = given === null || given.as !== undefined
       const price = isListed ? findListed(list, given?.as ?? null, entry?.pricedAs ?? model, served) : toExact(given)
-      return price && costOfUsage(price, usage)
+      return price && costOfUsage(price, usage, served.serviceTier)
     },
     replaceList: (newList) => void (list = newList),
   }
@@ -71,7 +77,16 @@ function findListed(
   return list.get(`${backend}/${model}`) ?? list.get(`${owner}/${model}`) ?? list.get(id) ?? list.get(model) ?? null
 }
 
-function toGivenRates(given: GivenUsd): GivenRates {
+function toGivenPrice({ fast, flex, ...standard }: GivenUsd): Price {
+  const price = toPrice(toGivenRates(standard))
+  return {
+    ...price,
+    ...(fast && { fast: toTierPrice(price, toGivenRates(fast)) }),
+    ...(flex && { flex: toTierPrice(price, toGivenRates(flex)) }),
+  }
+}
+
+function toGivenRates(given: GivenUsdRates): GivenRates {
   const rates = Object.entries(given).filter(([, value]) => typeof value === 'number')
   return Object.fromEntries(rates.map(([name, value]) => [name, toInteger(value, DECIMALS.million)]))
 }

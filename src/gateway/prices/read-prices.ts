@@ -6,8 +6,9 @@
 import { isObject, parseJson } from '../../kernel/json.ts'
 import { readList, readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { DECIMALS, toInteger, toPrice } from './price.ts'
-import type { GivenRates, Price, Rates } from './price.ts'
+import { DECIMALS, toInteger, toPrice, toTierPrice } from './price.ts'
+import type { GivenRates, Price, Rates, RateTable } from './price.ts'
+import { PRICED_TIERS, readServiceTier } from './service-tier.ts'
 
 /** The prices of a list by the names of the models there, as `provider/model` or `model`. */
 export type PriceList = ReadonlyMap<string, Price>
@@ -73,7 +74,7 @@ function readModelsDev(list: Json, read: ListReader): PriceList {
   const byName = new Map<string, Price | null>()
   for (const [provider, { models }] of Object.entries(list).map(([id, value]) => [id, readObject(value)] as const)) {
     for (const [name, model] of Object.entries(readObject(models))) {
-      const price = readModelsDevPrice(`${provider}/${name}`, readObject(readObject(model).cost), read)
+      const price = readModelsDevPrice(`${provider}/${name}`, readObject(model), read)
       if (!price) continue
       prices.set(`${provider}/${name}`, price)
       const other = byName.get(name)
@@ -84,7 +85,19 @@ function readModelsDev(list: Json, read: ListReader): PriceList {
   return prices
 }
 
-function readModelsDevPrice(name: string, cost: Json, read: ListReader): Price | null {
+function readModelsDevPrice(name: string, model: Json, read: ListReader): Price | null {
+  const standard = readModelsDevTable(name, readObject(model.cost), read)
+  if (!standard) return null
+  const modes = Object.values(readObject(readObject(model.experimental).modes)).map(readObject)
+  const tiers = modes.flatMap(({ cost, provider }) => {
+    const tier = readServiceTier(readObject(readObject(provider).body))
+    const rates = read.rates(name, readObject(cost), MODELS_DEV, DECIMALS.million)
+    return tier !== 'standard' && rates ? [[tier, toTierPrice(standard, rates)] as const] : []
+  })
+  return { ...standard, ...Object.fromEntries(tiers) }
+}
+
+function readModelsDevTable(name: string, cost: Json, read: ListReader): RateTable | null {
   const rates = read.rates(name, cost, MODELS_DEV, DECIMALS.million)
   if (!rates) return null
   const tiers = readList(cost.tiers).flatMap((tier) => {
@@ -119,16 +132,41 @@ function readLiteLlm(list: Json, read: ListReader): PriceList {
   for (const [name, value] of Object.entries(list)) {
     if (NOT_MODELS.has(name) || !isObject(value)) continue
     const rates = read.rates(name, value, LITELLM, DECIMALS.token)
-    if (rates) prices.set(name, toPrice(rates, readLiteLlmTiers(name, value, read)))
+    if (rates)
+      prices.set(name, readLiteLlmPrice(name, value, toPrice(rates, readLiteLlmSizes(name, value, read)), read))
   }
   return prices
 }
 
-/** A tier is the same members with a suffix: `input_cost_per_token_above_200k_tokens`. */
-function readLiteLlmTiers(name: string, value: Json, read: ListReader) {
-  const sizes = Object.keys(value).flatMap((member) => /_above_(\d+)k_tokens$/.exec(member)?.[1] ?? [])
+/** The suffixes of the members that a service tier has. */
+const LITELLM_SUFFIXES = { fast: '_priority', flex: '_flex' } as const
+
+function readLiteLlmPrice(name: string, value: Json, standard: RateTable, read: ListReader): Price {
+  const tiers = PRICED_TIERS.flatMap((tier) => {
+    const suffix = LITELLM_SUFFIXES[tier]
+    const rates = read.rates(name, value, LITELLM, DECIMALS.token, suffix)
+    return rates ? [[tier, toTierPrice(standard, rates, readLiteLlmSizes(name, value, read, suffix))] as const] : []
+  })
+  return { ...standard, ...readLiteLlmFactor(value, standard), ...Object.fromEntries(tiers) }
+}
+
+/** Anthropic's fast mode is a factor: `provider_specific_entry: { fast: 2 }`. */
+function readLiteLlmFactor(value: Json, standard: RateTable): Pick<Price, 'fast'> {
+  const { fast } = readObject(value.provider_specific_entry)
+  if (typeof fast !== 'number' || fast <= 0 || fast > MAX_FACTOR) return {}
+  const times = (rate: bigint) => (rate * toInteger(fast, FACTOR_DECIMALS)) / 10n ** BigInt(FACTOR_DECIMALS)
+  const { input, output } = standard.rates
+  return { fast: toTierPrice(standard, { input: times(input), output: times(output) }) }
+}
+
+const MAX_FACTOR = 1000
+const FACTOR_DECIMALS = 6
+
+/** Calls with much input have the same members with a suffix: `input_cost_per_token_above_200k_tokens`. */
+function readLiteLlmSizes(name: string, value: Json, read: ListReader, suffix = '') {
+  const sizes = Object.keys(value).flatMap((member) => /_above_(\d+)k_tokens/.exec(member)?.[1] ?? [])
   return [...new Set(sizes)].flatMap((size) => {
-    const rates = read.rates(name, value, LITELLM, DECIMALS.token, `_above_${size}k_tokens`)
+    const rates = read.rates(name, value, LITELLM, DECIMALS.token, `_above_${size}k_tokens${suffix}`)
     return rates ? [{ aboveTokens: Number(size) * 1000, rates }] : []
   })
 }

@@ -4,6 +4,8 @@ import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { isKnown, NO_USAGE } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
+import { readServiceTier } from '../prices/service-tier.ts'
+import type { ServiceTier } from '../prices/service-tier.ts'
 
 /** What an estimate needs of a request. */
 export type CallSize = {
@@ -13,6 +15,7 @@ export type CallSize = {
   readonly maxOutputTokens: number
   /** How many answers it asks for. */
   readonly answers: number
+  readonly serviceTier: ServiceTier
 }
 
 /** English text and code have about four bytes in a token. */
@@ -39,6 +42,7 @@ export function toCallSize(bytes: number, body: Json, dialect: Dialect): CallSiz
     // An engine reads a limit below 1 as no limit.
     maxOutputTokens: limits.length > 0 && limits.every((limit) => limit > 0) ? Math.max(...limits) : Infinity,
     answers: Math.max(1, ...readNumbers(body, answerCounts)),
+    serviceTier: readServiceTier(body),
   }
 }
 

@@ -12,6 +12,7 @@ import { isKnown } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
+import type { ServiceTier } from '../prices/service-tier.ts'
 
 /** What is known of a call when it is sent. */
 export type CallFacts = {
@@ -32,6 +33,8 @@ export type Attempt = {
   readonly backendKind: BackendKind
   /** The model's name there. */
   readonly model: string
+  /** As the request to it asks for. */
+  readonly serviceTier: ServiceTier
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage

@@ -56,7 +56,13 @@ function readTokens(reply: BackendReply): Counted['tokens'] {
 }
 
 function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome: Outcome): Attempt {
-  const known = { usage: FREE_USAGE, unreportedBytes: 0, answerEnding: null, refusal: null }
+  const known = {
+    serviceTier: 'standard',
+    usage: FREE_USAGE,
+    unreportedBytes: 0,
+    answerEnding: null,
+    refusal: null,
+  } as const
   return { backend: name, backendKind: kind, model, sentAt, outcome, ...known }
 }
 
