@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts'
 import type { Actor, Caller, Role } from '../kernel/caller.ts'
 import { parseTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
-import { isSignedIn } from './signed-in.ts'
+import { requireSignedIn } from './signed-in.ts'
 
 /**
  * Finds what an account is in a team, by `@organization/name`. Throws the same `not_found` for a team that does not
@@ -42,7 +42,7 @@ export async function lockTeam(
   const membership = await tx.invitation.findFirst({ where: { teamId, accountId, revokedAt: null } })
   if (!membership) throw unknownTeam()
   requireAdmin(membership.role)
-  if (!(await isSignedIn(tx, session))) throw new ApiError('unauthorized')
+  await requireSignedIn(tx, session)
 }
 
 /** Throws `forbidden` for members who are not admins. */

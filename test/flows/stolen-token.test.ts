@@ -150,7 +150,8 @@ describe('an owner who did not sign in a device', () => {
     const late = { counter: 0n, transports: [], deviceType: 'singleDevice', backedUp: false }
     const made = { ...late, credentialId: 'late', publicKey: new Uint8Array(32) }
     const from = { caller, name: 'Late', ip: '203.0.113.7' }
-    expect(await makePasskeyStore({ prisma }).add(made, from, service.clock.now())).toBe('signed_out')
+    const added = makePasskeyStore({ prisma }).add(made, from, service.clock.now())
+    await expect(added).rejects.toMatchObject({ code: 'unauthorized' })
     expect(await prisma.passkey.count({ where: { credentialId: 'late' } })).toBe(0)
   })
 })

@@ -1,5 +1,4 @@
 import type { FindMembership } from '../../directory/members.ts'
-import { ApiError } from '../../http/errors.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'
@@ -89,7 +88,6 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       const { key, parts } = makeParts(now, days, form && keyOfForm(form, of))
       const given = { ...parts, name: clean, models: [...new Set(models)] }
       const created = await keys.create(scope, holder, given, actor)
-      if (created === 'signed_out') throw new ApiError('unauthorized')
       if (typeof created === 'string') return created
       const { key: info, isNew } = created
       if (!isNew) return { key, info }
@@ -103,7 +101,6 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       if (!isFresh(actor, now)) return 'reauthenticate'
       const { key, parts } = makeParts(now, days, form && keyOfForm(form, id))
       const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
-      if (rotated === 'signed_out') throw new ApiError('unauthorized')
       if (typeof rotated === 'string') return rotated
       if (!rotated.isNew) return { key, info: rotated.key }
       if (rotated.hasEnded) onKeyEnd(id)

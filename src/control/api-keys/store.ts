@@ -4,7 +4,7 @@ import { withRetry } from '../../database/errors.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
-import { isSignedIn } from '../signed-in.ts'
+import { requireSignedIn } from '../signed-in.ts'
 import { lockTeam } from '../team-access.ts'
 import { endOfOverlap, isWorking, judgeRotation, MAX_KEYS } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
@@ -113,18 +113,17 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     /**
      * Creates a key, or finds the one that was created with the same id and secret. `sent_before`: a key with this id
      * was created with another secret, or it has ended. `not_found`: the invitation was withdrawn, or the service
-     * account deleted. `signed_out`: the session that creates it has ended in the meantime.
+     * account deleted. Throws `unauthorized` when the session that creates it has ended in the meantime.
      */
     async create(
       scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
       actor: Actor,
-    ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many' | 'signed_out'> {
+    ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
-          const refused = await lockHolder(tx, holder, actor)
-          if (refused) return refused
+          if (!(await lockHolder(tx, holder, actor))) return 'not_found'
           const made = await findMade(tx, given)
           if (made) return made
           if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
@@ -137,7 +136,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Replaces a key by a new one with the same name, team and models, or finds the one that has replaced it with the
-     * same id and secret. `hasEnded`: the old one has ended already. `signed_out`: as for `create`.
+     * same id and secret. `hasEnded`: the old one has ended already. Throws as `create` does.
      */
     async rotate(
       id: string,
@@ -145,15 +144,13 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       parts: KeyParts,
       overlapSeconds: number | undefined,
       actor: Actor,
-    ): Promise<(SavedKey & { hasEnded: boolean }) | Exclude<RotationVerdict, 'rotate'> | 'signed_out'> {
+    ): Promise<(SavedKey & { hasEnded: boolean }) | Exclude<RotationVerdict, 'rotate'>> {
       const now = parts.createdAt
       return withRetry(() =>
         db.$transaction(async (tx) => {
           const where = { id, ...within(scope) }
           const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
-          if (!found) return 'not_found'
-          const refused = await lockHolder(tx, holderOf(found), actor)
-          if (refused) return refused
+          if (!found || !(await lockHolder(tx, holderOf(found), actor))) return 'not_found'
           await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
           const old = await tx.apiKey.findUnique({ where: { id } })
           if (!old) return 'not_found'
@@ -227,23 +224,22 @@ async function countWorking(tx: Transaction, scope: KeyScope, now: Date): Promis
   return tx.apiKey.count({ where: { ...within(scope), ...working(now) } })
 }
 
-/** Why no key can be made for a holder any more: it does not exist, or the session of the actor has ended. */
-type HolderRefusal = 'not_found' | 'signed_out'
-
-/** Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. */
-async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<HolderRefusal | null> {
+/**
+ * Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. False
+ * when it does not exist any more. Throws `unauthorized` when the session of the actor has ended.
+ */
+async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<boolean> {
   if ('serviceAccountId' in holder) {
-    // Throws when the actor was signed out.
     await lockTeam(tx, holder.teamId, actor)
     const rows = await tx.$queryRaw<object[]>`
       SELECT id FROM service_accounts WHERE id = ${holder.serviceAccountId}::uuid FOR NO KEY UPDATE`
-    return rows.length === 1 ? null : 'not_found'
+    return rows.length === 1
   }
   const rows = await tx.$queryRaw<object[]>`
     SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
     WHERE i.id = ${holder.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
-  if (rows.length !== 1) return 'not_found'
-  return (await isSignedIn(tx, actor)) ? null : 'signed_out'
+  if (rows.length === 1) await requireSignedIn(tx, actor)
+  return rows.length === 1
 }
 
 /** The key that the same request has made before; null when there is none. */

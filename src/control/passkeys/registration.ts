@@ -64,7 +64,6 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
       const added = await passkeys.add(made, { caller, name, ip }, now)
       if (added === 'taken') throw new ApiError('conflict', { message: 'This passkey is registered already.' })
       if (added === 'full') throw new ApiError('conflict', FULL)
-      if (added === 'signed_out') throw new ApiError('unauthorized')
       const { email } = await passkeys.findRegistrant(accountId)
       notify.passkeyChanged(email, { change: 'added', passkeyName: name, at: now, ip })
       log.info({ passkeyId: added.id, accountId }, 'passkey.added')

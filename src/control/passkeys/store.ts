@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
-import { isSignedIn } from '../signed-in.ts'
+import { requireSignedIn } from '../signed-in.ts'
 import { MAX_PASSKEYS } from './rules.ts'
 import type { MadePasskey } from './webauthn.ts'
 
@@ -43,19 +43,19 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /**
      * Saves a new passkey. `taken`: the credential is registered already. `full`: the account has `MAX_PASSKEYS`.
-     * `signed_out`: the session that registers it has ended in the meantime.
+     * Throws `unauthorized` when the session that registers it has ended in the meantime.
      */
     async add(
       made: MadePasskey,
       { caller, name, ip }: { caller: Caller; name: string; ip: string },
       now: Date,
-    ): Promise<ListedPasskey | 'taken' | 'full' | 'signed_out'> {
+    ): Promise<ListedPasskey | 'taken' | 'full'> {
       const { accountId } = caller
       return db
         .$transaction(async (tx) => {
           // This lock serialises additions of one account; without it two could pass the limit together.
           await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-          if (!(await isSignedIn(tx, caller))) return 'signed_out'
+          await requireSignedIn(tx, caller)
           if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
           const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
           await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
