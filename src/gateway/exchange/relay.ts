@@ -127,7 +127,7 @@ export const SERVICE_STOPPED = toStreamFailure(
 export const ACCESS_ENDED = toStreamFailure(
   'access',
   'unauthorized',
-  'The access was ended while the answer was on its way.',
+  'Your sign-in or API key was ended while the answer was on its way. Sign in again (svc login), or use another key.',
 )
 
 /** Why a call is ended when the memory for answers is full. */
