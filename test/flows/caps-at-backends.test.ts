@@ -76,11 +76,13 @@ it('says that the backend that reads images is busy, and not that the next one r
 })
 
 it.each([
-  ['no other backend can be reached', 'any/away'],
-  ['there is no other backend', 'any/small'],
-])('refuses an image by name where %s', async (_name, model) => {
+  ['and says that the others do not answer, where no other backend can be reached', 'any/away', true],
+  ['where there is no other backend', 'any/small', false],
+])('refuses an image by name %s', async (_name, model, namesOthers) => {
   const response = await askAboutImage(model)
-  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('reads no images')])
+  const text = await response.text()
+  expect([response.status, text]).toEqual([400, expect.stringContaining('reads no images')])
+  expect(text.includes('The other backends of this model do not answer now.')).toBe(namesOthers)
 })
 
 it('shows in lists what the model can be asked, and not what one of its backends can', async () => {

@@ -20,13 +20,15 @@ export type Ending = {
 /**
  * Chooses what the caller gets when all backends have failed: the most useful of their answers. The refusal of a
  * translation counts only when no backend has answered: one that is busy now may support the request.
+ * `planned` is the number of backends of the plan.
  */
-export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): Ending {
+export function chooseEnding({ attempts, refusals }: TriedSteps, planned: number, now: Date): Ending {
   const last = attempts.at(-1)
   // This side has ended the call, so what the backends answered before does not matter.
   if (last?.outcome.kind === 'ended' && last.refusal) return { by: last, answer: last.refusal }
   const isAnswered = attempts.some(({ outcome }) => judgedStatusOf(outcome) !== null)
-  const refused = isAnswered ? [] : refusals.map(toRefused)
+  const isRefusedByAll = refusals.length === planned
+  const refused = isAnswered ? [] : refusals.map((one) => toRefused(isRefusedByAll ? one : nameOthers(one)))
   const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refused]
   const chosen = chooseAnswer(failed)
   if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
@@ -54,6 +56,11 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
 function toRefused(answer: ApiError): Failed {
   const { status, permanent = false } = ERRORS[answer.code]
   return { by: null, answer, status, retryAfterSeconds: null, isPermanent: permanent }
+}
+
+/** Says that a refusal is not one of the model: the others of its backends may support the request. */
+function nameOthers({ code, message }: ApiError): ApiError {
+  return new ApiError(code, { message: `${message} The other backends of this model do not answer now.` })
 }
 
 function withRetryAfter(kept: KeptAnswer, seconds: number): KeptAnswer {

@@ -48,7 +48,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     if (hasServe && writeCount && cannotCount(plan)) return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
-    const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())
+    const ending = tried.settledBy ? null : chooseEnding(tried, plan.length, needs.clock.now())
     recordEnd(needs, call, tried.attempts, tried.settledBy ?? ending?.by ?? null)
     if (ending) sendEnding(res, ending, tried.attempts)
   } finally {
