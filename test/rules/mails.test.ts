@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { approveLoginMail } from '../../src/control/mails/approve-login.ts'
 import type { ComposedMail } from '../../src/control/mails/compose.ts'
+import { invitationMail } from '../../src/control/mails/invitation.ts'
 import {
   deviceSignedInMail,
   keyMadeMail,
@@ -140,6 +141,11 @@ it('the email about a spending limit links to the limits of the team', () => {
     baseUrl: BASE_URL,
   })
   expect(mail.text).toContain(`\n${BASE_URL}/teams/acme/core/limits\n`)
+})
+
+it('tells an invited person to install the command before it is used', () => {
+  const mail = invitationMail({ team: '@acme/core', role: 'member', invitedBy: 'ada@example.com', baseUrl: BASE_URL })
+  for (const part of [mail.text, mail.html]) expect(part).toMatch(/npm\s+install\s+-g.*svc login https:/s)
 })
 
 describe('approve this sign-in', () => {

@@ -21,8 +21,10 @@ export function invitationMail({ team, role, invitedBy, baseUrl }: InvitationMai
       'svc gives the coding agents and SDKs of a team one login and one address.',
     { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}${PATHS.signIn}` },
     'There is no password: you get a link by email, and can then add a passkey.',
-    { kind: 'command', label: 'To use a coding agent, run this on your computer', command: `svc login ${baseUrl}` },
-    'Then “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',
+    'To use a coding agent, you need the command “svc” on your computer. Ask the person who invited you for its ' +
+      'file. “npm install -g FILE” installs it, with Node.js 20.12 or newer.',
+    { kind: 'command', label: 'Then sign your computer in', command: `svc login ${baseUrl}` },
+    'After that, “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',
     'If you do not know the person who invited you, ignore this email. Nothing happens without your sign-in.',
   ])
 }

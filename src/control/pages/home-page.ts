@@ -17,14 +17,17 @@ export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
       </p>
       <section class="aside">
         <h2>On your computer</h2>
-        <p>Log in once, and then start your agent:</p>
+        <p>
+          Install the command <code>svc</code>. Ask an admin of your team for its file. It needs Node.js 20.12 or newer.
+          Then log in once, and start your agent: <code>codex</code>, <code>claude</code> or <code>opencode</code>.
+        </p>
         <ul class="commands">
+          <li><code>npm install -g FILE</code></li>
           <li><code>svc login ${baseUrl}</code></li>
           <li><code>svc run codex</code></li>
-          <li><code>svc run claude</code></li>
         </ul>
         <p>
-          Then <a href="${PATHS.session}">watch its session</a> while it works. Programs: see the
+          You can <a href="${PATHS.session}">watch its session</a> while it works. For programs, see the
           <a href="${PATHS.docs}">API reference</a>.
         </p>
       </section>`,
