@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
+import { DAY_MS } from '../../src/kernel/durations.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf } from '../support/agent-sessions.ts'
 import { signInBrowser } from '../support/people.ts'
@@ -43,6 +44,19 @@ describe('showTeamMembers and changeTeamMembers', () => {
     // An admin may have invited them before the file listed them.
     expect(page).toContain('Listed in the directory file, invited <time')
     expect(await (await open(`${path}?after=member%40example.com`)).text()).toContain('There is nobody on this page.')
+  })
+
+  it.each([
+    [29, 'Not signed in yet'],
+    [31, 'Not seen in the last 30 days'],
+  ])('200: of a person who was invited %i days ago and not seen since, says: %s', async (days, text) => {
+    await post(path, { action: 'invite', email: 'kay@example.com' })
+    const account = { email: 'kay@example.com' }
+    const createdAt = new Date(keys.service.clock.now().getTime() - days * DAY_MS)
+    await keys.service.database.prisma.invitation.updateMany({ where: { account }, data: { createdAt } })
+    expect(await (await open(`${path}?after=kax%40example.com`)).text()).toContain(`<span>${text}</span>`)
+    const memberId = await accountIdOf(keys.service, 'kay@example.com')
+    await post(path, { action: 'remove', memberId })
   })
 
   it('200: invites, changes the role, and removes', async () => {

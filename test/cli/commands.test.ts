@@ -490,6 +490,7 @@ describe('svc invite, members, audit and uninvite', () => {
     expect(await jsonOf<object[]>(['members'])).toContainEqual(
       expect.objectContaining({ email: 'grace@example.com', source: 'admin' }),
     )
+    expect((await machine.svc(['members'])).stdout).toMatch(/^grace@example.com .* not yet$/m)
     await using hers = await newMachine()
     await hers.signIn(service, 'grace@example.com')
     expect((await hers.svc(['members'])).status).toBe(1)

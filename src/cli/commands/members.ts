@@ -1,4 +1,6 @@
 import { Argument, Command } from 'commander'
+import { systemClock } from '../../kernel/clock.ts'
+import { DAY_MS } from '../../kernel/durations.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, Role } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
@@ -46,9 +48,14 @@ async function listMembers(cli: Cli, options: TeamOptions): Promise<void> {
       toLocalTime(invitedAt),
       source === 'file' ? 'directory file' : 'admin',
       String(devices),
-      lastSeenAt === null ? 'not in 30 days' : toLocalTime(lastSeenAt),
+      lastSeenAt === null ? notSeen(invitedAt) : toLocalTime(lastSeenAt),
     ]),
   )
+}
+
+/** What the list says of a member who was not seen in the last 30 days. */
+function notSeen(invitedAt: string): string {
+  return Date.parse(invitedAt) > systemClock.now().getTime() - 30 * DAY_MS ? 'not yet' : 'not in 30 days'
 }
 
 async function findMembers(control: Deployment['control'], team: string): Promise<Member[]> {

@@ -4,11 +4,9 @@ import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
-import { addSeconds } from '../../kernel/clock.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
-import { DAY_SECONDS } from '../../kernel/durations.ts'
 import { lockTeam } from '../team-access.ts'
-import { judgeMemberChange, LAST_SEEN_DAYS } from './rules.ts'
+import { judgeMemberChange, seenSince } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
 
 /** A person with an invitation in force. */
@@ -91,8 +89,6 @@ export async function saveRole(
 }
 
 function selectMembers(now: Date): Sql {
-  // Keys are kept for longer than ended sessions.
-  const earliest = addSeconds(now, -LAST_SEEN_DAYS * DAY_SECONDS)
   return sql`
     SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
       (SELECT count(*)::int FROM device_sessions d WHERE d.invitation_id = i.id AND d.revoked_at IS NULL
@@ -100,7 +96,8 @@ function selectMembers(now: Date): Sql {
       greatest((SELECT max(d.last_seen_at) FROM device_sessions d WHERE d.invitation_id = i.id),
         (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id),
         (SELECT max(k.last_used_at) FROM api_keys k
-          WHERE k.invitation_id = i.id AND k.last_used_at > ${earliest})) AS "lastSeenAt"
+          -- Keys are kept for longer than ended sessions.
+          WHERE k.invitation_id = i.id AND k.last_used_at > ${seenSince(now)})) AS "lastSeenAt"
     FROM invitations i JOIN accounts a ON a.id = i.account_id`
 }
 

@@ -54,7 +54,7 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
         members.list(admin.teamId, { after, limit }, now),
       )
       const fresh = isFresh(admin.actor, now)
-      return membersPage(admin, { members: shown, after, next: last && last.email, fresh, ...outcome })
+      return membersPage(admin, { members: shown, after, next: last && last.email, fresh, now, ...outcome })
     },
 
     async change(admin, form) {

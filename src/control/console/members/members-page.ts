@@ -2,6 +2,7 @@ import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
+import { seenSince } from '../../members/rules.ts'
 import type { ListedMember } from '../../members/store.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
@@ -23,6 +24,7 @@ export type MembersPage = {
   readonly next: string | null
   /** Whether the sign-in is fresh, which making an admin needs. */
   readonly fresh: boolean
+  readonly now: Date
   readonly notice: TeamNotice | null
   /** The form that was refused, which stays filled in. */
   readonly draft: Draft | null
@@ -32,9 +34,9 @@ type Draft = components['schemas']['MembersForm']
 
 /** Who may sign in to a team, for its admins. */
 export function membersPage(viewer: FramedViewer, data: MembersPage): Html {
-  const { members, after, next, fresh, notice } = data
+  const { members, after, next, fresh, now, notice } = data
   const path = `${viewer.path}/members`
-  const row = { path: after ? toPage(path, after) : path, fresh, self: viewer.email }
+  const row = { path: after ? toPage(path, after) : path, fresh, now, self: viewer.email }
   return teamPage(
     viewer,
     'members',
@@ -95,10 +97,10 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
 const MEMBER: Choice = ['member', 'Member']
 const ADMIN: Choice = ['admin', 'Admin']
 
-/** Where the forms of rows are sent, whether the sign-in is fresh, and the address of the viewer. */
-type RowOptions = { readonly path: string; readonly fresh: boolean; readonly self: string }
+/** Where the forms of rows are sent, whether the sign-in is fresh, the time, and the address of the viewer. */
+type RowOptions = { readonly path: string; readonly fresh: boolean; readonly now: Date; readonly self: string }
 
-function memberRow(member: ListedMember, { path, fresh, self }: RowOptions): Html {
+function memberRow(member: ListedMember, { path, fresh, now, self }: RowOptions): Html {
   const isListed = member.source === 'directory'
   return html`<li class="${isListed ? 'row plain' : 'row'}">
     <p class="row-name">
@@ -106,7 +108,7 @@ function memberRow(member: ListedMember, { path, fresh, self }: RowOptions): Htm
       ${member.email === self && html`<span class="badge plain">You</span>`}
     </p>
     <p class="row-facts">
-      <span>${lastUse(member)}</span>
+      <span>${lastUse(member, now)}</span>
       <span>${isListed ? 'Listed in the directory file, invited' : 'Invited'} ${time(member.invitedAt)}</span>
     </p>
     ${isListed ? null : editPart(member, path, fresh)}
@@ -117,8 +119,8 @@ function editPart(member: ListedMember, path: string, fresh: boolean): Html {
   return fold('Edit', `the member ${member.email}`, [roleForm(member, path, fresh), removeForm(member.id, path)])
 }
 
-function lastUse({ devices, lastSeenAt }: ListedMember): Interpolation {
-  if (lastSeenAt === null) return 'Not seen in the last 30 days'
+function lastUse({ devices, invitedAt, lastSeenAt }: ListedMember, now: Date): Interpolation {
+  if (lastSeenAt === null) return invitedAt > seenSince(now) ? 'Not signed in yet' : 'Not seen in the last 30 days'
   const signedIn = devices === 1 ? '1 device' : `${toCount(devices)} devices`
   return html`Last seen ${time(lastSeenAt)} · ${signedIn} signed in`
 }
