@@ -88,6 +88,7 @@ export async function saveRole(
   await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
+/** A key counts as seen for as long as an ended session is kept, although it is kept for longer itself. */
 function selectMembers(now: Date): Sql {
   return sql`
     SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
@@ -96,7 +97,6 @@ function selectMembers(now: Date): Sql {
       greatest((SELECT max(d.last_seen_at) FROM device_sessions d WHERE d.invitation_id = i.id),
         (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id),
         (SELECT max(k.last_used_at) FROM api_keys k
-          -- Keys are kept for longer than ended sessions.
           WHERE k.invitation_id = i.id AND k.last_used_at > ${seenSince(now)})) AS "lastSeenAt"
     FROM invitations i JOIN accounts a ON a.id = i.account_id`
 }
