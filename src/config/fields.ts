@@ -174,11 +174,6 @@ function isOrigin(value: string): boolean {
   return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value) && !value.includes('*')
 }
 
-/** Whether a host is this machine, which no other machine can reach under that name or address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
-}
-
 /** Whether the host of a URL is an IP address, IPv6 in brackets. */
 export function isIpAddress(host: string): boolean {
   return isIP(host.replace(/^\[|\]$/g, '')) !== 0

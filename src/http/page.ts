@@ -1,4 +1,5 @@
-import type { Response } from 'express'
+import type { Request, Response } from 'express'
+import { isLoopback } from '../kernel/ip-address.ts'
 
 const markup = Symbol('markup')
 
@@ -29,7 +30,8 @@ export function sendPage(
   { scripts = false }: { readonly scripts?: boolean } = {},
 ): void {
   res.statusCode = status
-  res.set({ ...HEADERS, 'Content-Security-Policy': policy(scripts) })
+  const referrerPolicy = referrerPolicyOf(res.req)
+  res.set({ ...HEADERS, 'Referrer-Policy': referrerPolicy, 'Content-Security-Policy': policy(scripts) })
   if (res.req.secure) res.set('Strict-Transport-Security', 'max-age=31536000')
   // `end` instead of `send`: a page that must not be stored needs no ETag.
   res.end(Buffer.isBuffer(page) ? page : String(page))
@@ -53,7 +55,6 @@ export function sendOutcomePage(
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
   'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -69,6 +70,15 @@ const POLICY = [
   "frame-ancestors 'none'",
   "base-uri 'none'",
 ]
+
+/**
+ * With `no-referrer`, browsers send forms with the origin `null` (Fetch, section 3.2). That the page is ours is then in
+ * `Sec-Fetch-Site`, which they send to https addresses and to this machine only (Fetch Metadata, section 3). Elsewhere
+ * the forms need their origin, which this policy also gives as the Referer, without path and query.
+ */
+function referrerPolicyOf({ secure, hostname }: Request): string {
+  return secure || isLoopback(hostname) ? 'no-referrer' : 'strict-origin'
+}
 
 function policy(scripts: boolean): string {
   return (scripts ? [...POLICY, "script-src 'self'", "connect-src 'self'"] : POLICY).join('; ')

@@ -25,3 +25,8 @@ export function networkOf(ip: string, { ipv4Numbers, ipv6Groups }: NetworkSize):
   const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
   return [...before, ...zeros, ...after].slice(0, ipv6Groups).join(':')
 }
+
+/** Whether a host is this machine, which no other machine can reach under that name or address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { changeView, findOverflow, findViolations } from '../support/pages/browser.ts'
-import { startBrowserService } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress, startBrowserService } from '../support/pages/browser-service.ts'
 import type { BrowserService } from '../support/pages/browser-service.ts'
 import { endedCall } from '../support/call-events.ts'
 import { linkOf, SIGN_IN_SUBJECT } from '../support/mailbox.ts'
@@ -55,6 +55,24 @@ it('lets an invited person with a phone sign in by email, approve a device, make
     await page.getByRole('heading', { name: tab, exact: true, level: 1 }).waitFor()
     expect(await findOverflow(page), tab).toBe(0)
   }
+})
+
+it('lets a person sign in by email at an address without TLS that is not this machine', async () => {
+  await using service = await startAtOwnAddress({}, 'svc.test')
+  const page = await fixture.newPage()
+  await page.goto(`${service.config.baseUrl}/sign-in`)
+  await page.getByLabel('Email address').fill(EMAIL)
+  await page.getByRole('button', { name: 'Email me a sign-in link' }).click()
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor()
+  const [mail] = await service.mailbox.waitFor(EMAIL, SIGN_IN_SUBJECT)
+  if (!mail) throw new Error('No sign-in link arrived.')
+
+  await page.goto(linkOf(mail).href)
+  const sent = page.waitForRequest((request) => request.method() === 'POST')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  // The Referer must not have the token of the link.
+  expect(await (await sent).headerValue('referer')).toBe(`${service.config.baseUrl}/`)
+  await page.getByRole('heading', { name: 'Your devices' }).waitFor()
 })
 
 it('lets a person with a phone watch a session from the list of the team', async () => {

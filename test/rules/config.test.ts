@@ -4,7 +4,6 @@ import path from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ConfigError, readConfig, readConfigAgain, readFileSettings, warningsOf } from '../../src/config.ts'
-import { isLoopback } from '../../src/config/fields.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
@@ -427,23 +426,6 @@ describe('warningsOf', () => {
     const config = readConfig({ SVC_MAIL_URL: 'smtp://mail:587' })
     const warnings = warningsOf(config, { SVC_PROT: '80', SVC_MAIL_URL_FILE: 'mail' })
     expect(warnings).toEqual([expect.stringContaining('SVC_PROT')])
-  })
-})
-
-describe('isLoopback', () => {
-  it.each([
-    ['localhost', true],
-    ['127.0.0.1', true],
-    ['127.8.8.8', true],
-    ['::1', true],
-    ['[::1]', true],
-    ['0.0.0.0', false],
-    ['::', false],
-    ['localhost.evil.example', false],
-    ['127.0.0.1.evil.example', false],
-    ['10.0.0.1', false],
-  ])('%s: %s', (host, loopback) => {
-    expect(isLoopback(host)).toBe(loopback)
   })
 })
 

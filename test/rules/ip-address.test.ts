@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readIpAddress } from '../../src/kernel/ip-address.ts'
+import { isLoopback, readIpAddress } from '../../src/kernel/ip-address.ts'
 
 describe('readIpAddress', () => {
   it.each([
@@ -26,4 +26,21 @@ describe('readIpAddress', () => {
     ['[evil.test]:443'],
     ['evil.test:443'],
   ])('finds no address in %s', (text) => expect(readIpAddress(text)).toBeNull())
+})
+
+describe('isLoopback', () => {
+  it.each([
+    ['localhost', true],
+    ['127.0.0.1', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['[::1]', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['localhost.evil.example', false],
+    ['127.0.0.1.evil.example', false],
+    ['10.0.0.1', false],
+  ])('%s: %s', (host, loopback) => {
+    expect(isLoopback(host)).toBe(loopback)
+  })
 })

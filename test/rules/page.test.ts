@@ -66,6 +66,16 @@ describe('sendPage', () => {
     expect(secure.headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
+  it.each([
+    ['an https address', { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'svc.example.com' }, 'no-referrer'],
+    ['this machine', { 'X-Forwarded-Host': 'localhost:8787' }, 'no-referrer'],
+    ['an http address, whose forms need their origin', { 'X-Forwarded-Host': 'svc.example.com' }, 'strict-origin'],
+  ])('keeps the address of a page out of the Referer at %s', async (_, headers, policy) => {
+    const answer = await answerOf((res) => sendPage(res, 200, html``), headers)
+
+    expect(answer.headers.get('referrer-policy')).toBe(policy)
+  })
+
   it('answers HEAD with the same headers and no body', async () => {
     const answer = await answerOf((res) => sendPage(res, 200, html`<p></p>`), {}, 'HEAD')
 

@@ -35,11 +35,15 @@ const UNWANTED_ARGS = [
   '--enable-unsafe-swiftshader',
 ]
 
-/** Starts the Chromium of the npm package. Close it with `await using` or `[Symbol.asyncDispose]()`. */
+/**
+ * Starts the Chromium of the npm package. All names under `test` are this machine for it. Close it with `await using`
+ * or `[Symbol.asyncDispose]()`.
+ */
 export async function startBrowser(): Promise<TestBrowser> {
+  const wanted = chromium.args.filter((arg) => !UNWANTED_ARGS.includes(arg))
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
-    args: [...chromium.args.filter((arg) => !UNWANTED_ARGS.includes(arg)), '--disable-gpu'],
+    args: [...wanted, '--disable-gpu', '--host-resolver-rules=MAP *.test 127.0.0.1'],
     headless: true,
   })
   return {
