@@ -77,7 +77,11 @@ describe('the files of docs/deploy', () => {
   })
 
   it('set up a gateway on Kubernetes with settings that are accepted, as the standard "restricted" requires', () => {
-    type Container = { readonly env: { name: string; value: string }[]; readonly securityContext: object }
+    type Container = {
+      readonly env: { name: string; value: string }[]
+      readonly securityContext: object
+      readonly startupProbe?: { readonly periodSeconds: number; readonly failureThreshold: number }
+    }
     type Deployment = {
       readonly spec: { readonly template: { readonly spec: { containers: Container[]; securityContext: object } } }
     }
@@ -91,6 +95,8 @@ describe('the files of docs/deploy', () => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     })
+    const { periodSeconds = 0, failureThreshold = 0 } = containers[0]?.startupProbe ?? {}
+    expect(periodSeconds * failureThreshold, 'seconds for a start that migrates').toBeGreaterThanOrEqual(3600)
   })
 
   it('copy into the image what exists, and ask a route of the contract whether it is healthy', () => {
