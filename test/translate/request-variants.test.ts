@@ -270,8 +270,8 @@ describe('a token limit that is higher than that of the model', () => {
 })
 
 describe('stop sequences', () => {
-  const stopsIn = (backend: Dialect, client: Dialect, body: Json, text: string): unknown => {
-    const { answer } = pair(client, backend, body)
+  const stopsIn = (backend: Dialect, client: Dialect, body: Json, text: string, caps = {}): unknown => {
+    const { answer } = pair(client, backend, body, { caps })
     const content = [{ type: 'text', text }]
     const whole = {
       messages: { type: 'message', content, stop_reason: 'end_turn', usage: { input_tokens: 3, output_tokens: 2 } },
@@ -287,6 +287,16 @@ describe('stop sequences', () => {
     expect(pair('messages', 'chat', { stop_sequences }).request.stop).toEqual(['A', 'B', 'C', 'D'])
     const message = stopsIn('chat', 'messages', { stop_sequences }, 'one E two')
     expect(message).toMatchObject({ content: [{ text: 'one ' }], stop_reason: 'stop_sequence', stop_sequence: 'E' })
+  })
+
+  it('are applied by this service where a chat model refuses them together with the temperature', () => {
+    const caps = { sampling: false }
+    const body = { stop_sequences: ['B'], temperature: 0.5 }
+    const { request } = pair('messages', 'chat', body, { caps })
+    expect(request).not.toHaveProperty('stop')
+    expect(request).not.toHaveProperty('temperature')
+    const message = stopsIn('chat', 'messages', body, 'one B two', caps)
+    expect(message).toMatchObject({ content: [{ text: 'one ' }], stop_reason: 'stop_sequence', stop_sequence: 'B' })
   })
 
   it('of white space, which messages vendors refuse, are applied by this service', () => {

@@ -5,7 +5,9 @@ import type { Effort } from './neutral.ts'
 export type ModelCaps = {
   /** Accepts system texts in the middle of a conversation. Otherwise they become marked text in the user's turn. */
   readonly midSystem: boolean
-  /** Accepts `temperature` and `top_p`. Many models that reason refuse a request with these members. */
+  /**
+   * Accepts `temperature` and `top_p`, in chat also `stop`. Many models that reason refuse a request with these members.
+   */
   readonly sampling: boolean
   readonly topK: boolean
   /** Continues a last turn of the assistant. */

@@ -19,7 +19,7 @@ import { writeChatHistory } from './write-history.ts'
 /** The vendors' limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
 
-/** The vendors' limit for stop sequences. This gateway applies the others. */
+/** The vendors' limit for stop sequences. */
 const MAX_STOPS = 4
 
 /** Writes a request in the chat dialect. Throws a refusal for what the model does not support. */
@@ -29,7 +29,9 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
   // This dialect has no tool for a search. The caps of a model may be those of its backends of other dialects.
   const offer = offerTools(asked, { ...caps, hostedSearch: false }, { allowsSubsets: true })
   const request = planPartMarks(asked, caps)
-  const { maxOutput, sampling, stop, hints, stream } = request
+  const { maxOutput, sampling, hints, stream } = request
+  // Models that refuse `temperature` refuse `stop` too. This gateway applies the sequences that are not sent.
+  const stop = caps.sampling ? request.stop.slice(0, MAX_STOPS) : []
   const body: ChatRequest = {
     model: context.backendModel,
     messages: writeChatHistory(request, { context, names, note: describeWithheld(offer.withheld) }),
@@ -39,7 +41,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
     ...(sampling.topK !== null && caps.topK && { top_k: sampling.topK }),
     ...(sampling.logprobs && writeLogprobs(sampling.logprobs.top)),
-    ...(stop.length > 0 && { stop: stop.slice(0, MAX_STOPS) }),
+    ...(stop.length > 0 && { stop }),
     ...writeTools(offer, names, caps),
     ...(request.format && { response_format: writeFormat(request.format, caps) }),
     ...writeEffort(request.reasoning, caps),
@@ -50,7 +52,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
   return {
     body,
     headers: {},
-    stops: stop.slice(MAX_STOPS).filter((sequence) => sequence !== ''),
+    stops: request.stop.slice(stop.length).filter((sequence) => sequence !== ''),
     withheld: offer.withheld,
     reader: makeChatReader({ newId: context.newId, names }),
   }
