@@ -483,11 +483,11 @@ describe('when all backends fail', () => {
   it('an error at the start of the last stream is an error answer', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(500))
-    b.restart(streams(['data: {"error":{"message":"slow down","code":"rate_limit_exceeded"}}\n\n']))
+    b.restart(streams(['data: {"error":{"message":"Retry in 2.1s.","code":"rate_limit_exceeded"}}\n\n']))
     const response = await post({ stream: true })
     expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([429, 'b', 'a=500,b=429'])
-    expect(await response.json()).toMatchObject({ error: { message: 'slow down' } })
-    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toMatchObject({ error: { message: 'Retry in 2.1s.' } })
+    expect(response.headers.get('retry-after')).toBe('3')
   })
 
   it.each<[Dialect, Script]>([

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
+import { readRetryTime } from '../../src/gateway/dialects/failures/retry-time.ts'
 
 const failure = (message: string) => readFailure({ error: { message } })
 
@@ -176,4 +177,18 @@ it.each([
   ['an empty list', [], { kind: 'invalid', message: 'The backend failed without saying why.' }],
 ])('the message of an error is found in %s', (_name, body, expected) => {
   expect(readFailure(body, 400)).toEqual(expected)
+})
+
+it.each([
+  ['Limit 30000, Used 29937, Requested 385. Please try again in 644ms.', 1],
+  ['Limit 10000, Used 8554, Requested 3082. Please try again in 9.816s. Visit our page.', 10],
+  ['Rate limit reached. Please try again in 7m12.5s.', 433],
+  ['Rate limit reached. Please try again in 1h2m.', 3720],
+  ['You exceeded your current quota.\nPlease retry in 34.074824224s.', 35],
+  ['Your requests have exceeded the rate limit. Please retry after 26 seconds.', 26],
+  ['Please try again in 0s.', null],
+  ['Please try again later.', null],
+  ['Try again in a moment.', null],
+])('reads when to repeat a call from "%s": %s', (message, seconds) => {
+  expect(readRetryTime(message)).toBe(seconds)
 })

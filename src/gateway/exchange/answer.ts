@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
+import { readRetryTime } from '../dialects/failures/retry-time.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
@@ -38,7 +39,8 @@ export function toFailureAnswer(
   failure: Failure,
 ): WholeAnswer {
   const answer = toJsonAnswer(failureAnswer(failure))
-  return failure.kind === 'rateLimit' ? { ...answer, defaults: { 'retry-after': '1' } } : answer
+  if (failure.kind !== 'rateLimit') return answer
+  return { ...answer, defaults: { 'retry-after': String(readRetryTime(failure.message) ?? 1) } }
 }
 
 /** A whole answer as the caller would get it. */
