@@ -57,6 +57,8 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
+  /** Completes a request for a model that requires earlier reasoning; null: the dialect has no such models. */
+  readonly withRequiredReasoning: ((request: Buffer) => Buffer) | null
   /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
   readonly readEnding: (answer: Json) => WrittenEnding
 }

@@ -23,14 +23,14 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
  * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
- * conversation may hold that (`dialects/unsigned-content.ts`).
+ * conversation may hold that (`dialects/unsigned-content.ts`). It adds the reasoning without which the model refuses an
+ * earlier turn.
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
-  const { isRenamed, refusesUnsignedContent } = backend.traits
-  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
+  const { isRenamed } = backend.traits
   const parsed = parsedOf(req)
-  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
+  const bytes = withReadableHistory(call, req, mayHoldUnsignedContent)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
@@ -41,11 +41,27 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes)) : bytes,
+      body: isChanged
+        ? withChanges(bytes, changes, bytes === parsed.bytes ? locate(parsed, changes) : scanTopLevel(bytes))
+        : bytes,
     },
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
+}
+
+/** The bytes of the caller, with what the backend refuses in an earlier turn removed, and what it requires added. */
+function withReadableHistory(
+  { admission, step, backend }: CallStep,
+  req: CallRequest,
+  mayHoldUnsignedContent: boolean,
+): Buffer {
+  const { bytes } = parsedOf(req)
+  const { refusesUnsignedContent } = backend.traits
+  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
+  const cleaned = isCleaned ? withoutUnsignedContent(bytes) : bytes
+  const { withRequiredReasoning } = DIALECTS[admission.operation.dialect]
+  return step.caps.reasoningReplay === 'required' && withRequiredReasoning ? withRequiredReasoning(cleaned) : cleaned
 }
 
 /** The request for the usage of a stream. `changes`: members of the request with new values. */

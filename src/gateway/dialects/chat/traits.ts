@@ -6,6 +6,7 @@ import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { isAnnouncement } from './chunk.ts'
 import { passChatStream } from './pass-stream.ts'
+import { withRequiredReasoning } from './required-reasoning.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
 const readErrorEvent = makeErrorReader()
@@ -32,6 +33,7 @@ export const CHAT: DialectTraits = {
   needsVendor: () => false,
   tokenCount: null,
   reasoningRetry: null,
+  withRequiredReasoning,
   readEnding: ({ model, choices }) => ({
     model,
     reasons: readList(choices).map((choice) => readObject(choice).finish_reason),
