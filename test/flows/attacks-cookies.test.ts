@@ -33,7 +33,7 @@ const attributesOf = (response: Response) =>
 describe('the attributes of cookies', () => {
   it('over http have no __Host- prefix and no Secure, because cookie jars would not send such cookies', async () => {
     const { link, poll } = await signInWithCookies(service, persons.next())
-    expect(attributesOf(link)).toEqual(['svc_session; Max-Age=86400; Path=/; HttpOnly; SameSite=Lax'])
+    expect(attributesOf(link)).toEqual(['svc_session; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax'])
     expect(attributesOf(poll)).toEqual([
       'svc_access; Max-Age=900; Path=/; HttpOnly; SameSite=Strict',
       'svc_refresh; Max-Age=2592000; Path=/v1/auth; HttpOnly; SameSite=Strict',
@@ -44,7 +44,7 @@ describe('the attributes of cookies', () => {
   it('over https have the __Host- prefix and Secure, also when cookies are read and cleared', async () => {
     await using secure = await startService({ env: { SVC_BASE_URL: 'https://svc.example.com' } })
     const { link, poll } = await signInWithCookies(secure, 'ada@example.com')
-    expect(attributesOf(link)).toEqual(['__Host-svc_session; Max-Age=86400; Path=/; HttpOnly; Secure; SameSite=Lax'])
+    expect(attributesOf(link)).toEqual(['__Host-svc_session; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax'])
     expect(attributesOf(poll)).toEqual([
       '__Host-svc_access; Max-Age=900; Path=/; HttpOnly; Secure; SameSite=Strict',
       'svc_refresh; Max-Age=2592000; Path=/v1/auth; HttpOnly; Secure; SameSite=Strict',

@@ -77,12 +77,57 @@ it.each<[how: string, signIn: (email: string, cookie: string) => Promise<string>
   const [former, email] = [persons.next(), persons.next()]
   const cookie = await signInByPasskey(former)
   expect(await owner(await signIn(email, cookie))).toBe(email)
-  const refresh = service.fetch('/v1/auth/token/refresh', json(undefined, { 'x-svc-use-cookies': 'true', cookie }))
-  expect(await outcomeOf(await refresh)).toBe('401 unauthorized')
+  expect(await outcomeOf(await refresh(cookie))).toBe('401 unauthorized')
   const { prisma } = service.database
   const ended = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email: former } } } })
   const events = await prisma.auditEvent.findMany({ where: { kind: 'device_session.revoked', subjectId: ended.id } })
   expect(events).toMatchObject([{ accountId: expect.any(String), details: { reason: 'replaced' } }])
+})
+
+/** The `Cookie` header that a browser sends to a path some time after an answer. */
+function cookiesLater(answer: Response, { seconds, path }: { seconds: number; path: string }): string {
+  const sent = answer.headers.getSetCookie().filter((cookie) => {
+    const [, maxAge] = /; Max-Age=(\d+)/.exec(cookie) ?? []
+    const [, of = '/'] = /; Path=([^;]+)/.exec(cookie) ?? []
+    return Number(maxAge) > seconds && path.startsWith(of)
+  })
+  return sent.map((cookie) => cookie.split(';')[0]).join('; ')
+}
+
+const refresh = (cookie: string) =>
+  service.fetch('/v1/auth/token/refresh', json(undefined, { 'x-svc-use-cookies': 'true', cookie }))
+
+it('keeps one device for a browser that signs in by a passkey every day', async () => {
+  const [email, authenticator] = [persons.next(), newAuthenticator()]
+  await addPasskey(service, { cookie: await signInBrowser(service, email) }, authenticator)
+  let cookie = ''
+  for (let day = 0; day < 3; day += 1) {
+    const headers = { 'x-svc-use-cookies': 'true', cookie }
+    const answer = await expectOk('The sign-in', signInWithPasskey(service, authenticator, {}, headers))
+    const seconds = 25 * HOUR
+    service.clock.advance({ seconds })
+    cookie = cookiesLater(answer, { seconds, path: '/v1/auth/passkeys/login/finish' })
+  }
+  expect(await status(cookie)).toBe(401)
+  const { prisma } = service.database
+  const alive = { revokedAt: null, isBrowser: true, invitation: { account: { email } } }
+  expect(await prisma.deviceSession.count({ where: alive })).toBe(1)
+})
+
+it('ends the tokens of another person whose session in the same browser is over', async () => {
+  const [former, authenticator] = [persons.next(), newAuthenticator()]
+  await addPasskey(service, { cookie: await signInBrowser(service, former) }, authenticator)
+  const signIn = signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' })
+  const answer = await expectOk('The sign-in', signIn)
+  const seconds = 25 * HOUR
+  service.clock.advance({ seconds })
+
+  const token = await requestSignInLink(service, persons.next())
+  const cookie = cookiesLater(answer, { seconds, path: '/sign-in/email' })
+  expect((await consumeSignInLink(service, token, { cookie })).status).toBe(303)
+  const tokens = cookiesLater(answer, { seconds, path: '/v1/auth/token/refresh' })
+  expect(tokens).toContain('svc_refresh')
+  expect(await outcomeOf(await refresh(tokens))).toBe('401 unauthorized')
 })
 
 it('replaces a forged session cookie at sign-in', async () => {

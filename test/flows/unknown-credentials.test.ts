@@ -160,6 +160,14 @@ describe('known credentials', () => {
     expect(Number(poll.headers.get('retry-after'))).toBeLessThanOrEqual(5)
   })
 
+  it('do not count: the cookie of a session that is over', async () => {
+    const cookie = await signInBrowser(service, persons.next())
+    service.clock.advance({ seconds: 24 * 3600 })
+    const network = newNetwork()
+    for (let count = 0; count < 2 * LIMIT; count++)
+      expect((await service.fetch('/device', { headers: { ...network, cookie } })).status).toBe(401)
+  })
+
   it.each(['accessToken', 'refreshToken'] as const)('do not count: an %s that is revoked', async (kind) => {
     const { [kind]: token } = await service.signIn(persons.next())
     const network = newNetwork()

@@ -8,12 +8,21 @@ import type { BrowserSessionStore } from './store.ts'
 /** Finds the caller of a session cookie that came from an IP address; null when it is not valid. */
 export type IdentifyBrowser = (cookie: Secret, ip: string) => Promise<Caller | null>
 
-type Needs = { readonly sessions: BrowserSessionStore; readonly clock: Clock }
+type Needs = {
+  readonly sessions: BrowserSessionStore
+  /** Called with the IP address of a request whose cookie belongs to no session. */
+  readonly onUnknownCookie: (ip: string) => void
+  readonly clock: Clock
+}
 
-/** Identifies the caller by a session cookie; each use keeps the session alive. */
-export function makeIdentifyBrowser({ sessions, clock }: Needs): IdentifyBrowser {
+/**
+ * Identifies the caller by a session cookie; each use keeps the session alive. The cookie of a session that is over is
+ * not valid either, but no guess: browsers keep it.
+ */
+export function makeIdentifyBrowser({ sessions, onUnknownCookie, clock }: Needs): IdentifyBrowser {
   return async (cookie, ip) => {
     const found = await sessions.find(hashSecret(cookie))
+    if (!found) onUnknownCookie(ip)
     const now = clock.now()
     if (!found || isOver(found.times, now)) return null
     const touched = touchTimes(found.times, now)

@@ -10,6 +10,7 @@
  * `over` is not stored: it follows from the two ends.
  */
 import { addSeconds } from '../../kernel/clock.ts'
+import { DAY_SECONDS } from '../../kernel/durations.ts'
 
 const IDLE_SECONDS = 8 * 3600
 const ABSOLUTE_SECONDS = 24 * 3600
@@ -17,8 +18,11 @@ const ABSOLUTE_SECONDS = 24 * 3600
 /** A use within this time of the last one writes nothing. */
 const TOUCH_INTERVAL_MS = 60_000
 
-/** How long the browser keeps the cookie. */
-export const COOKIE_SECONDS = ABSOLUTE_SECONDS
+/**
+ * How long the browser keeps the cookie: longer than the session lasts. At the next sign-in, the cookie says which device
+ * session the same browser has, which the sign-in continues, replaces or ends. Housekeeping keeps the rows as long.
+ */
+export const COOKIE_SECONDS = 30 * DAY_SECONDS
 
 /** The part of a browser session that the rules read. */
 export type BrowserSessionTimes = {

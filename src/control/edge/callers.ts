@@ -32,17 +32,14 @@ export function makeControlSchemes(needs: Needs): Schemes {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)
   }
-  const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(database), clock })
+  const sessions = makeBrowserSessionStore(database)
+  const identifyBrowser = makeIdentifyBrowser({ sessions, onUnknownCookie, clock })
   return {
     AccessToken: (req) => callerOfToken(bearerOf(req), identifyBearer),
     AccessCookie: (req) => callerOfToken(cookieOf(req, 'svc_access'), identifyBearer),
-    async SessionCookie(req) {
+    SessionCookie(req) {
       const cookie = cookieOf(req, 'svc_session')
-      if (!cookie) return null
-      const ip = ipOf(req)
-      const caller = await identifyBrowser(new Secret(cookie), ip)
-      if (!caller) onUnknownCookie(ip)
-      return caller
+      return cookie ? identifyBrowser(new Secret(cookie), ipOf(req)) : null
     },
   }
 }
