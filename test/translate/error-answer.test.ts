@@ -162,7 +162,13 @@ it.each([
   [
     'the list of mistakes of FastAPI',
     { detail: [{ type: 'missing', loc: ['body', 'messages'], msg: 'Field required' }] },
-    { kind: 'invalid', message: 'Field required' },
+    { kind: 'invalid', message: 'body.messages: Field required' },
+  ],
+  ['a list of mistakes without their places', { detail: [{ msg: 'No' }] }, { kind: 'invalid', message: 'No' }],
+  [
+    'openai-agents-python#442: the list of mistakes of Mistral',
+    { message: { detail: [{ loc: ['body', 'user'], msg: 'Extra inputs are not permitted', input: 'u1' }] } },
+    { kind: 'invalid', message: 'body.user: Extra inputs are not permitted' },
   ],
   [
     'cloudflare-docs#15116: the list of errors of Cloudflare',

@@ -58,13 +58,22 @@ export function readFailure(value: unknown, status: number | null = null): Failu
     readName(body.error) ??
     readName(value) ??
     readName(error.detail) ??
-    // FastAPI, of which vLLM and SGLang are made, lists what is wrong with a request.
-    readName(readObject(readList(error.detail)[0]).msg) ??
+    readMistake(error.detail) ??
+    // Mistral.
+    readMistake(readObject(error.message).detail) ??
     'The backend failed without saying why.'
   const details = readText(readObject(error.details).error_code)
   const names = `${readText(error.code)} ${readText(error.type)} ${details}`
   const kind = kindOf(names, message, status ?? readCount(error.code))
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
+}
+
+/** Reads what is wrong with a request from the list of FastAPI, of which vLLM and SGLang are made. */
+function readMistake(detail: unknown): string | null {
+  const { msg, loc } = readObject(readList(detail)[0])
+  const message = readName(msg)
+  const place = readList(loc).join('.')
+  return message && place ? `${place}: ${message}` : message
 }
 
 /** Reads the failure of a whole answer that has another shape. `expected`: what the backend should have sent. */
