@@ -104,7 +104,9 @@ const capsMembers = object({
   namedChoice: trueOrFalse,
   hostedSearch: trueOrFalse,
   reasoningReplay: oneOf(['required', 'accepted', 'refused']),
+  strictHistory: trueOrFalse,
   vendorHints: trueOrFalse,
+  userHint: trueOrFalse,
   streamUsage: trueOrFalse,
   blockBinding: trueOrFalse,
 })

@@ -1,4 +1,4 @@
-/** A chat client at a chat backend whose model requires the reasoning of earlier turns. */
+/** A chat client at a chat backend whose model has rules for earlier turns. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -18,7 +18,8 @@ beforeAll(async () => {
     backends: [{ ...backend, credential: null }],
     team: {
       models: [
-        servedModel('any/strict', { caps: { reasoningReplay: 'required' }, serve }),
+        servedModel('any/reasoning', { caps: { reasoningReplay: 'required' }, serve }),
+        servedModel('any/strict', { caps: { strictHistory: true }, serve }),
         servedModel('any/other', { serve }),
       ],
     },
@@ -34,28 +35,59 @@ const turn = { role: 'assistant', content: null, tool_calls: [call] }
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'sun' }
 const SEALED = { type: 'reasoning.encrypted', format: 'svc1', data: 'svc1.e30.data.mac' }
 
-/** The turn of the assistant as the backend gets it. */
-async function sentTurn(model: string, message: object, more: object = {}) {
-  const messages = [{ role: 'user', content: 'Hi' }, message, result]
-  const response = await gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', model), messages, ...more })
+/** The messages as the backend gets them. */
+async function sentHistory(model: string, messages: readonly object[]): Promise<unknown> {
+  const response = await gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', model), messages })
   expect(response.status).toBe(200)
-  return (bodyOf(vendor.last()).messages as unknown[])[1]
+  return bodyOf(vendor.last()).messages
+}
+
+/** The turn of the assistant as the backend gets it. */
+async function sentTurn(model: string, message: object) {
+  const messages = await sentHistory(model, [{ role: 'user', content: 'Hi' }, message, result])
+  return (messages as unknown[])[1]
 }
 
 it('gets an empty reasoning for a turn with calls that has none', async () => {
-  expect(await sentTurn('any/strict', turn)).toEqual({ ...turn, reasoning_content: '' })
+  expect(await sentTurn('any/reasoning', turn)).toEqual({ ...turn, reasoning_content: '' })
   expect(vendor.last().body.toString()).toContain('12345678901234567890')
 })
 
 it('gets an empty reasoning in place of that of another backend, which it cannot read', async () => {
   const foreign = { ...turn, reasoning_content: 'Let me see.', reasoning_details: [SEALED] }
-  expect(await sentTurn('any/strict', foreign)).toEqual({ ...turn, reasoning_content: '' })
+  expect(await sentTurn('any/reasoning', foreign)).toEqual({ ...turn, reasoning_content: '' })
 })
 
 it.each([
-  ['its own reasoning', 'any/strict', { ...turn, reasoning_content: 'Let me see.' }],
-  ['a turn without calls', 'any/strict', { role: 'assistant', content: 'Hello' }],
+  ['its own reasoning', 'any/reasoning', { ...turn, reasoning_content: 'Let me see.' }],
+  ['a turn without calls', 'any/reasoning', { role: 'assistant', content: 'Hello' }],
   ['a turn with calls, for a model that requires nothing', 'any/other', turn],
 ])('gets %s as it is', async (_name, model, message) => {
   expect(await sentTurn(model, message)).toEqual(message)
+})
+
+const hello = { role: 'user', content: 'Hi' }
+
+it('gets ids of nine letters and digits, and a message between results and the user, with strict rules', async () => {
+  const own = { id: 'aB3dE6gH9', type: 'function', function: { name: 'weather', arguments: '{}' } }
+  const both = { role: 'assistant', content: null, tool_calls: [call, own] }
+  const ownResult = { role: 'tool', tool_call_id: own.id, content: 'rain' }
+  const id: unknown = expect.stringMatching(/^[a-z0-9]{9}$/)
+  const sent = await sentHistory('any/strict', [hello, both, result, ownResult, hello])
+  expect(sent).toEqual([
+    hello,
+    { ...both, tool_calls: [{ ...call, id }, own] },
+    { ...result, tool_call_id: id },
+    ownResult,
+    { role: 'assistant', content: 'OK.' },
+    hello,
+  ])
+  expect(vendor.last().body.toString()).toContain('12345678901234567890')
+  const [, asked, answered] = sent as [unknown, { tool_calls: { id: string }[] }, { tool_call_id: string }]
+  expect(answered.tool_call_id).toBe(asked.tool_calls[0]?.id)
+})
+
+it('gets a conversation that keeps the strict rules as it is', async () => {
+  const messages = [hello, { role: 'assistant', content: 'Hello' }, hello, { role: 'tool' }]
+  expect(await sentHistory('any/strict', messages)).toEqual(messages)
 })

@@ -104,6 +104,22 @@ describe('results of tools', () => {
     expect(messagesOf(request).filter(({ role }) => role === 'tool')).toHaveLength(1)
   })
 
+  it('opencode#1680, hermes-agent#20154: a model with strict rules gets short ids, and no user after a result', () => {
+    const messages = [
+      { role: 'assistant', content: [use('toolu_01A')] },
+      { role: 'user', content: [result('toolu_01A', 'x'), { type: 'text', text: 'and' }] },
+    ]
+    const id: unknown = expect.stringMatching(/^[a-zA-Z0-9]{9}$/)
+    const sent = messagesOf(pair('messages', 'chat', { messages }, { caps: { strictHistory: true } }).request)
+    expect(sent).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id }] },
+      { role: 'tool', tool_call_id: id },
+      { role: 'assistant', content: 'OK.' },
+      { role: 'user', content: 'and' },
+    ])
+    expect(sent[1]?.tool_call_id).toBe(readObject(readList(sent[0]?.tool_calls)[0]).id)
+  })
+
   it.each([
     ['image/png', Buffer.from([0xff, 0xd8, 0xff, 0xe0]), 'image/jpeg'],
     ['image/jpg', Buffer.from([0xff, 0xd8, 0xff, 0xdb]), 'image/jpeg'],

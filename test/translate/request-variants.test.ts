@@ -520,6 +520,17 @@ it.each(['adaptive', 'budget'] as const)(
   },
 )
 
+it.each<[Dialect, string]>([
+  ['chat', 'user'],
+  ['responses', 'safety_identifier'],
+  ['messages', 'metadata'],
+])('the client’s name of its user is left out for a %s model that refuses it', (backend, member) => {
+  const client = backend === 'messages' ? 'chat' : 'messages'
+  const body = client === 'chat' ? { user: 'u1' } : { metadata: { user_id: 'u1' } }
+  expect(pair(client, backend, body).request).toHaveProperty(member)
+  expect(pair(client, backend, body, { caps: { userHint: false } }).request).not.toHaveProperty(member)
+})
+
 it('the safety identifier comes before the old name of the user in both dialects', () => {
   const both = { user: 'old', safety_identifier: 'new' }
   expect(pair('chat', 'messages', both).request.metadata).toEqual({ user_id: 'new' })

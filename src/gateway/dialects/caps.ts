@@ -38,8 +38,12 @@ export type ModelCaps = {
   readonly hostedSearch: boolean
   /** Whether earlier reasoning is sent back. `required`: a history without it is refused. */
   readonly reasoningReplay: 'required' | 'accepted' | 'refused'
+  /** Has Mistral's rules for the ids of calls and the order of messages in chat. */
+  readonly strictHistory: boolean
   /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */
   readonly vendorHints: boolean
+  /** Accepts the client's name of its user. */
+  readonly userHint: boolean
   /** Accepts `stream_options.include_usage` in chat streams. Some servers refuse it. */
   readonly streamUsage: boolean
   /** Supports a setting that drops reasoning which no longer matches its prompt, instead of refusing the request. */
@@ -67,7 +71,9 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: false,
     hostedSearch: false,
     reasoningReplay: 'refused',
+    strictHistory: false,
     vendorHints: false,
+    userHint: true,
     streamUsage: true,
     blockBinding: false,
   },
@@ -90,7 +96,9 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: true,
     hostedSearch: false,
     reasoningReplay: 'accepted',
+    strictHistory: false,
     vendorHints: true,
+    userHint: true,
     streamUsage: true,
     blockBinding: false,
   },
@@ -113,7 +121,9 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: true,
     hostedSearch: false,
     reasoningReplay: 'accepted',
+    strictHistory: false,
     vendorHints: false,
+    userHint: true,
     streamUsage: true,
     blockBinding: false,
   },

@@ -1,3 +1,4 @@
+import type { ModelCaps } from './caps.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 import type { SseEvent } from './sse/decode.ts'
@@ -57,8 +58,8 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
-  /** Completes a request for a model that requires earlier reasoning; null: the dialect has no such models. */
-  readonly withRequiredReasoning: ((request: Buffer) => Buffer) | null
+  /** Changes earlier turns that a model would refuse; null: no model of the dialect has such rules. */
+  readonly completeHistory: ((request: Buffer, caps: Partial<ModelCaps>) => Buffer) | null
   /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
   readonly readEnding: (answer: Json) => WrittenEnding
 }

@@ -23,8 +23,8 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
  * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
- * conversation may hold that (`dialects/unsigned-content.ts`). It adds the reasoning without which the model refuses an
- * earlier turn.
+ * conversation may hold that (`dialects/unsigned-content.ts`). It changes earlier turns that the model would refuse
+ * otherwise (`dialects/chat/complete-history.ts`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
@@ -50,7 +50,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   }
 }
 
-/** The bytes of the caller, with what the backend refuses in an earlier turn removed, and what it requires added. */
+/** The bytes of the caller, with the earlier turns as the backend requires them. */
 function withReadableHistory(
   { admission, step, backend }: CallStep,
   req: CallRequest,
@@ -60,8 +60,7 @@ function withReadableHistory(
   const { refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const cleaned = isCleaned ? withoutUnsignedContent(bytes) : bytes
-  const { withRequiredReasoning } = DIALECTS[admission.operation.dialect]
-  return step.caps.reasoningReplay === 'required' && withRequiredReasoning ? withRequiredReasoning(cleaned) : cleaned
+  return DIALECTS[admission.operation.dialect].completeHistory?.(cleaned, step.caps) ?? cleaned
 }
 
 /** The request for the usage of a stream. `changes`: members of the request with new values. */

@@ -1,19 +1,33 @@
 import { isObject } from '../../../kernel/json.ts'
+import type { ModelCaps } from '../caps.ts'
 import { scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { toStrictHistory } from './strict-history.ts'
 
 /**
- * Gives every earlier turn with calls of tools a `reasoning_content`, for models that refuse a history without it
- * (`reasoningReplay`). Many clients never send it, and after a change of the model no client has it. An empty one is
- * accepted.
+ * Changes what the model would refuse in the earlier turns of a chat client's request:
+ * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
+ *   send it, and after a change of the model no client has it. An empty one is accepted.
+ * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
  */
-export function withRequiredReasoning(request: Buffer): Buffer {
+export function completeHistory(
+  request: Buffer,
+  { reasoningReplay, strictHistory = false }: Partial<ModelCaps>,
+): Buffer {
+  const isRequired = reasoningReplay === 'required'
+  if (!isRequired && !strictHistory) return request
   const range = scanTopLevel(request)?.members.get('messages')
-  const messages = range && parseToRewrite(request.toString('utf8', range.start, range.end))
-  if (!Array.isArray(messages) || !messages.some(lacksReasoning)) return request
-  const complete = (message: unknown) => (lacksReasoning(message) ? { ...message, reasoning_content: '' } : message)
-  return setMembers(request, { messages: messages.map(complete) }) ?? request
+  const given = range && parseToRewrite(request.toString('utf8', range.start, range.end))
+  if (!Array.isArray(given)) return request
+  const messages = isRequired ? given.map(withReasoning) : given
+  const complete = strictHistory ? toStrictHistory(messages) : messages
+  const isChanged = complete.some((message, index) => message !== given[index])
+  return isChanged ? (setMembers(request, { messages: complete }) ?? request) : request
+}
+
+function withReasoning(message: unknown): unknown {
+  return lacksReasoning(message) ? { ...message, reasoning_content: '' } : message
 }
 
 function lacksReasoning(message: unknown): message is Json {

@@ -5,8 +5,8 @@ import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../fa
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { isAnnouncement } from './chunk.ts'
+import { completeHistory } from './complete-history.ts'
 import { passChatStream } from './pass-stream.ts'
-import { withRequiredReasoning } from './required-reasoning.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
 const readErrorEvent = makeErrorReader()
@@ -33,7 +33,7 @@ export const CHAT: DialectTraits = {
   needsVendor: () => false,
   tokenCount: null,
   reasoningRetry: null,
-  withRequiredReasoning,
+  completeHistory,
   readEnding: ({ model, choices }) => ({
     model,
     reasons: readList(choices).map((choice) => readObject(choice).finish_reason),

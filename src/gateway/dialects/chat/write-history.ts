@@ -11,6 +11,7 @@ import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
 import { addDetails, unsealReplayData, withoutUnsigned } from './replay-data.ts'
+import { toStrictHistory } from './strict-history.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
@@ -33,7 +34,8 @@ export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatM
     else if (role === 'assistant') history.assistant(parts)
     else history.user(parts)
   }
-  return history.messages()
+  const messages = history.messages()
+  return needs.context.caps.strictHistory ? toStrictHistory(messages) : messages
 }
 
 /** A turn of the assistant, the results of its calls, then the turn of the user. */

@@ -45,7 +45,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
     ...writeTools(offer, names, caps),
     ...(request.format && { response_format: writeFormat(request.format, caps) }),
     ...writeEffort(request.reasoning, caps),
-    ...(hints.user !== null && { user: shortenKey(hints.user) }),
+    ...(hints.user !== null && caps.userHint && { user: shortenKey(hints.user) }),
     ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: shortenKey(hints.cacheKey) }),
     ...(caps.vendorHints && hints.verbosity !== null && { verbosity: hints.verbosity }),
   }

@@ -53,7 +53,7 @@ export function writeMessagesRequest(asked: NeutralRequest, context: Translation
     ...writeTools(offer, names, caps),
     ...(thinking && { thinking }),
     ...writeOutput(request.format, effort),
-    ...(request.hints.user !== null && { metadata: { user_id: request.hints.user } }),
+    ...(request.hints.user !== null && caps.userHint && { metadata: { user_id: request.hints.user } }),
   }
   const beta = caps.blockBinding && isThinking ? { 'anthropic-beta': 'thinking-binding-controls-2026-08-01' } : {}
   return {

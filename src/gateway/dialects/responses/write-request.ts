@@ -49,7 +49,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     ...(include.length > 0 && { include }),
     ...(sampling.logprobs && { top_logprobs: sampling.logprobs.top }),
     ...(Object.keys(text).length > 0 && { text }),
-    ...(hints.user !== null && { safety_identifier: shortenKey(hints.user) }),
+    ...(hints.user !== null && caps.userHint && { safety_identifier: shortenKey(hints.user) }),
     ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: shortenKey(hints.cacheKey) }),
   }
   return {
