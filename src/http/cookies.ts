@@ -15,7 +15,8 @@ const COOKIES = {
 } as const
 
 export type CookieName = keyof typeof COOKIES
-const CREDENTIALS: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh']
+const TOKENS: readonly CookieName[] = ['svc_access', 'svc_refresh']
+const CREDENTIALS: readonly CookieName[] = ['svc_session', ...TOKENS]
 const NAMES: readonly CookieName[] = [...CREDENTIALS, 'svc_next']
 
 /**
@@ -59,6 +60,17 @@ export function setCookie(
 /** Clears every cookie that signs a browser in. */
 export function clearCookies(res: CookieReply, secure: boolean): void {
   for (const name of CREDENTIALS) clearCookie(res, name, secure)
+}
+
+/** Clears the cookies that carry tokens, where the request was signed in to another account than this one. */
+export function clearTokensOfOthers(
+  { caller }: Pick<Request, 'caller'>,
+  res: CookieReply,
+  accountId: string,
+  secure: boolean,
+): void {
+  if (caller === undefined || caller.accountId === accountId) return
+  for (const name of TOKENS) clearCookie(res, name, secure)
 }
 
 /** Clears a cookie. Browsers do that only for the path that it was set with. */

@@ -21,12 +21,15 @@ const owner = async (cookie: string) => {
   return response.ok ? ((await response.json()) as { user: { email: string } }).user.email : response.status
 }
 
-/** Signs in by email in a browser that already has these cookies; returns the cookies that it has then. */
-async function signInWith(email: string, cookie: string): Promise<string> {
+/** Approves a login by the link of its email in a browser that already has these cookies. */
+async function consumeMailLink(email: string, cookie: string): Promise<Response> {
   await service.startLogin(email, { deviceId: 'browser' })
   const consume = service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) }, { cookie }))
-  return cookiesOf(await expectOk('The approval', consume))
+  return expectOk('The approval', consume)
 }
+
+/** Signs in by email in a browser that already has these cookies; returns the cookies that it has then. */
+const signInWith = async (email: string, cookie: string) => cookiesOf(await consumeMailLink(email, cookie))
 
 it('ends a browser session after eight hours without use', async () => {
   const cookie = await signInBrowser(service, persons.next())
@@ -96,6 +99,31 @@ function cookiesLater(answer: Response, { seconds, path }: { seconds: number; pa
 
 const refresh = (cookie: string) =>
   service.fetch('/v1/auth/token/refresh', json(undefined, { 'x-svc-use-cookies': 'true', cookie }))
+
+it.each<[how: string, signIn: (email: string, cookie: string) => Promise<Response>]>([
+  ['the link of a login', consumeMailLink],
+  [
+    'a sign-in link',
+    async (email, cookie) => consumeSignInLink(service, await requestSignInLink(service, email), { cookie }),
+  ],
+])(
+  'removes the tokens of a device login by another person from the browser at a sign-in by %s',
+  async (_how, signIn) => {
+    const former = persons.next()
+    const { deviceCode } = await service.startLogin(former)
+    await service.approveByMail(former)
+    const poll = service.fetch('/v1/auth/device/poll', json({ deviceCode }, { 'x-svc-use-cookies': 'true' }))
+    const tokens = cookiesOf(await expectOk('The poll', poll))
+
+    const clearedBy = async (email: string) =>
+      (await signIn(email, tokens)).headers.getSetCookie().filter((cookie) => /^svc_(access|refresh)=;/.test(cookie))
+    expect(await clearedBy(former)).toEqual([])
+    expect(await clearedBy(persons.next())).toEqual([
+      expect.stringContaining('Path=/; Expires=Thu, 01 Jan 1970'),
+      expect.stringContaining('Path=/v1/auth; Expires=Thu, 01 Jan 1970'),
+    ])
+  },
+)
 
 it('keeps one device for a browser that signs in by a passkey every day', async () => {
   const [email, authenticator] = [persons.next(), newAuthenticator()]

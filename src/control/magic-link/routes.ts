@@ -1,6 +1,6 @@
 import type { ApprovalMode } from '../../config/values.ts'
 import type { Database } from '../../database/client.ts'
-import { setCookie } from '../../http/cookies.ts'
+import { clearTokensOfOthers, setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, ipOf, wantsPage } from '../../http/request.ts'
@@ -57,8 +57,11 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
       }
 
       const approved = consumed.outcome === 'approved'
-      if (approved && consumed.cookie) setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS, secure)
-      const { deviceId, deviceName, email, team } = consumed.login
+      const { accountId, deviceId, deviceName, email, team } = consumed.login
+      if (approved && consumed.cookie) {
+        setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS, secure)
+        clearTokensOfOthers(req, res, accountId, secure)
+      }
       if (wantsPage(req))
         return sendPage(res, 200, approved ? approvedPage({ deviceName }) : deniedPage({ deviceName }))
       response.status(200).json({ approved, user: { email, team }, device: { deviceId, deviceName } })

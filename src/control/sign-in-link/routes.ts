@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import type { ApprovalMode } from '../../config/values.ts'
-import { setCookie } from '../../http/cookies.ts'
+import { clearTokensOfOthers, setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, ipOf } from '../../http/request.ts'
@@ -101,6 +101,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       if (!(await links.consume(link, browser, now, ipOf(req)))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
       setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
+      clearTokensOfOthers(req, res, link.accountId, secure)
       const location = takeNext(req, res, secure) ?? PATHS.device
       res.set('Location', location).status(303).end()
     },
