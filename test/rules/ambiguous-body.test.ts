@@ -16,6 +16,8 @@ describe('the member that makes a body ambiguous', () => {
     ['a letter that folds to an s', '{"\u017ftream":true}', '\u017ftream'],
     ['stream twice', '{"stream":false,"stream":true}', 'stream'],
     ['a token limit twice', '{"max_tokens":1,"max_tokens":9999}', 'max_tokens'],
+    ['a service tier twice', '{"service_tier":"flex","service_tier":"priority"}', 'service_tier'],
+    ['a speed in another case', '{"Speed":"fast"}', 'Speed'],
     ['tools in another case', '{"model":"a","Tools":[]}', 'Tools'],
     ['a conversation in another case', '{"model":"a","messages":[],"MESSAGES":[]}', 'MESSAGES'],
     ['tools twice', '{"model":"a","tools":[{"type":"x","model":"b"}],"tools":[]}', 'tools'],

@@ -18,5 +18,12 @@ export const TOKEN_LIMITS: readonly string[] = [
   ...new Set(Object.values(DIALECTS).flatMap(({ tokenLimits }) => tokenLimits)),
 ]
 
-/** The members that decide which backend serves a call, and how. A request must not have one of them twice. */
-export const DECISIVE_MEMBERS: readonly string[] = ['model', 'stream', 'stream_options', ...TOKEN_LIMITS]
+/** The members that decide which backend serves a call, how, and at which price. None may be in a request twice. */
+export const DECISIVE_MEMBERS: readonly string[] = [
+  'model',
+  'stream',
+  'stream_options',
+  'service_tier',
+  'speed',
+  ...TOKEN_LIMITS,
+]

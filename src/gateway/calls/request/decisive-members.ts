@@ -54,7 +54,7 @@ export function locateMembers(shortened: ShortenedJson, names: readonly string[]
 /**
  * The member that makes a body ambiguous, or null. It is a decisive member that is there twice (`"mod\u0065l"` is
  * `"model"`), or one that some parsers take for a decisive one (`"Model"`). A backend could read another value than
- * this service, which would bypass the model policy.
+ * this service, which would bypass the model policy, or a spending limit.
  */
 export function findAmbiguous(body: Json, located: TopLevel | null): string | null {
   for (const name in body) if (isOtherSpelling(name)) return name
