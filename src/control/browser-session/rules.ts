@@ -19,8 +19,9 @@ const ABSOLUTE_SECONDS = 24 * 3600
 const TOUCH_INTERVAL_MS = 60_000
 
 /**
- * How long the browser keeps the cookie: longer than the session lasts. At the next sign-in, the cookie says which device
- * session the same browser has, which the sign-in continues, replaces or ends. Housekeeping keeps the rows as long.
+ * How long the browser keeps the cookie: longer than the session lasts. At the next sign-in, the cookie says which
+ * device session the same browser has, which the sign-in continues, replaces or ends. Housekeeping keeps the rows as
+ * long.
  */
 export const COOKIE_SECONDS = 30 * DAY_SECONDS
 

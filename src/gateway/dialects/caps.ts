@@ -1,13 +1,11 @@
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from '../../kernel/dialect.ts'
 import type { Effort } from './neutral.ts'
 
 /** The capabilities of a model at a backend. An unknown model has the cautious values of `DEFAULT_CAPS`. */
 export type ModelCaps = {
   /** Accepts system texts in the middle of a conversation. Otherwise they become marked text in the user's turn. */
   readonly midSystem: boolean
-  /**
-   * Accepts `temperature` and `top_p`, in chat also `stop`. Many models that reason refuse a request with these members.
-   */
+  /** Accepts `temperature` and `top_p`, in chat also `stop`. Many models that reason refuse these members. */
   readonly sampling: boolean
   readonly topK: boolean
   /** Continues a last turn of the assistant. */

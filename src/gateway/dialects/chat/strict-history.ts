@@ -6,9 +6,9 @@ import { readList } from '../json/read-json.ts'
 const BRIDGE = { role: 'assistant', content: 'OK.' }
 
 /**
- * Returns the messages as Mistral's API and the templates of its models require them (`strictHistory`): the ids of calls
- * have nine letters and digits, and no message of the user follows the results of tools directly. A message that needs
- * no change is returned as it is.
+ * Returns the messages as Mistral's API and the templates of its models require them (`strictHistory`): the ids of
+ * calls have nine letters and digits, and no message of the user follows the results of tools directly. A message that
+ * needs no change is returned as it is.
  */
 export function toStrictHistory<Message>(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index) => {
