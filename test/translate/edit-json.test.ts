@@ -1,11 +1,27 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readObject } from '../../src/gateway/dialects/json/read-json.ts'
-import { scanTopLevel, setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
+import { removeMembers, scanTopLevel, setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
 import { character } from '../support/arbitraries.ts'
 
 const changed = (text: string, values: Record<string, unknown>): string | undefined =>
   setMembers(Buffer.from(text), values)?.toString()
+
+describe('removeMembers', () => {
+  it.each<[string, string, string]>([
+    ['the first member', '{ "a" : 1 , "c":{"a":2} }', '{ "c":{"a":2} }'],
+    ['a member between others', '{"c":1.0,"a":[1,"x"],"d":2}', '{"c":1.0,"d":2}'],
+    ['the last members', '{"c":1,"a":1 , "b":"}"\n}', '{"c":1\n}'],
+    ['all members', ' {"a":1,"b":2} ', ' {} '],
+    ['a name written with escapes', '{"\\u0061":1,"c":2}', '{"c":2}'],
+    ['none, where none of them is there', '{"c":1}', '{"c":1}'],
+    ['none, where a name is there twice', '{"a":1,"c":1,"c":2}', '{"a":1,"c":1,"c":2}'],
+    ['none of an empty object', '{ }', '{ }'],
+    ['none of a list', '["a"]', '["a"]'],
+  ])('removes %s', (_name, text, expected) => {
+    expect(removeMembers(Buffer.from(text), ['a', 'b']).toString()).toBe(expected)
+  })
+})
 
 describe('setMembers', () => {
   it.each<[string, string, Record<string, unknown>, string]>([

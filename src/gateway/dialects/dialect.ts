@@ -58,8 +58,11 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
-  /** Changes earlier turns that a model would refuse; null: no model of the dialect has such rules. */
-  readonly completeHistory: ((request: Buffer, caps: Partial<ModelCaps>) => Buffer) | null
+  /**
+   * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body` is
+   * the request.
+   */
+  readonly toAcceptedRequest: ((request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer) | null
   /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
   readonly readEnding: (answer: Json) => WrittenEnding
 }

@@ -23,14 +23,14 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
  * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
- * conversation may hold that (`dialects/unsigned-content.ts`). It changes earlier turns that the model would refuse
- * otherwise (`dialects/chat/complete-history.ts`).
+ * conversation may hold that (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its `caps`
+ * (`dialects/chat/accepted-request.ts`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
   const { isRenamed } = backend.traits
   const parsed = parsedOf(req)
-  const bytes = withReadableHistory(call, req, mayHoldUnsignedContent)
+  const bytes = toAcceptedBytes(call, req, mayHoldUnsignedContent)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
@@ -50,8 +50,8 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   }
 }
 
-/** The bytes of the caller, with the earlier turns as the backend requires them. */
-function withReadableHistory(
+/** The bytes of the caller without what the backend would refuse. */
+function toAcceptedBytes(
   { admission, step, backend }: CallStep,
   req: CallRequest,
   mayHoldUnsignedContent: boolean,
@@ -60,7 +60,7 @@ function withReadableHistory(
   const { refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const cleaned = isCleaned ? withoutUnsignedContent(bytes) : bytes
-  return DIALECTS[admission.operation.dialect].completeHistory?.(cleaned, step.caps) ?? cleaned
+  return DIALECTS[admission.operation.dialect].toAcceptedRequest?.(cleaned, req.body, step.caps) ?? cleaned
 }
 
 /** The request for the usage of a stream. `changes`: members of the request with new values. */

@@ -4,8 +4,8 @@ import { readList, readObject } from '../json/read-json.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { toAcceptedRequest } from './accepted-request.ts'
 import { isAnnouncement } from './chunk.ts'
-import { completeHistory } from './complete-history.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -33,7 +33,7 @@ export const CHAT: DialectTraits = {
   needsVendor: () => false,
   tokenCount: null,
   reasoningRetry: null,
-  completeHistory,
+  toAcceptedRequest,
   readEnding: ({ model, choices }) => ({
     model,
     reasons: readList(choices).map((choice) => readObject(choice).finish_reason),

@@ -88,6 +88,21 @@ export function setMembers(
   return applyEdits(bytes, edits)
 }
 
+/** Returns the bytes without these top-level members. Bytes with a repeated name stay as they are. */
+export function removeMembers(bytes: Buffer, names: readonly string[]): Buffer {
+  const scanned = scanTopLevel(bytes)
+  if (!scanned || scanned.duplicates.length > 0) return bytes
+  const kept: Buffer[] = []
+  let next = scanned.start
+  let end = next
+  for (const [name, range] of scanned.members) {
+    if (!names.includes(name)) kept.push(Buffer.from(','), bytes.subarray(next, range.end))
+    end = range.end
+    next = skipSpace(bytes, end) + 1
+  }
+  return Buffer.concat([bytes.subarray(0, scanned.start), ...kept.slice(1), bytes.subarray(end)])
+}
+
 type Edit = { readonly range: ByteRange; readonly text: string }
 
 function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {

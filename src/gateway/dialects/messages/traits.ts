@@ -55,7 +55,7 @@ export const MESSAGES: DialectTraits = {
   needsVendor: ({ thread }) => isGiven(thread),
   tokenCount: TOKEN_COUNT,
   reasoningRetry: null,
-  completeHistory: null,
+  toAcceptedRequest: null,
   readEnding: ({ message, delta, model, stop_reason: reason }) => ({
     model: model ?? readObject(message).model,
     reasons: [reason ?? readObject(delta).stop_reason],

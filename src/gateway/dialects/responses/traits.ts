@@ -55,7 +55,7 @@ export const RESPONSES: DialectTraits = {
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
-  completeHistory: null,
+  toAcceptedRequest: null,
   readEnding,
 }
 

@@ -1,20 +1,34 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { scanTopLevel, setMembers } from '../json/edit-json.ts'
+import { removeMembers, scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toStrictHistory } from './strict-history.ts'
 
+type GivenCaps = Partial<ModelCaps>
+
 /**
- * Changes what the model would refuse in the earlier turns of a chat client's request:
+ * Changes what the model would refuse in a chat client's request:
+ * - Members that only some vendors know are removed (`streamUsage`, `userHint`). None of them changes the answer.
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
  *   send it, and after a change of the model no client has it. An empty one is accepted.
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
+ *
+ * Returns the same bytes where nothing would be refused. `body`: the request, whose long texts may be cut.
  */
-export function completeHistory(
-  request: Buffer,
-  { reasoningReplay, strictHistory = false }: Partial<ModelCaps>,
-): Buffer {
+export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
+  const refused = listRefused(caps).filter((name) => name in body)
+  return withCompleteHistory(refused.length > 0 ? removeMembers(request, refused) : request, caps)
+}
+
+function listRefused({ streamUsage, userHint }: GivenCaps): string[] {
+  return [
+    ...(streamUsage === false ? ['stream_options'] : []),
+    ...(userHint === false ? ['user', 'safety_identifier'] : []),
+  ]
+}
+
+function withCompleteHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {
   const isRequired = reasoningReplay === 'required'
   if (!isRequired && !strictHistory) return request
   const range = scanTopLevel(request)?.members.get('messages')

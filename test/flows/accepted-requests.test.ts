@@ -1,4 +1,4 @@
-/** A chat client at a chat backend whose model has rules for earlier turns. */
+/** A chat client at a chat backend whose model refuses what others accept. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -20,6 +20,7 @@ beforeAll(async () => {
       models: [
         servedModel('any/reasoning', { caps: { reasoningReplay: 'required' }, serve }),
         servedModel('any/strict', { caps: { strictHistory: true }, serve }),
+        servedModel('any/few-members', { caps: { streamUsage: false, userHint: false }, serve }),
         servedModel('any/other', { serve }),
       ],
     },
@@ -90,4 +91,14 @@ it('gets ids of nine letters and digits, and a message between results and the u
 it('gets a conversation that keeps the strict rules as it is', async () => {
   const messages = [hello, { role: 'assistant', content: 'Hello' }, hello, { role: 'tool' }]
   expect(await sentHistory('any/strict', messages)).toEqual(messages)
+})
+
+it.each([
+  ['any/few-members', {}],
+  ['any/other', { user: 'u1', safety_identifier: 's1', stream_options: { include_usage: true } }],
+])('gets from a client only members that it accepts: %s', async (model, expected) => {
+  const body = { messages: [hello], user: 'u1', safety_identifier: 's1', stream_options: { include_usage: true } }
+  const response = await gateway.post(GATEWAY_PATHS.chat, { model, ...body })
+  expect(response.status).toBe(200)
+  expect(bodyOf(vendor.last())).toEqual({ model: 'large', messages: [hello], ...expected })
 })
