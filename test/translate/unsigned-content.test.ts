@@ -56,7 +56,7 @@ it.each<[string, (body: Buffer) => Buffer | null, string]>([
   ['reasoning of a local model', withoutUnsignedContent, `{"type":"reasoning","encrypted_content":"${UNSIGNED_MARK}"}`],
   [
     'reasoning that its vendor refuses',
-    RESPONSES_REASONING_RETRY.withoutReasoning,
+    RESPONSES_REASONING_RETRY.toAccepted,
     '{"type":"reasoning","encrypted_content":"gAAA"}',
   ],
 ])('keeps the digits of numbers that JavaScript would change when it removes %s', (_, withoutIt, reasoning) => {

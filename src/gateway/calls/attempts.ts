@@ -23,8 +23,8 @@ export type TriedSteps = {
 /**
  * Tries the steps of a plan until one of them has answered. The next one is tried after an error that another backend
  * may not have, and only while the caller has no byte. A request that a backend has taken without an answer may have
- * been carried out, so it is never sent again. A backend that refuses the reasoning of a request gets it once more
- * without, because it has generated nothing.
+ * been carried out, so it is never sent again. A backend that refuses a part of a request that can be changed gets it
+ * once more with the change (`RequestRetry`), because it has generated nothing.
  */
 export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
   const attempts: Attempt[] = []
@@ -47,8 +47,8 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
 }
 
 /**
- * Sends a step, and once more without reasoning where the backend refuses that. Adds what was sent to `attempts`, and
- * resolves with the last of it; null when there is nothing to send, or no backend any more.
+ * Sends a step, and once more with a change where the backend refuses it as it was. Adds what was sent to `attempts`,
+ * and resolves with the last of it; null when there is nothing to send, or no backend any more.
  */
 async function attemptStep(
   needs: SendNeeds,
@@ -64,7 +64,7 @@ async function attemptStep(
   nameAttempts(call.res, attempts, backend.name)
   const attempt = await sent.ended
   attempts.push(attempt)
-  if (!sent.mayRepeat || !attempt.outcome.kept?.isReasoningRefused) return attempt
+  if (!sent.mayRepeat || !attempt.outcome.kept?.isRepeatable) return attempt
   const again = { ...asked, isFirst: false, isRepeated: true }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }

@@ -37,16 +37,16 @@ export type Sending = {
   readonly backend: Backend
   readonly isFirst: boolean
   readonly isOnly: boolean
-  /** The backend has refused the reasoning of the request, so it gets the request without. */
+  /** The backend has refused the request as it was, and gets it with a change (`RequestRetry`). */
   readonly isRepeated: boolean
 }
 
-/** A step that was sent. `ended` never rejects. `mayRepeat`: its request may have reasoning that can be left out. */
+/** A step that was sent. `ended` never rejects. `mayRepeat`: its request may have what can be changed. */
 type SentStep = { readonly ended: Promise<Attempt>; readonly mayRepeat: boolean }
 
 /**
  * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
- * that has no reasoning to leave out. This function does not wait, so that no stack keeps the body of the request until
+ * that has nothing to change. This function does not wait, so that no stack keeps the body of the request until
  * the answer ends.
  */
 export function sendStep(
@@ -63,12 +63,12 @@ export function sendStep(
     ? prepareSameDialect(call, req, needs.backends.mayHoldUnsignedContent())
     : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
-  const { reasoningRetry } = DIALECTS[step.dialect]
-  const body = isRepeated ? (reasoningRetry?.withoutReasoning(prepared.request.body) ?? null) : prepared.request.body
+  const { requestRetry } = DIALECTS[step.dialect]
+  const body = isRepeated ? (requestRetry?.toAccepted(prepared.request.body) ?? null) : prepared.request.body
   if (!body) return null
   const request = { ...prepared.request, body }
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
-  const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(body) ?? false)
+  const mayRepeat = !isRepeated && (requestRetry?.mayHelp(body, req.body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.
   const serviceTier = isSameDialect ? admission.size.serviceTier : 'standard'
@@ -82,7 +82,7 @@ export function sendStep(
     wantsStream,
     rewrite: prepared.rewrite,
     credential: backend.credential,
-    keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
+    keepsErrors: isOnly ? (mayRepeat ? 'repeatable' : 'none') : 'all',
     onAnswer(status) {
       releaseBody(req)
       req.countedBody?.release()

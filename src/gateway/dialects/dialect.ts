@@ -56,11 +56,11 @@ export type DialectTraits = {
   readonly needsVendor: (body: Json) => boolean
   /** How tokens are counted for clients of another dialect; null: a backend of this dialect is not asked. */
   readonly tokenCount: TokenCount | null
-  /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
-  readonly reasoningRetry: ReasoningRetry | null
+  /** How a request is repeated when its backend refuses a part that can be changed; null: it is not repeated. */
+  readonly requestRetry: RequestRetry | null
   /**
-   * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body` is
-   * the request.
+   * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body`
+   * is the request.
    */
   readonly toAcceptedRequest: ((request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer) | null
   /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
@@ -78,14 +78,14 @@ export type TokenCount = {
 /** The model and the reasons of an answer, not checked yet. */
 export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
 
-/** Repeats a request of a dialect without its reasoning, after the backend has refused that reasoning. */
-export type ReasoningRetry = {
-  /** Whether a request may have reasoning in it. */
-  readonly mayCarry: (request: Buffer) => boolean
-  /** Whether the body of an error, or the data of an error event, refuses the reasoning of the request. */
+/** Repeats a request with a change, after the backend has refused it as it was. */
+export type RequestRetry = {
+  /** Whether a request may have what a backend refuses. `body`: what the caller has sent, in its own dialect. */
+  readonly mayHelp: (request: Buffer, body: Json) => boolean
+  /** Whether the body of an error, or the data of an error event, refuses what the change removes. */
   readonly isRefused: (error: string) => boolean
-  /** The request without its reasoning; null when it has none. */
-  readonly withoutReasoning: (request: Buffer) => Buffer | null
+  /** The changed request; null when there is nothing to change. */
+  readonly toAccepted: (request: Buffer) => Buffer | null
 }
 
 /** `hidesUsage`: the caller did not ask for the event that only reports usage. */

@@ -48,19 +48,19 @@ export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
   readonly isTranslated: boolean
-  /** The backend refuses the reasoning of the request. */
-  readonly isReasoningRefused: boolean
+  /** The backend refuses what can be changed in the request (`RequestRetry`). */
+  readonly isRepeatable: boolean
 }
 
 /**
  * Which error answers are kept for the outcome instead of being sent. `all`: another backend may do better.
- * `about_reasoning`: those that refuse the reasoning of the request, which may be repeated without it.
+ * `repeatable`: those that refuse what can be changed in the request, which is then repeated.
  */
-export type KeptErrors = 'all' | 'about_reasoning' | 'none'
+export type KeptErrors = 'all' | 'repeatable' | 'none'
 
 /** Whether an error answer is kept. */
-export function isKept(kept: KeptErrors, isReasoningRefused: boolean): boolean {
-  return kept === 'all' || (kept === 'about_reasoning' && isReasoningRefused)
+export function isKept(kept: KeptErrors, isRepeatable: boolean): boolean {
+  return kept === 'all' || (kept === 'repeatable' && isRepeatable)
 }
 
 /** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */

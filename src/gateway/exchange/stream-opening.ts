@@ -123,16 +123,16 @@ export class StreamOpening implements Relay, SilentStream {
   /** Whether the caller does not get this failure as a stream. */
   #stopsAt(failure: Failure, data: string): boolean {
     const { backendDialect, keepsErrors } = this.#needs
-    const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
-    const stops = failure.kind === 'account' || isKept(keepsErrors, isReasoningRefused) || this.#canReplace()
+    const isRepeatable = backendDialect.requestRetry?.isRefused(data) ?? false
+    const stops = failure.kind === 'account' || isKept(keepsErrors, isRepeatable) || this.#canReplace()
     if (!stops) return false
-    this.#keepFailure(failure, isReasoningRefused)
+    this.#keepFailure(failure, isRepeatable)
     this.#exchange.abort()
     return true
   }
 
-  #keepFailure(failure: Failure, isReasoningRefused: boolean): void {
-    keepFailure(this.#exchange, failure, { head: this.#head, isReasoningRefused, body: null }, this.#needs)
+  #keepFailure(failure: Failure, isRepeatable: boolean): void {
+    keepFailure(this.#exchange, failure, { head: this.#head, isRepeatable, body: null }, this.#needs)
   }
 }
 

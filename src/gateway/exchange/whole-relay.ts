@@ -142,12 +142,12 @@ export class WholeRelay implements Relay {
     const given: WholeAnswer = { status: this.#head.status, body: rewrite ? withoutByteOrderMark(body) : body }
     const answer = this.#collector?.end(given.status) ?? rewrite?.whole(given) ?? given
     if (answer instanceof ApiError) return this.#exchange.refuse(answer)
-    const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
+    const isRepeatable = answer.status !== OK && this.#isRepeatable(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
-    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, isReasoningRefused }
+    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, isRepeatable }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
-    if (isFound || (answer.status !== OK && isKept(keepsErrors, isReasoningRefused))) return this.#exchange.keep(shown)
+    if (isFound || (answer.status !== OK && isKept(keepsErrors, isRepeatable))) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
@@ -175,13 +175,13 @@ export class WholeRelay implements Relay {
 
   /** Keeps an answer with the status for a failure. `body`: what the backend reported; null for words of our own. */
   #keepFailure(failure: Failure, body: Buffer | null): void {
-    const isReasoningRefused = body !== null && this.#isReasoningRefused(body)
-    keepFailure(this.#exchange, failure, { head: this.#head, isReasoningRefused, body }, this.#needs)
+    const isRepeatable = body !== null && this.#isRepeatable(body)
+    keepFailure(this.#exchange, failure, { head: this.#head, isRepeatable, body }, this.#needs)
   }
 
-  #isReasoningRefused(body: Buffer): boolean {
-    const { reasoningRetry } = this.#needs.backendDialect
-    return reasoningRetry !== null && reasoningRetry.isRefused(body.toString('utf8'))
+  #isRepeatable(body: Buffer): boolean {
+    const { requestRetry } = this.#needs.backendDialect
+    return requestRetry !== null && requestRetry.isRefused(body.toString('utf8'))
   }
 
   #maskCredential(body: Buffer): void {

@@ -23,44 +23,33 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
  * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
- * conversation may hold that (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its `caps`
- * (`dialects/chat/accepted-request.ts`).
+ * conversation may hold that (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its
+ * `caps` (`dialects/chat/accepted-request.ts`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
-  const { isRenamed } = backend.traits
+  const { isRenamed, refusesUnsignedContent } = backend.traits
+  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const parsed = parsedOf(req)
-  const bytes = toAcceptedBytes(call, req, mayHoldUnsignedContent)
+  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
   const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
+  const changed = isChanged
+    ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes))
+    : bytes
   return {
     request: {
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: isChanged
-        ? withChanges(bytes, changes, bytes === parsed.bytes ? locate(parsed, changes) : scanTopLevel(bytes))
-        : bytes,
+      body: DIALECTS[admission.operation.dialect].toAcceptedRequest?.(changed, req.body, step.caps) ?? changed,
     },
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
-}
-
-/** The bytes of the caller without what the backend would refuse. */
-function toAcceptedBytes(
-  { admission, step, backend }: CallStep,
-  req: CallRequest,
-  mayHoldUnsignedContent: boolean,
-): Buffer {
-  const { bytes } = parsedOf(req)
-  const { refusesUnsignedContent } = backend.traits
-  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
-  const cleaned = isCleaned ? withoutUnsignedContent(bytes) : bytes
-  return DIALECTS[admission.operation.dialect].toAcceptedRequest?.(cleaned, req.body, step.caps) ?? cleaned
 }
 
 /** The request for the usage of a stream. `changes`: members of the request with new values. */

@@ -3,6 +3,7 @@ import type { ModelCaps } from '../caps.ts'
 import { removeMembers, scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { renameLimit } from './limit-name.ts'
 import { toStrictHistory } from './strict-history.ts'
 
 type GivenCaps = Partial<ModelCaps>
@@ -10,6 +11,7 @@ type GivenCaps = Partial<ModelCaps>
 /**
  * Changes what the model would refuse in a chat client's request:
  * - Members that only some vendors know are removed (`streamUsage`, `userHint`). None of them changes the answer.
+ * - The token limit gets the name that the model accepts (`limitName`).
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
  *   send it, and after a change of the model no client has it. An empty one is accepted.
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
@@ -18,7 +20,8 @@ type GivenCaps = Partial<ModelCaps>
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
   const refused = listRefused(caps).filter((name) => name in body)
-  return withCompleteHistory(refused.length > 0 ? removeMembers(request, refused) : request, caps)
+  const accepted = refused.length > 0 ? removeMembers(request, refused) : request
+  return withCompleteHistory(withNamedLimit(accepted, body, caps), caps)
 }
 
 function listRefused({ streamUsage, userHint }: GivenCaps): string[] {
@@ -26,6 +29,10 @@ function listRefused({ streamUsage, userHint }: GivenCaps): string[] {
     ...(streamUsage === false ? ['stream_options'] : []),
     ...(userHint === false ? ['user', 'safety_identifier'] : []),
   ]
+}
+
+function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): Buffer {
+  return limitName === undefined || limitName in body ? request : renameLimit(request, limitName)
 }
 
 function withCompleteHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {

@@ -6,6 +6,7 @@ import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
 import { isAnnouncement } from './chunk.ts'
+import { LIMIT_NAME_RETRY } from './limit-name.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -32,7 +33,7 @@ export const CHAT: DialectTraits = {
   needsStoredState: () => false,
   needsVendor: () => false,
   tokenCount: null,
-  reasoningRetry: null,
+  requestRetry: LIMIT_NAME_RETRY,
   toAcceptedRequest,
   readEnding: ({ model, choices }) => ({
     model,

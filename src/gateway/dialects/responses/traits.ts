@@ -54,7 +54,7 @@ export const RESPONSES: DialectTraits = {
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
-  reasoningRetry: RESPONSES_REASONING_RETRY,
+  requestRetry: RESPONSES_REASONING_RETRY,
   toAcceptedRequest: null,
   readEnding,
 }
