@@ -161,7 +161,8 @@ export interface paths {
         /**
          * Sign out
          * @description Ends the session of the access token and of the browser, and clears the cookies. An expired access token ends its
-         *     session too. An unknown token is answered with 200, because there is no session to end.
+         *     session too. An unknown token is answered with 200, because there is no session to end. A browser that asks for a
+         *     page gets one with the same status.
          */
         post: operations["logout"];
         delete?: never;
@@ -7334,6 +7335,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["LoggedOut"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
             /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
@@ -7349,6 +7351,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -7364,6 +7367,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
             /** @description The database cannot be reached. Nothing was changed; try again. */
@@ -7377,6 +7381,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
-import { bytes, expectOk, json, outcomeOf } from '../support/requests.ts'
+import { bytes, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -37,6 +37,11 @@ describe('logout', () => {
         expect(await response.json(), `attempt ${attempt}`).toEqual({ ok: true })
         expect(await deviceStatus(headers)).toBe(401)
       }
+    })
+
+    it('answers a browser with a page', async () => {
+      const response = await service.fetch(PATH, form({}, { accept: 'text/html' }))
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('<h1>Signed out</h1>')])
     })
 
     it('ends only the browser session of the cookie', async () => {

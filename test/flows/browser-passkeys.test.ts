@@ -74,6 +74,26 @@ describe('passkeys in a browser', () => {
     expect(await page.evaluate(() => globalThis.signalled)).toBeUndefined()
   })
 
+  it('leave no tokens in a browser that is signed out by a page whose session is over', async () => {
+    const page = await fixture.signedInPage()
+    await addAuthenticator(page)
+    await addPasskey(page, 'Shared computer')
+    await signOut(page)
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+    const refreshes = () =>
+      page.evaluate(async () => {
+        const headers = { 'x-svc-use-cookies': 'true' }
+        return (await fetch('/v1/auth/token/refresh', { method: 'POST', headers })).status
+      })
+    expect(await refreshes()).toBe(200)
+
+    fixture.service.clock.advance({ seconds: 9 * 3600 })
+    await signOut(page)
+    await page.goto(`${fixture.baseUrl}/session`)
+    expect(await refreshes()).toBe(401)
+  })
+
   it('sign in by the button while the autofill offer waits, which is aborted first', async () => {
     const page = await fixture.signedInPage()
     const authenticator = await addAuthenticator(page)

@@ -5,7 +5,7 @@ import type { ListedKey } from '../api-keys/store.ts'
 import { codeInput } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
-import { actionButton } from '../pages/buttons.ts'
+import { actionButton, submitButton } from '../pages/buttons.ts'
 import type { DeviceAction } from '../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../pages/key-parts.ts'
 import type { KeyDraft } from '../pages/key-parts.ts'
@@ -150,9 +150,8 @@ function signOutPart(devices: readonly ShownDevice[]): Html {
     <h2 id="sign-out">Sign out</h2>
     <p class="about">You can sign out this browser only, your devices and other browsers, or all of them.</p>
     <div class="buttons">
-      <form method="post" action="${PATHS.device}">
-        ${deviceButton('sign-out', 'Sign out here')} ${deviceButton('sign-out-others', 'Sign out everywhere else')}
-      </form>
+      <form method="post" action="${PATHS.signOut}">${submitButton('Sign out here')}</form>
+      <form method="post" action="${PATHS.device}">${deviceButton('sign-out-others', 'Sign out everywhere else')}</form>
       <details class="fold">
         <summary class="button">Sign out everywhere…</summary>
         <form method="post" action="${PATHS.device}" class="fold-body">

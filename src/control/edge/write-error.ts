@@ -15,6 +15,7 @@ const PAGES: readonly string[] = [
   PATHS.consume,
   PATHS.signIn,
   PATHS.signInLink,
+  PATHS.signOut,
   PATHS.session,
   PATHS.team,
 ]

@@ -18,6 +18,8 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   token      the token of the page
  *   email      in approval mode `code`: the address that the person typed
  *
+ * POST `PATHS.signOut` has no fields. It signs this browser out, also when its session is over.
+ *
  * POST `PATHS.device`, by `action`
  *   find                  userCode                   shows the pending login; changes nothing
  *   approve, deny         userCode
@@ -25,7 +27,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   rename-passkey        passkeyId, name
  *   delete-passkey        passkeyId
  *   confirm-email         page                       emails a sign-in link to the person, which leads to that page
- *   sign-out              signs this browser out
+ *   sign-out              signs this browser out, while its session is not over
  *   sign-out-others       signs out everything but this browser
  *   sign-out-everywhere
  *   disown-device         sessionId                  signs out everything but this browser, and deletes the passkeys
@@ -45,6 +47,7 @@ export const PATHS = {
   device: '/device',
   signIn: '/sign-in',
   signInLink: '/sign-in/email',
+  signOut: '/v1/auth/logout',
   docs: '/docs',
   favicon: '/assets/favicon.svg',
   stylesheet: '/assets/auth.css',

@@ -1,9 +1,11 @@
-import type { Request } from 'express'
 import { clearCookies, cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
+import { sendPage } from '../../http/page.ts'
+import { asExpress, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
+import { signedOutPage } from '../pages/answer-pages.ts'
 import { wantsCookies } from './answer.ts'
 import type { AnswerTokens } from './answer.ts'
 import { refreshingClientOf } from './refresh.ts'
@@ -35,11 +37,12 @@ export function makeTokenHandlers({
       res.status(200).json({ account, team, deviceId, ...(await answerTokens(req, res, session)) })
     },
 
-    async logout(req, res) {
-      // The request as Express types it: what sign-out reads is the same for every operation.
-      await signOut.here(req as unknown as Request, clock.now())
+    async logout(request, response) {
+      const [req, res] = asExpress(request, response)
+      await signOut.here(req, clock.now())
       clearCookies(res, secure)
-      res.status(200).json({ ok: true })
+      if (wantsPage(req)) return sendPage(res, 200, signedOutPage({ everywhere: false }))
+      response.status(200).json({ ok: true })
     },
   }
 }
