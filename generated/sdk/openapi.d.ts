@@ -3735,8 +3735,8 @@ export interface components {
             scope?: "all" | "others";
             /**
              * Format: uuid
-             * @description The `id` of a device that its owner did not sign in. Passkeys and API keys that were added since it signed in are
-             *     removed too, which needs a sign-in that is at most 15 minutes old.
+             * @description The `id` of a device that its owner did not sign in. Passkeys and API keys that were added since it first signed
+             *     in are removed too, which needs a sign-in that is at most 15 minutes old.
              */
             unknownDevice?: string;
         };
@@ -4264,7 +4264,7 @@ export interface components {
             team: string;
             /**
              * Format: date-time
-             * @description When it signed in.
+             * @description When it first signed in. Its sessions count until 30 days after their end.
              */
             firstSeenAt: string;
             /**

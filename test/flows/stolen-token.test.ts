@@ -3,7 +3,7 @@ import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import type { Authenticator } from '../support/passkeys.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { bearerOf, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -106,6 +106,21 @@ describe('an owner who did not sign in a device', () => {
 
     expect(await service.mailbox.waitFor(email, 'A passkey was removed', 2)).toHaveLength(2)
     expect(await service.database.prisma.auditEvent.count({ where: { kind: 'passkey.removed' } })).toBe(2)
+  })
+
+  it('removes them also when the thief has signed the device in again since', async () => {
+    const { own, stolen, cookie, thiefSession } = await robbed()
+    service.clock.advance({ seconds: 60 })
+    await expectOk('The sign-in', signInWithPasskey(service, stolen, { deviceId: 'thief' }))
+    const listed = await (await service.fetch('/v1/devices', { headers: { cookie } })).json()
+    const { devices } = listed as { devices: { id: string; deviceId: string }[] }
+    const again = devices.find(({ deviceId }) => deviceId === 'thief')?.id ?? ''
+    expect(again).not.toBe(thiefSession)
+    expect(
+      (await page(cookie)).split('<form').filter((part) => part.includes(again) && part.includes('disown')),
+    ).toHaveLength(1)
+    expect((await disown(cookie, again)).status).toBe(200)
+    expect([await signIn(own), await signIn(stolen)]).toEqual([200, 401])
   })
 
   it('can do the same over the API, which says how many there were', async () => {

@@ -50,7 +50,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     const { accountId, sessionId } = callerOf(req)
     const actor = actorOf(req)
     if (unknownDevice !== undefined && !isFresh(actor, now)) return 'reauthenticate'
-    const addedSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
+    const addedSince = unknownDevice === undefined ? null : await devices.findFirstSignIn(unknownDevice, accountId)
     if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
     const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING

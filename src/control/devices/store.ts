@@ -54,11 +54,16 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
       )
     },
 
-    /** The time at which a device or browser of this account signed in, also one that has ended; null when unknown. */
-    async findSignIn(sessionId: string, accountId: string): Promise<Date | null> {
-      const own = { where: { id: sessionId, invitation: { accountId } }, select: { createdAt: true } }
-      const row = (await db.deviceSession.findFirst(own)) ?? (await db.browserSession.findFirst(own))
-      return row?.createdAt ?? null
+    /**
+     * The time at which a device or browser of this account first signed in, also one that has ended. Null when it is
+     * not known.
+     */
+    async findFirstSignIn(sessionId: string, accountId: string): Promise<Date | null> {
+      const where = { id: sessionId, invitation: { accountId } }
+      const device = await db.deviceSession.findFirst({ where, select: { deviceId: true } })
+      if (device) return (await findFirstSignIns(db, accountId, [device])).get(device.deviceId) ?? null
+      const browser = await db.browserSession.findFirst({ where, select: { createdAt: true } })
+      return browser?.createdAt ?? null
     },
 
     /**
@@ -120,6 +125,23 @@ async function cancelSignIns(tx: Transaction, accountId: string, { at, reason, i
 
 const WITH_TEAM = { select: { team: { include: { organization: true } } } } as const
 
+/**
+ * When devices of an account first signed in, by device id. A device that signs in again has a new session. If only that
+ * counted, a thief could sign in again, and the passkeys that the thief has added would be older than the device.
+ */
+async function findFirstSignIns(
+  db: PrismaClient,
+  accountId: string,
+  devices: readonly { readonly deviceId: string }[],
+): Promise<Map<string, Date | null>> {
+  const rows = await db.deviceSession.groupBy({
+    by: ['deviceId'],
+    where: { deviceId: { in: devices.map(({ deviceId }) => deviceId) }, invitation: { accountId } },
+    _min: { createdAt: true },
+  })
+  return new Map(rows.map(({ deviceId, _min }) => [deviceId, _min.createdAt]))
+}
+
 /** The device sessions, browsers with tokens in cookies among them. */
 async function listDevices(db: PrismaClient, accountId: string, now: Date): Promise<ListedDevice[]> {
   const rows = await db.deviceSession.findMany({
@@ -135,13 +157,14 @@ async function listDevices(db: PrismaClient, accountId: string, now: Date): Prom
     select: { id: true, deviceName: true },
   })
   const nameOf = new Map(approvers.map(({ id, deviceName }) => [id, deviceName]))
+  const firstSignIns = await findFirstSignIns(db, accountId, rows)
   return rows.map(({ id, login, invitation: { team }, createdAt, ...row }) => ({
     kind: row.isBrowser ? 'browser' : 'device',
     sessionId: id,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
     team: teamNameOf(team),
-    firstSeenAt: createdAt,
+    firstSeenAt: firstSignIns.get(row.deviceId) ?? createdAt,
     lastSeenAt: row.lastSeenAt,
     lastIp: row.lastIp,
     approvedVia: login?.approvedVia ?? 'passkey',
