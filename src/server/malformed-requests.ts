@@ -37,7 +37,7 @@ const REFUSALS: ReadonlyMap<string | undefined, Refusal> = new Map([
 
 /**
  * Makes a listener for requests that the HTTP parser of Node.js refuses, which the app never sees. They get the error
- * envelope and an id, like all others. `hasAnswer`: an answer has begun on the connection, so no other can follow.
+ * envelope and an id, like all others. `hasAnswer`: the request has an answer or a part of one, so no other can follow.
  */
 export function refuseMalformed(hasAnswer: (socket: Duplex) => boolean, log?: Logger) {
   return (error: NodeJS.ErrnoException, socket: Duplex): void => {

@@ -24,6 +24,7 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     connection.answer = res
     res.once('close', () => {
       connection.answer = null
+      connection.unread = req.complete ? null : req
       connection.isOver = !socket.writable
       const next = connection.waiting.shift()
       if (next && !connection.isOver) next()
@@ -33,7 +34,7 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req
-    const connection = connections.get(socket) ?? { answer: null, isOver: false, waiting: [] }
+    const connection = connections.get(socket) ?? { answer: null, unread: null, isOver: false, waiting: [] }
     if (connection.isOver) return
     if (connection.answer) {
       if (connection.waiting.length < MAX_WAITING_REQUESTS) connection.waiting.push(() => start(req, res, connection))
@@ -50,18 +51,24 @@ export function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) =>
     start(req, res, connection)
   }
 
-  return { handle, hasAnswer: (socket) => connections.get(socket)?.answer?.headersSent ?? false }
+  function hasAnswer(socket: Duplex): boolean {
+    const { answer = null, unread = null } = connections.get(socket) ?? {}
+    return answer ? answer.headersSent : unread?.complete === false
+  }
+  return { handle, hasAnswer }
 }
 
 type OneAtATime = {
   readonly handle: RequestListener
-  /** Whether an answer has begun on a connection and has not ended. */
+  /** Whether what a connection is reading now belongs to a request that has an answer, or a part of one. */
   readonly hasAnswer: (socket: Duplex) => boolean
 }
 
 type Connection = {
   /** The answer that is being written; null between two requests. */
   answer: ServerResponse | null
+  /** The last request, when it was answered before all of its body had arrived. */
+  unread: IncomingMessage | null
   /** An answer has closed the connection, so no further request is served (RFC 9112, section 9.6). */
   isOver: boolean
   readonly waiting: (() => void)[]

@@ -60,6 +60,19 @@ it('are answered after the answers to earlier requests of the connection', async
   expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
 })
 
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+it('are answered after the body of a request that was answered before it', async () => {
+  const { received } = await exchange([CHUNKED, '0\r\n\r\nBLAH\r\n\r\n'])
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+})
+
+it('get no second answer when they were answered before the end of their body', async () => {
+  const { received, lines } = await exchange([CHUNKED, 'BLAH\r\n'])
+  expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200'])
+  expect(lines).toEqual([])
+})
+
 it('close the connection without an answer in the middle of another answer', async () => {
   const stalls: RequestListener = (_req, res) => void res.writeHead(200).write('half')
   const { received, lines } = await exchange(['GET / HTTP/1.1\r\nHost: x\r\n\r\n', 'BLAH\r\n\r\n'], stalls)
