@@ -1,5 +1,5 @@
 /**
- * The first part of the page: a device login and a model call, with curl and with the SDK. Tests run these commands.
+ * The first part of the page: a device login and a model call, with curl, our SDK and others. Tests run these commands.
  */
 import { html } from '../http/page.ts'
 import type { Html } from '../http/page.ts'
@@ -32,7 +32,23 @@ export function gettingStarted(addresses: Addresses): Html {
       reads streams. The operator of this deployment builds it with <code>npm run pack -- client</code>.
     </p>
     <pre>${sdkExample(addresses)}</pre>
+    <h3 id="with-other-sdks"><a href="#with-other-sdks">With other SDKs and tools</a></h3>
+    <p>
+      They take a base URL and a credential, which is an API key or an access token. Many read them from these
+      variables.
+    </p>
+    <pre>${sdkVariables(addresses)}</pre>
   </section>`
+}
+
+/** The base URL and the credential in the variables that the SDKs of the vendors read. */
+export function sdkVariables({ gatewayUrl }: Addresses): string {
+  return [
+    '# chat completions and responses',
+    `export OPENAI_BASE_URL=${gatewayUrl}/v1 OPENAI_API_KEY=$SVC_API_KEY`,
+    '# messages',
+    `export ANTHROPIC_BASE_URL=${gatewayUrl}/vendorb ANTHROPIC_AUTH_TOKEN=$SVC_API_KEY`,
+  ].join('\n')
 }
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { curlSteps } from '../../src/docs/getting-started.ts'
+import { curlSteps, sdkVariables } from '../../src/docs/getting-started.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
@@ -94,4 +94,21 @@ describe('the curl commands of /docs', () => {
     // The commands print an answer of the service, which is JSON.
     return JSON.parse(stdout) as Record<string, unknown>
   }
+})
+
+describe('the variables of /docs', () => {
+  it.each([
+    ['openai', 'new Sdk().chat.completions.create({ model, messages })'],
+    ['@anthropic-ai/sdk', 'new Sdk().messages.create({ model, messages, max_tokens: 64 })'],
+  ])('let the package %s call a model', async (sdk, call) => {
+    const program = `
+      const model = 'svc/fast', messages = [{ role: 'user', content: 'Hello' }]
+      const { default: Sdk } = await import('${sdk}')
+      console.log((await ${call}).model)`
+    const variables = sdkVariables({ baseUrl: service.origin, gatewayUrl: service.origin })
+    const script = `${variables}\nexec "$NODE" --input-type=module --eval "$PROGRAM"`
+    const env = { ...ENVIRONMENT, SVC_API_KEY: await token(), NODE: process.execPath, PROGRAM: program }
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env })
+    expect(stdout).toBe('svc/fast\n')
+  })
 })

@@ -79,6 +79,9 @@ describe('a double click on a button of a form', () => {
     await page.getByLabel('Name of a new key').fill('Editor')
     await page.getByRole('button', { name: 'Create a key' }).dblclick()
     await page.getByRole('heading', { name: 'Your new key' }).waitFor()
+    await page.getByRole('link', { name: 'API reference' }).click()
+    await page.getByRole('heading', { name: 'With other SDKs and tools' }).waitFor()
+    expect(new URL(page.url()).hash).toBe(`#${await page.locator('h3:target').getAttribute('id')}`)
   })
 })
 

@@ -7,6 +7,7 @@ import { actionButton } from './buttons.ts'
 import { choiceField } from './choice-field.ts'
 import type { ChoiceField } from './choice-field.ts'
 import { mistakenField, mistakeText } from './field-mistake.ts'
+import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import { KEY_NOTICES } from './key-notices.ts'
 import { confirmFirst, fold, quoted, time } from './parts.ts'
@@ -30,8 +31,9 @@ export function newKeyPart({ key, info }: NewKey): Html {
     <p class="about">Copy it now: it is not shown again. It works until ${time(info.expiresAt)}.</p>
     <p class="secret"><code>${key.reveal()}</code></p>
     <p class="hint">
-      Send it as <code>Authorization: Bearer</code>, or as <code>x-api-key</code> where the client does that. A person
-      who has it can call the models, so keep it where you keep passwords.
+      Send it as <code>Authorization: Bearer</code>, or as <code>x-api-key</code> where the client does that. The
+      <a href="${PATHS.docs}#with-other-sdks">API reference</a> has the base URLs. A person who has the key can call the
+      models, so keep it where you keep passwords.
     </p>
   </section>`
 }
