@@ -126,8 +126,8 @@ async function cancelSignIns(tx: Transaction, accountId: string, { at, reason, i
 const WITH_TEAM = { select: { team: { include: { organization: true } } } } as const
 
 /**
- * When devices of an account first signed in, by device id. A device that signs in again has a new session. If only that
- * counted, a thief could sign in again, and the passkeys that the thief has added would be older than the device.
+ * When devices of an account first signed in, by device id. A device that signs in again has a new session. If only
+ * that counted, a thief could sign in again, and the passkeys that the thief has added would be older than the device.
  */
 async function findFirstSignIns(
   db: PrismaClient,
