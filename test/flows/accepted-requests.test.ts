@@ -24,6 +24,9 @@ beforeAll(async () => {
         servedModel('any/new-name', { caps: { limitName: 'max_completion_tokens' }, serve }),
         servedModel('any/old-name', { caps: { limitName: 'max_tokens' }, serve }),
         servedModel('any/other', { serve }),
+        ...['new', 'old', 'translated'].map((name) =>
+          servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
+        ),
       ],
     },
   })
@@ -134,27 +137,29 @@ describe('the name of the token limit', () => {
   const sentLimits = () =>
     vendor.calls.map((call) => Object.entries(bodyOf(call)).filter(([name]) => name.startsWith('max_')))
 
-  it('sends a request again with the new name when a model refuses the old one', async () => {
-    const response = await post('any/other', { max_tokens: 64, stream: true })
+  it('is changed in a request that is sent again when a model refuses the old one, and in later requests', async () => {
+    const response = await post('any/new', { max_tokens: 64, stream: true })
     expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, 'vendor=400,vendor=200'])
     expect(await response.text()).toContain('Hello')
-    expect(sentLimits()).toEqual([[['max_tokens', 64]], [['max_completion_tokens', 64]]])
+    expect((await post('any/new', { max_tokens: 32 })).headers.get('x-svc-attempts')).toBe(null)
+    const renamed = (limit: number) => [['max_completion_tokens', limit]]
+    expect(sentLimits()).toEqual([[['max_tokens', 64]], renamed(64), renamed(32)])
   })
 
-  it('sends a request again with the old name when a server knows only that', async () => {
+  it('is changed in a request that is sent again when a server knows only the old one', async () => {
     vendor.restart(refuses('max_completion_tokens', 422, MISTRAL))
-    const response = await post('any/other', { max_completion_tokens: 64 })
+    const response = await post('any/old', { max_completion_tokens: 64 })
     expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, 'vendor=422,vendor=200'])
     expect(sentLimits()).toEqual([[['max_completion_tokens', 64]], [['max_tokens', 64]]])
   })
 
-  it('sends a translated request again, too', async () => {
-    const response = await gateway.post(GATEWAY_PATHS.messages, {
-      ...greeting('messages', 'any/other'),
-      max_tokens: 64,
-    })
+  it('is changed in translated requests, too', async () => {
+    const body = { ...greeting('messages', 'any/translated'), max_tokens: 64 }
+    const response = await gateway.post(GATEWAY_PATHS.messages, body)
     expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, 'vendor=400,vendor=200'])
-    expect(sentLimits()).toEqual([[['max_tokens', 64]], [['max_completion_tokens', 64]]])
+    expect((await gateway.post(GATEWAY_PATHS.messages, body)).headers.get('x-svc-attempts')).toBe(null)
+    const renamed = [['max_completion_tokens', 64]]
+    expect(sentLimits()).toEqual([[['max_tokens', 64]], renamed, renamed])
   })
 
   it.each([
@@ -162,13 +167,13 @@ describe('the name of the token limit', () => {
     ['any/new-name', { max_completion_tokens: 64 }, [['max_completion_tokens', 64]]],
     ['any/old-name', { max_completion_tokens: 64 }, [['max_tokens', 64]]],
     ['any/old-name', {}, []],
-  ])('sends the name that the directory gives at once: %s %j', async (model, limits, expected) => {
+  ])('is that of the directory at once: %s %j', async (model, limits, expected) => {
     vendor.restart(saysHello('chat'))
     expect((await post(model, limits)).status).toBe(200)
     expect(sentLimits()).toEqual([expected])
   })
 
-  it('passes the refusal on where both names were sent, or the limit was not refused', async () => {
+  it('stays where both names were sent, or another thing was refused', async () => {
     expect((await post('any/other', { max_tokens: 64, max_completion_tokens: 32 })).status).toBe(400)
     expect(vendor.calls).toHaveLength(1)
 

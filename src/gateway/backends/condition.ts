@@ -3,6 +3,8 @@ import { isFailure, isSuccess, REPORTED, resultOf } from '../exchange/outcome.ts
 import type { Outcome } from '../exchange/outcome.ts'
 import { afterAnswer, afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from './breaker.ts'
 import type { Breaker } from './breaker.ts'
+import { openLearnedCaps } from './learned-caps.ts'
+import type { LearnedCaps } from './learned-caps.ts'
 
 /** What calls have found out about a backend, in this process. */
 export type Condition = {
@@ -16,6 +18,7 @@ export type Condition = {
   noteAnswer(startedAt: number): void
   /** A call has ended. */
   noteEnd(outcome: Outcome): void
+  readonly learned: LearnedCaps
   show(): ShownCondition
   /** Stops the probes for good. */
   close(): void
@@ -73,6 +76,7 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
   }
 
   return {
+    learned: openLearnedCaps(),
     isReachable: () => isReachable,
     isTripped: () => isTripped(breaker, performance.now()),
     noteStart() {

@@ -4,7 +4,7 @@ import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { startExchange } from '../exchange/exchange.ts'
-import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
+import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import { ACCESS_ENDED } from '../exchange/relay.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import type { Step } from '../plan/plan.ts'
@@ -68,6 +68,7 @@ export function sendStep(
   if (!body) return null
   const request = { ...prepared.request, body }
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  const lesson = isRepeated ? (requestRetry?.learn?.(body) ?? null) : null
   const mayRepeat = !isRepeated && (requestRetry?.mayHelp(body, req.body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.
@@ -99,6 +100,7 @@ export function sendStep(
   const ended = exchange.outcome.then((outcome) => {
     stopWatching()
     backend.condition.noteEnd(outcome)
+    if (lesson && isSuccess(outcome)) backend.condition.learned.note(step.model, lesson)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
     const { name, kind: backendKind } = backend

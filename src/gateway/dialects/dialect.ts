@@ -86,6 +86,8 @@ export type RequestRetry = {
   readonly isRefused: (error: string) => boolean
   /** The changed request; null when there is nothing to change. */
   readonly toAccepted: (request: Buffer) => Buffer | null
+  /** What an accepted change teaches about the model, for later requests; null: nothing. */
+  readonly learn: ((changed: Buffer) => Partial<ModelCaps>) | null
 }
 
 /** `hidesUsage`: the caller did not ask for the event that only reports usage. */

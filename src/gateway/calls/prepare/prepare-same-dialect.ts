@@ -17,7 +17,7 @@ import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { readError, refuseOtherShape } from './answer-errors.ts'
-import { toStepHeaders } from './prepared-call.ts'
+import { capsOf, toStepHeaders } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 
 /**
@@ -45,7 +45,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: DIALECTS[admission.operation.dialect].toAcceptedRequest?.(changed, req.body, step.caps) ?? changed,
+      body: DIALECTS[admission.operation.dialect].toAcceptedRequest?.(changed, req.body, capsOf(call)) ?? changed,
     },
     rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),

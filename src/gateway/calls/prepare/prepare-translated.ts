@@ -20,7 +20,7 @@ import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
-import { toStepHeaders } from './prepared-call.ts'
+import { capsOf, toStepHeaders } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
 
@@ -74,7 +74,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     createdAt: Math.floor(clock.now().getTime() / 1000),
     isCodex: operation.isCodex ?? false,
     sessionId,
-    caps: { ...backend.caps, ...step.caps },
+    caps: { ...backend.caps, ...capsOf(call) },
     seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
   })
   if ('refused' in translation) {

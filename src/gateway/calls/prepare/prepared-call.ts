@@ -1,5 +1,6 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
+import type { ModelCaps } from '../../dialects/caps.ts'
 import { toBackendHeaders } from '../../exchange/headers.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
@@ -26,6 +27,11 @@ export type CallStep = {
   readonly step: Step
   readonly backend: Backend
   readonly clock: Clock
+}
+
+/** What the model can be asked at the backend, as far as the directory says it or answers have taught it. */
+export function capsOf({ step, backend }: CallStep): Partial<ModelCaps> {
+  return { ...backend.condition.learned.of(step.model), ...step.caps }
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */

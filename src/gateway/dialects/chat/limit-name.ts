@@ -24,16 +24,24 @@ const REFUSED = new RegExp(
 
 /**
  * A client such as opencode has one name for the token limit, whichever model it calls, and some models refuse it. The
- * request is then repeated with the other name.
+ * request is then repeated with the other name, which later requests for the model get at once.
  */
 export const LIMIT_NAME_RETRY: RequestRetry = {
   mayHelp: (_request, body) => CALLER_NAMES.some((name) => name in body),
   isRefused: (error) => REFUSED.test(error),
   toAccepted(request) {
-    const members = scanTopLevel(request)?.members
-    const [given, ...others] = NAMES.filter((name) => members?.has(name))
+    const [given, ...others] = limitNamesOf(request)
     return given && others.length === 0 ? renameLimit(request, OTHER_NAME[given]) : null
   },
+  learn(changed) {
+    const [limitName] = limitNamesOf(changed)
+    return limitName ? { limitName } : {}
+  },
+}
+
+function limitNamesOf(request: Buffer): LimitName[] {
+  const members = scanTopLevel(request)?.members
+  return NAMES.filter((name) => members?.has(name))
 }
 
 /** Gives the token limit of a request this name, unless the request has it under this name already. */

@@ -18,6 +18,8 @@ export const RESPONSES_REASONING_RETRY: RequestRetry = {
     if (!Array.isArray(input) || !input.some(isReasoning)) return null
     return setMembers(request, { input: input.filter((item) => !isReasoning(item)) })
   },
+  // Other conversations may have reasoning that the backend can read.
+  learn: null,
 }
 
 function isReasoning(item: unknown): boolean {
