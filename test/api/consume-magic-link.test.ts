@@ -110,6 +110,8 @@ describe('consumeMagicLink', () => {
         expect(page).toContain('name="userCode"')
         expect(page).not.toContain(userCode)
       }
+      // A scanner that is no browser may ask for anything.
+      expect((await strict.fetch(PATH, form({ token }, { accept: '*/*' }))).status).toBe(400)
       expect((await poll(deviceCode, strict)).response.status).toBe(428)
       const right = await strict.fetch(PATH, form({ token, userCode: userCode.toLowerCase().replace('-', ' ') }))
       expect(right.status).toBe(200)

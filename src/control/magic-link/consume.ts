@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import type { ApprovalMode } from '../../config/values.ts'
-import { ipOf, wantsPage } from '../../http/request.ts'
+import { isForm } from '../../http/body.ts'
+import { ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
@@ -60,8 +61,8 @@ export function makeConsumeLink({ links, approvalMode, onUnknownCredential, cloc
   }
 
   function isCodeWrong(req: Request, form: LinkForm, login: LinkedLogin): boolean {
-    // Programs that POST JSON have read the email; the mode is against link scanners, which press the buttons of pages.
-    return approvalMode === 'code' && wantsPage(req) && plainUserCode(form.userCode ?? '') !== login.userCode
+    // Programs that POST JSON have read the email; the mode is against link scanners, which send the forms of pages.
+    return approvalMode === 'code' && isForm(req) && plainUserCode(form.userCode ?? '') !== login.userCode
   }
 
   return async (req, form) => {
