@@ -91,7 +91,7 @@ const capsMembers = object({
   topK: trueOrFalse,
   prefill: trueOrFalse,
   thinking: oneOf(['adaptive', 'budget', 'none']),
-  efforts: list(oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])).min(1, 'must name at least one'),
+  efforts: list(oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])),
   effortHints: trueOrFalse,
   maxOutput: tokens,
   limitName: oneOf(['max_tokens', 'max_completion_tokens']),

@@ -1,5 +1,6 @@
-/** Chat backends whose models refuse what others accept. */
+/** Backends whose models refuse what others accept. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -12,10 +13,14 @@ let gateway: TestGateway
 
 beforeAll(async () => {
   vendor = await startUpstream()
-  const backend = { name: 'vendor', dialects: ['chat' as const], url: vendor.url.href, basePath: '/v1' }
+  const backend = { url: vendor.url.href, basePath: '/v1', credential: null }
   const serve = [serveEntry('vendor', 'large')]
+  const atResponses = [serveEntry('vendor-responses', 'large')]
   gateway = await startGateway({
-    backends: [{ ...backend, credential: null }],
+    backends: [
+      { name: 'vendor', dialects: ['chat'], ...backend },
+      { name: 'vendor-responses', dialects: ['responses'], ...backend },
+    ],
     team: {
       models: [
         servedModel('any/reasoning', { caps: { reasoningReplay: 'required' }, serve }),
@@ -24,9 +29,14 @@ beforeAll(async () => {
         servedModel('any/new-name', { caps: { limitName: 'max_completion_tokens' }, serve }),
         servedModel('any/old-name', { caps: { limitName: 'max_tokens' }, serve }),
         servedModel('any/other', { serve }),
-        ...['new', 'old', 'translated'].map((name) =>
+        ...['new', 'old', 'translated', 'untold'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
+        ...['untold', 'untold-claude'].map((name) =>
+          servedModel(`responses/${name}`, { serve: [serveEntry('vendor-responses', name)] }),
+        ),
+        servedModel('any/no-effort', { caps: { efforts: [] }, serve }),
+        servedModel('responses/no-effort', { caps: { efforts: [], userHint: false }, serve: atResponses }),
       ],
     },
   })
@@ -125,8 +135,8 @@ const MISTRAL = {
     ],
   },
 }
-const refuses = (name: string, status: number, error: object): Script => {
-  return (call) => (name in bodyOf(call) ? answersJson(error, { status })(call) : saysHello('chat')(call))
+const refuses = (name: string, status: number, error: object, dialect: Dialect = 'chat'): Script => {
+  return (call) => (name in bodyOf(call) ? answersJson(error, { status })(call) : saysHello(dialect)(call))
 }
 
 describe('the name of the token limit', () => {
@@ -184,5 +194,52 @@ describe('the name of the token limit', () => {
     const response = await post('any/other', { max_tokens: 64 })
     expect([response.status, await response.json()]).toEqual([400, other])
     expect(vendor.calls).toHaveLength(1)
+  })
+})
+
+describe('a reasoning effort', () => {
+  const XAI = {
+    code: 'Client specified an invalid argument',
+    error: 'Model x does not support parameter reasoningEffort.',
+  }
+  const GPT = {
+    error: {
+      message: "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+      type: 'invalid_request_error',
+      param: 'reasoning.effort',
+      code: 'unsupported_parameter',
+    },
+  }
+  const OF_CLAUDE = { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } }
+  const OF_CODEX = { reasoning: { effort: 'medium', summary: 'auto' }, include: ['reasoning.encrypted_content'] }
+
+  it.each<[string, Dialect, object, string, Dialect, object]>([
+    ['any/untold', 'chat', { reasoning_effort: 'high' }, 'reasoning_effort', 'chat', XAI],
+    ['responses/untold', 'responses', OF_CODEX, 'reasoning', 'responses', GPT],
+    ['responses/untold-claude', 'messages', OF_CLAUDE, 'reasoning', 'responses', GPT],
+  ])(
+    'is left out where %s refuses to be told, also in later requests',
+    async (model, client, asks, member, at, error) => {
+      vendor.restart(refuses(member, 400, error, at))
+      const post = () => gateway.post(GATEWAY_PATHS[client], { ...greeting(client, model), ...asks })
+      const first = await post()
+      const backend = at === 'chat' ? 'vendor' : 'vendor-responses'
+      expect([first.status, first.headers.get('x-svc-attempts')]).toEqual([200, `${backend}=400,${backend}=200`])
+      expect((await post()).headers.get('x-svc-attempts')).toBe(null)
+      expect(vendor.calls.map((call) => member in bodyOf(call))).toEqual([true, false, false])
+    },
+  )
+
+  it.each<[string, Dialect, object, string]>([
+    ['any/no-effort', 'chat', { reasoning_effort: 'high' }, 'reasoning_effort'],
+    ['responses/no-effort', 'responses', OF_CODEX, 'reasoning'],
+    ['responses/no-effort', 'responses', { safety_identifier: 's1' }, 'safety_identifier'],
+    ['responses/no-effort', 'messages', OF_CLAUDE, 'reasoning'],
+    ['any/no-effort', 'responses', { reasoning: { effort: 'high' } }, 'reasoning_effort'],
+  ])('is not sent where the directory says so: %s, a client of %s', async (model, client, asks, member) => {
+    vendor.restart(saysHello(model.startsWith('any/') ? 'chat' : 'responses'))
+    const response = await gateway.post(GATEWAY_PATHS[client], { ...greeting(client, model), ...asks })
+    expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, null])
+    expect(bodyOf(vendor.last())).not.toHaveProperty(member)
   })
 })

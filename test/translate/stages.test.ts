@@ -131,6 +131,10 @@ it.each([
   expect(nearestEffort(asked, ['none', 'low', 'medium', 'high'])).toBe(expected)
 })
 
+it('no effort is asked for where the model accepts none', () => {
+  expect(nearestEffort('high', [])).toBe(null)
+})
+
 it('numbers that JavaScript would change keep their digits', () => {
   const text = '{"id":12345678901234567890,"small":1.5,"e":1e400,"text":"12345678901234567890"}'
   expect(JSON.stringify(parseExactly(text))).toBe(text)

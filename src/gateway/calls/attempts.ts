@@ -31,7 +31,7 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false }
+    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, retry: null }
     const attempt = await attemptStep(needs, call, { step, ...place }, attempts)
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
@@ -64,8 +64,9 @@ async function attemptStep(
   nameAttempts(call.res, attempts, backend.name)
   const attempt = await sent.ended
   attempts.push(attempt)
-  if (!sent.mayRepeat || !attempt.outcome.kept?.isRepeatable) return attempt
-  const again = { ...asked, isFirst: false, isRepeated: true }
+  const retry = attempt.outcome.kept?.retry
+  if (!sent.mayRepeat || !retry) return attempt
+  const again = { ...asked, isFirst: false, retry }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }
 

@@ -2,6 +2,7 @@ import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
+import type { RequestRetry } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
@@ -37,8 +38,8 @@ export type Sending = {
   readonly backend: Backend
   readonly isFirst: boolean
   readonly isOnly: boolean
-  /** The backend has refused the request as it was, and gets it with a change (`RequestRetry`). */
-  readonly isRepeated: boolean
+  /** The change with which the backend gets a request that it has refused as it was; null: the request is new. */
+  readonly retry: RequestRetry | null
 }
 
 /** A step that was sent. `ended` never rejects. `mayRepeat`: its request may have what can be changed. */
@@ -54,7 +55,7 @@ export function sendStep(
   { admission, req, res }: AdmittedCall,
   sending: Sending,
 ): SentStep | ApiError | null {
-  const { step, backend, isOnly, isRepeated } = sending
+  const { step, backend, isOnly, retry } = sending
   const { operation, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
   const call = { admission, step, backend, clock }
@@ -63,13 +64,12 @@ export function sendStep(
     ? prepareSameDialect(call, req, needs.backends.mayHoldUnsignedContent())
     : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
-  const { requestRetry } = DIALECTS[step.dialect]
-  const body = isRepeated ? (requestRetry?.toAccepted(prepared.request.body) ?? null) : prepared.request.body
+  const body = retry ? retry.toAccepted(prepared.request.body) : prepared.request.body
   if (!body) return null
   const request = { ...prepared.request, body }
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
-  const lesson = isRepeated ? (requestRetry?.learn?.(body) ?? null) : null
-  const mayRepeat = !isRepeated && (requestRetry?.mayHelp(body, req.body) ?? false)
+  const lesson = retry?.learn?.(body) ?? null
+  const mayRepeat = !retry && DIALECTS[step.dialect].requestRetries.some(({ mayHelp }) => mayHelp(body, req.body))
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.
   const serviceTier = isSameDialect ? admission.size.serviceTier : 'standard'

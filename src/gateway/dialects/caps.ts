@@ -11,7 +11,7 @@ export type ModelCaps = {
   /** Continues a last turn of the assistant. */
   readonly prefill: boolean
   readonly thinking: 'adaptive' | 'budget' | 'none'
-  /** The reasoning efforts that the model accepts, in ascending order; see `nearestEffort`. */
+  /** The reasoning efforts that the model accepts, in ascending order. Empty: it cannot be told how much to reason. */
   readonly efforts: readonly Effort[]
   /**
    * Whether to send an effort that the client's agent adds to every call. Some engines refuse every effort for a model
@@ -131,9 +131,10 @@ const EFFORT_ORDER: readonly string[] = ['none', 'minimal', 'low', 'medium', 'hi
 
 /**
  * Returns the effort that a model accepts for the requested one: the same, else the next lower one, else its lowest. A
- * word that no dialect has is returned unchanged.
+ * word that no dialect has is returned unchanged. Null when the model accepts none.
  */
-export function nearestEffort(asked: string, known: readonly Effort[]): string {
+export function nearestEffort(asked: string, known: readonly Effort[]): string | null {
+  if (known.length === 0) return null
   // `minimal` still requests reasoning, so it must not become `none`.
   if (asked === 'minimal' && !known.includes('minimal')) return known.find((effort) => effort !== 'none') ?? asked
   const place = EFFORT_ORDER.indexOf(asked)

@@ -56,8 +56,8 @@ export type DialectTraits = {
   readonly needsVendor: (body: Json) => boolean
   /** How tokens are counted for clients of another dialect; null: a backend of this dialect is not asked. */
   readonly tokenCount: TokenCount | null
-  /** How a request is repeated when its backend refuses a part that can be changed; null: it is not repeated. */
-  readonly requestRetry: RequestRetry | null
+  /** How a request is repeated when its backend refuses a part that can be changed. */
+  readonly requestRetries: readonly RequestRetry[]
   /**
    * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body`
    * is the request.
@@ -78,7 +78,7 @@ export type TokenCount = {
 /** The model and the reasons of an answer, not checked yet. */
 export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
 
-/** Repeats a request with a change, after the backend has refused it as it was. */
+/** A change with which a request is repeated, after the backend has refused it as it was. */
 export type RequestRetry = {
   /** Whether a request may have what a backend refuses. `body`: what the caller has sent, in its own dialect. */
   readonly mayHelp: (request: Buffer, body: Json) => boolean

@@ -1,6 +1,6 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { DialectTraits } from '../dialects/dialect.ts'
+import type { DialectTraits, RequestRetry } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -48,8 +48,8 @@ export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
   readonly isTranslated: boolean
-  /** The backend refuses what can be changed in the request (`RequestRetry`). */
-  readonly isRepeatable: boolean
+  /** The change without which the backend refuses the request; null: it says nothing of the kind. */
+  readonly retry: RequestRetry | null
 }
 
 /**
@@ -59,8 +59,16 @@ export type KeptAnswer = {
 export type KeptErrors = 'all' | 'repeatable' | 'none'
 
 /** Whether an error answer is kept. */
-export function isKept(kept: KeptErrors, isRepeatable: boolean): boolean {
-  return kept === 'all' || (kept === 'repeatable' && isRepeatable)
+export function isKept(kept: KeptErrors, retry: RequestRetry | null): boolean {
+  return kept === 'all' || (kept === 'repeatable' && retry !== null)
+}
+
+/** Finds the change with which a request can be repeated, by the body of an error or the data of an error event. */
+export function findRetry(
+  { requestRetries }: Pick<DialectTraits, 'requestRetries'>,
+  error: string,
+): RequestRetry | null {
+  return requestRetries.find(({ isRefused }) => isRefused(error)) ?? null
 }
 
 /** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */

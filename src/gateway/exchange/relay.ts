@@ -42,7 +42,7 @@ export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'keepAlive'>
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'requestRetry'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'requestRetries'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */

@@ -9,7 +9,7 @@ import type { ExchangeOptions, RelayedExchange } from './relay.ts'
  * `body`: what the backend reported, which passes unchanged to a caller of its dialect. Null: the caller's dialect has
  * the words.
  */
-type Reported = Pick<KeptAnswer, 'head' | 'isRepeatable'> & { readonly body: Buffer | null }
+type Reported = Pick<KeptAnswer, 'head' | 'retry'> & { readonly body: Buffer | null }
 
 export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'rewrite' | 'credential'>
 
@@ -21,11 +21,11 @@ export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'rewrite' | 'creden
 export function keepFailure(
   exchange: RelayedExchange,
   failure: Failure,
-  { head, isRepeatable, body }: Reported,
+  { head, retry, body }: Reported,
   { dialect, rewrite, credential }: FailureNeeds,
 ): void {
   if (failure.kind === 'account') return exchange.refuse(new ApiError('upstream_refused_credential'))
   const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
   maskCredential(answer.body, credential)
-  exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, isRepeatable })
+  exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, retry })
 }

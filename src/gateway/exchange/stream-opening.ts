@@ -1,9 +1,9 @@
 import { ByteChunks } from '../../kernel/pieces.ts'
-import type { StreamFailure } from '../dialects/dialect.ts'
+import type { RequestRetry, StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed, ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept, writeHead } from './answer.ts'
+import { findRetry, isKept, writeHead } from './answer.ts'
 import type { AnswerHead } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
@@ -72,14 +72,14 @@ export class StreamOpening implements Relay, SilentStream {
   /** The answer begins. */
   #begin(): void {
     if (this.#needs.wantsStream) return void this.#start()
-    this.#keepFailure(UNASKED, false)
+    this.#keepFailure(UNASKED, null)
     this.#exchange.abort()
   }
 
   /** A stream that ends before its answer begins is an error, where the caller can get one. */
   end(): void {
     const isEmpty = this.#held.length === 0
-    if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, false)
+    if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, null)
     else this.#start().end()
   }
 
@@ -123,16 +123,16 @@ export class StreamOpening implements Relay, SilentStream {
   /** Whether the caller does not get this failure as a stream. */
   #stopsAt(failure: Failure, data: string): boolean {
     const { backendDialect, keepsErrors } = this.#needs
-    const isRepeatable = backendDialect.requestRetry?.isRefused(data) ?? false
-    const stops = failure.kind === 'account' || isKept(keepsErrors, isRepeatable) || this.#canReplace()
+    const retry = findRetry(backendDialect, data)
+    const stops = failure.kind === 'account' || isKept(keepsErrors, retry) || this.#canReplace()
     if (!stops) return false
-    this.#keepFailure(failure, isRepeatable)
+    this.#keepFailure(failure, retry)
     this.#exchange.abort()
     return true
   }
 
-  #keepFailure(failure: Failure, isRepeatable: boolean): void {
-    keepFailure(this.#exchange, failure, { head: this.#head, isRepeatable, body: null }, this.#needs)
+  #keepFailure(failure: Failure, retry: RequestRetry | null): void {
+    keepFailure(this.#exchange, failure, { head: this.#head, retry, body: null }, this.#needs)
   }
 }
 

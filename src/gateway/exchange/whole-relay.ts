@@ -1,9 +1,9 @@
 import { ApiError } from '../../http/errors.ts'
 import { ByteChunks } from '../../kernel/pieces.ts'
-import type { StreamFailure } from '../dialects/dialect.ts'
+import type { RequestRetry, StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
-import { isKept, writeHead, writeWhole } from './answer.ts'
+import { findRetry, isKept, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
@@ -142,12 +142,12 @@ export class WholeRelay implements Relay {
     const given: WholeAnswer = { status: this.#head.status, body: rewrite ? withoutByteOrderMark(body) : body }
     const answer = this.#collector?.end(given.status) ?? rewrite?.whole(given) ?? given
     if (answer instanceof ApiError) return this.#exchange.refuse(answer)
-    const isRepeatable = answer.status !== OK && this.#isRepeatable(body)
+    const retry = answer.status === OK ? null : this.#findRetry(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
-    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, isRepeatable }
+    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, retry }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
-    if (isFound || (answer.status !== OK && isKept(keepsErrors, isRepeatable))) return this.#exchange.keep(shown)
+    if (isFound || (answer.status !== OK && isKept(keepsErrors, retry))) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
@@ -175,13 +175,12 @@ export class WholeRelay implements Relay {
 
   /** Keeps an answer with the status for a failure. `body`: what the backend reported; null for words of our own. */
   #keepFailure(failure: Failure, body: Buffer | null): void {
-    const isRepeatable = body !== null && this.#isRepeatable(body)
-    keepFailure(this.#exchange, failure, { head: this.#head, isRepeatable, body }, this.#needs)
+    const retry = body && this.#findRetry(body)
+    keepFailure(this.#exchange, failure, { head: this.#head, retry, body }, this.#needs)
   }
 
-  #isRepeatable(body: Buffer): boolean {
-    const { requestRetry } = this.#needs.backendDialect
-    return requestRetry !== null && requestRetry.isRefused(body.toString('utf8'))
+  #findRetry(body: Buffer): RequestRetry | null {
+    return findRetry(this.#needs.backendDialect, body.toString('utf8'))
   }
 
   #maskCredential(body: Buffer): void {

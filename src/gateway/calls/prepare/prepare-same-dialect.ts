@@ -24,7 +24,7 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
  * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
  * conversation may hold that (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its
- * `caps` (`dialects/chat/accepted-request.ts`).
+ * `caps` (`toAcceptedRequest`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call

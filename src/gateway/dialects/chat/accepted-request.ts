@@ -10,7 +10,8 @@ type GivenCaps = Partial<ModelCaps>
 
 /**
  * Changes what the model would refuse in a chat client's request:
- * - Members that only some vendors know are removed (`streamUsage`, `userHint`). None of them changes the answer.
+ * - Members that only some vendors know are removed (`streamUsage`, `userHint`, and an effort where there is no
+ *   choice of one). None of them changes what the model is asked.
  * - The token limit gets the name that the model accepts (`limitName`).
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
  *   send it, and after a change of the model no client has it. An empty one is accepted.
@@ -24,10 +25,11 @@ export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps):
   return withCompleteHistory(withNamedLimit(accepted, body, caps), caps)
 }
 
-function listRefused({ streamUsage, userHint }: GivenCaps): string[] {
+function listRefused({ streamUsage, userHint, efforts }: GivenCaps): string[] {
   return [
     ...(streamUsage === false ? ['stream_options'] : []),
     ...(userHint === false ? ['user', 'safety_identifier'] : []),
+    ...(efforts?.length === 0 ? ['reasoning_effort'] : []),
   ]
 }
 

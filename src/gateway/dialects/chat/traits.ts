@@ -1,4 +1,5 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
+import { makeEffortRetry } from '../effort-retry.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
@@ -33,7 +34,7 @@ export const CHAT: DialectTraits = {
   needsStoredState: () => false,
   needsVendor: () => false,
   tokenCount: null,
-  requestRetry: LIMIT_NAME_RETRY,
+  requestRetries: [LIMIT_NAME_RETRY, makeEffortRetry('reasoning_effort')],
   toAcceptedRequest,
   readEnding: ({ model, choices }) => ({
     model,

@@ -64,7 +64,8 @@ function writeLogprobs(top: number): Pick<ChatRequest, 'logprobs' | 'top_logprob
 
 function writeEffort({ effort, effortIsHint }: ReasoningOptions, caps: ModelCaps): { reasoning_effort?: string } {
   if (effort === null || (effortIsHint && !caps.effortHints)) return {}
-  return { reasoning_effort: nearestEffort(effort, caps.efforts) }
+  const accepted = nearestEffort(effort, caps.efforts)
+  return accepted === null ? {} : { reasoning_effort: accepted }
 }
 
 function writeFormat(format: OutputFormat, caps: ModelCaps): Json {

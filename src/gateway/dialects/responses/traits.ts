@@ -3,11 +3,13 @@ import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
 import { isGiven, parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { makeEffortRetry } from '../effort-retry.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { toAcceptedRequest } from './accepted-request.ts'
 import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
@@ -54,8 +56,8 @@ export const RESPONSES: DialectTraits = {
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
-  requestRetry: RESPONSES_REASONING_RETRY,
-  toAcceptedRequest: null,
+  requestRetries: [makeEffortRetry('reasoning'), RESPONSES_REASONING_RETRY],
+  toAcceptedRequest,
   readEnding,
 }
 

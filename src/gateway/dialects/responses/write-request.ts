@@ -74,7 +74,7 @@ function refuseStopWithLogprobs({ stop, sampling: { logprobs } }: NeutralRequest
 function writeReasoning({ reasoning }: NeutralRequest, caps: ModelCaps): { reasoning?: Json } {
   const { effort, effortIsHint, show } = reasoning
   const isKnown = effort !== null && (!effortIsHint || caps.effortHints)
-  if (!isKnown && show !== true) return {}
+  if (caps.efforts.length === 0 || (!isKnown && show !== true)) return {}
   const wanted = isKnown ? { effort: nearestEffort(effort, caps.efforts) } : {}
   return { reasoning: { ...wanted, ...(show !== false && effort !== 'none' && { summary: 'auto' }) } }
 }
