@@ -73,3 +73,8 @@ describe('logout', () => {
     })
   })
 })
+
+it('logout has a page that leads on for a browser that opens the address again', async () => {
+  const response = await service.fetch(PATH, { headers: { accept: 'text/html' } })
+  expect([response.status, await response.text()]).toEqual([405, expect.stringContaining('href="/device"')])
+})

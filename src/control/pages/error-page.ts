@@ -30,7 +30,7 @@ export function errorPage({ status, reason, requestId, retryAfterSeconds }: Erro
 
 function nextStep(status: number): Interpolation {
   if (status === 401) return html`<p class="more"><a class="button" href="${PATHS.signIn}">Sign in</a></p>`
-  return (status === 403 || status === 404) && TO_DEVICES
+  return [403, 404, 405].includes(status) && TO_DEVICES
 }
 
 type Words = {
@@ -39,6 +39,14 @@ type Words = {
   readonly next: string
   readonly tone: Tone
   readonly icon: IconName
+}
+
+const NOTHING_HERE: Words = {
+  title: 'Nothing here',
+  what: 'There is no such page, or it is not yours to see.',
+  next: 'Check the address for typing mistakes, or go on from your devices.',
+  tone: 'plain',
+  icon: 'alert',
 }
 
 const WORDS: Readonly<Record<number, Words>> = {
@@ -63,13 +71,9 @@ const WORDS: Readonly<Record<number, Words>> = {
     tone: 'bad',
     icon: 'cross',
   },
-  404: {
-    title: 'Nothing here',
-    what: 'There is no such page, or it is not yours to see.',
-    next: 'Check the address for typing mistakes, or go on from your devices.',
-    tone: 'plain',
-    icon: 'alert',
-  },
+  404: NOTHING_HERE,
+  // A browser that opens its tabs again asks for the page that followed a form.
+  405: NOTHING_HERE,
   410: {
     title: 'This has expired',
     what: 'It was valid for a short time, which is over.',
