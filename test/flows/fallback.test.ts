@@ -21,6 +21,7 @@ const COMPLETION = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
 }
 const answers = answersJson(COMPLETION)
+const redirects: Script = ({ res }) => void res.writeHead(308, { location: '/v1/' }).end()
 const fails = (status: number, headers: Record<string, string> = {}): Script =>
   answersJson({ error: { message: `status ${status}`, type: 'test' } }, { status, headers })
 
@@ -222,7 +223,7 @@ describe('the next backend is asked', () => {
   })
 
   it.each<[string, Script, string]>([
-    ['a redirect', ({ res }) => void res.writeHead(308, { location: '/v1/' }).end(), 'a redirect'],
+    ['a redirect', redirects, 'a redirect'],
     [
       'a web page in other letters',
       ({ res }) => void res.writeHead(200, { 'content-type': 'Text/HTML' }).end('<'),
@@ -563,6 +564,21 @@ describe('when all backends fail', () => {
         })
     },
   )
+
+  it.each<[string, Script, number, number]>([
+    ['500', fails(500), 500, 500],
+    ['a redirect', redirects, 308, 502],
+  ])('the log names the only backend that answered %s', async (_what, answer, status, shown) => {
+    const [only] = serve([{ to: 'a' }])
+    a.restart(answer)
+    expect((await post({})).status).toBe(shown)
+    await expect
+      .poll(() => gateway.log)
+      .toContainEqual({
+        event: 'call.upstream_failed',
+        fields: expect.objectContaining({ servedBy: only, status }),
+      })
+  })
 })
 
 describe('a model without a list of backends', () => {

@@ -64,15 +64,20 @@ function mayBeUnreported({ usage, outcome: { isSent, status } }: Attempt): boole
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
-  const { kind, answered, status, firstByteMs, bytes, reason, refusal } = outcome
+  const { kind, answered, firstByteMs, bytes, reason, refusal, kept } = outcome
+  const judged = judgedStatusOf(outcome) ?? 0
+  // The backend's own one, such as that of a redirect.
+  const status = kept?.head.status ?? outcome.status
   const facts = { requestId, model: model.id, servedBy: backend, status }
-  if (isFailure(outcome)) {
+  if (isFailure(outcome) || judged >= SERVER_ERROR) {
     log.warn({ ...facts, kind, answered, firstByteMs, bytes, reason }, 'call.upstream_failed')
   }
   if (reason === NO_ROOM_FOR_ANSWER) log.warn({ ...facts, answered, bytes }, 'call.no_room')
   if (refusal?.code === 'upstream_refused_credential') log.warn(facts, 'call.credential_refused')
-  else if (SERVICE_REFUSED.has(judgedStatusOf(outcome) ?? 0)) log.warn(facts, 'call.backend_refused')
+  else if (SERVICE_REFUSED.has(judged)) log.warn(facts, 'call.backend_refused')
 }
+
+const SERVER_ERROR = 500
 
 /** The backend refuses the service's account, or does not know the model. */
 const SERVICE_REFUSED: ReadonlySet<number> = new Set([402, 403, 404])
