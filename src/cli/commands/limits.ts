@@ -27,12 +27,15 @@ type SetOptions = Options & {
   readonly service?: string
 }
 
-const TEAM = 'of a team, for its admins: @organization/name (without a name: your own team)'
-
 export const makeLimits: MakeCommand = (cli) =>
   new Command('limits')
     .description('Show your spending limits, and what is left of them.')
-    .option('--team [team]', `all limits ${TEAM}`, toTeam)
+    // Also in the help of the subcommands.
+    .option(
+      '--team [team]',
+      'limits of a team, for its admins: @organization/name (without a name: your own team)',
+      toTeam,
+    )
     .option('--json', 'print JSON')
     .action(actionOf(cli, listLimits))
     .addCommand(
