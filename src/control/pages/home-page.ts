@@ -19,7 +19,7 @@ export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
         <h2>On your computer</h2>
         <p>
           Install the command <code>svc</code>. Ask an admin of your team for its file. It needs Node.js 20.12 or newer.
-          Then log in once, and start your agent: <code>codex</code>, <code>claude</code> or <code>opencode</code>.
+          Then sign in once, and start your agent: <code>codex</code>, <code>claude</code> or <code>opencode</code>.
         </p>
         <ul class="commands">
           <li><code>npm install -g FILE</code></li>
