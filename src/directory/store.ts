@@ -94,7 +94,8 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
   }
 }
 
-const TRANSACTION = { maxWait: 10_000, timeout: 60_000 }
+/** A first start with 20,000 members takes a minute on a busy machine. When it is given up, the next one begins again. */
+const TRANSACTION = { maxWait: 10_000, timeout: 600_000 }
 
 /** How often a plan is made because another process has changed the rows meanwhile. */
 const MAX_PLANS = 5
