@@ -94,7 +94,7 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
   }
 }
 
-/** A first start with 20,000 members takes a minute on a busy machine. When it is given up, the next one begins again. */
+/** A first start with 20,000 members takes a minute on a busy machine. One that is given up begins anew. */
 const TRANSACTION = { maxWait: 10_000, timeout: 600_000 }
 
 /** How often a plan is made because another process has changed the rows meanwhile. */
