@@ -9,7 +9,7 @@ export type ToolOffer = {
   /** A web search that the backend runs itself. */
   readonly search: (Tool & HostedTool) | null
   /** Tools that the backend does not have. A note in the prompt says so to the model. */
-  readonly withheld: readonly Tool[]
+  readonly withheld: readonly (Tool & HostedTool)[]
   readonly mode: 'auto' | 'required' | 'none' | null
   /** The only tools that the model may call. Null: all that are offered. */
   readonly allowed: readonly ToolRef[] | null
@@ -34,25 +34,20 @@ export function offerTools(
   caps: ModelCaps,
   { allowsSubsets = false }: { allowsSubsets?: boolean } = {},
 ): ToolOffer {
+  const hosted = tools.filter((tool) => tool.kind === 'hosted')
+  const search = (caps.hostedSearch && hosted.find(({ webSearch, isLive }) => webSearch && isLive)) || null
+  const withheld = hosted.filter((tool) => tool !== search)
+  for (const tool of withheld) refuseUnlessOptional(tool)
   const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)))
-  const isSearch = (tool: Tool): tool is Tool & HostedTool => tool.kind === 'hosted' && tool.webSearch && tool.isLive
-  const search = (caps.hostedSearch && tools.find(isSearch)) || null
-  const withheld: Tool[] = []
-  const own: OfferedTool[] = []
-  for (const tool of tools) {
-    if (tool.kind === 'hosted') {
-      if (tool === search) continue
-      refuseUnlessOptional(tool)
-      withheld.push(tool)
-    } else if (tool.name !== PLACEHOLDER && (!tool.deferred || added.has(tool.name))) own.push(tool)
-  }
+  const own = tools.filter((tool) => tool.kind !== 'hosted').filter((tool) => isLoaded(tool, added))
   const only = choice?.only ?? null
   const allowed = only && new Set(only.map(toolKeyOf))
   const chosen = allowed === null ? own : own.filter((tool) => allowed.has(toolKeyOf(tool)))
-  if (choice?.mode === 'required' && chosen.length === 0 && (only !== null || !search)) {
+  const isRequired = choice?.mode === 'required'
+  if (isRequired && chosen.length === 0 && (only !== null || !search)) {
     refuse('tool_choice', 'No tool is there that could be called: send tools, or leave tool_choice out.')
   }
-  const isOneRequired = choice?.mode === 'required' && only?.length === 1
+  const isOneRequired = isRequired && only?.length === 1
   const isTold = caps.namedChoice && only !== null && only.length > 0 && (allowsSubsets || isOneRequired)
   return {
     tools: isTold ? own : chosen,
@@ -65,9 +60,14 @@ export function offerTools(
 }
 
 /** Returns the note to the model about withheld tools; null when there are none. */
-export function describeWithheld(withheld: readonly Tool[]): string | null {
-  const names = withheld.map((tool) => (tool.kind === 'hosted' ? tool.type : tool.name))
+export function describeWithheld(withheld: ToolOffer['withheld']): string | null {
+  const names = withheld.map(({ type }) => type)
   return names.length === 0 ? null : `The tool ${names.join(', ')} is not available in this session.`
+}
+
+/** Whether the model knows the tool: agents load a deferred tool later, by a part of the conversation. */
+function isLoaded({ name, deferred }: OfferedTool, added: ReadonlySet<string>): boolean {
+  return name !== PLACEHOLDER && (!deferred || added.has(name))
 }
 
 function namesAdded(part: Part): readonly string[] {
