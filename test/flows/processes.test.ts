@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { Agent, get } from 'node:http'
+import { Agent, createServer, get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askService } from '../../src/server/management.ts'
-import { freePort } from '../support/loopback.ts'
+import { freePort, listenOnLoopback } from '../support/loopback.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
@@ -243,9 +243,12 @@ describe('SVC_PROCESSES=2', () => {
 
   it('leaves no management socket behind when another process has the port', async () => {
     const left = path.join(folder.path, 'refused.sock')
-    const env = { SVC_ROLE: 'gateway', SVC_PROCESSES: '2', SVC_PORT: new URL(running.origin).port }
+    const other = createServer()
+    const port = await listenOnLoopback(other)
+    const env = { SVC_ROLE: 'gateway', SVC_PROCESSES: '2', SVC_PORT: String(port) }
     const keys = { SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9', SVC_GATEWAY_KEYS_FILE: `${folder.path}/refused.json` }
     const { code, stderr } = await refusedStart({ ...env, ...keys, SVC_MANAGEMENT_SOCKET: left })
+    other.close()
     expect(code).toBe(1)
     expect(stderr).toContain('Another process listens there.')
     expect(existsSync(left)).toBe(false)

@@ -52,6 +52,7 @@ const WATCHED_EVENTS = [
   'device_login.mail_failed',
   'directory.rejected',
   'housekeeping.failed',
+  'http.request_failed',
   'prices.rejected',
   'process.ended',
   'redis.disconnected',
