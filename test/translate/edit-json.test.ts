@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readObject } from '../../src/gateway/dialects/json/read-json.ts'
-import { removeMembers, scanTopLevel, setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
+import { removeMembers, renameMember, scanTopLevel, setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
 import { character } from '../support/arbitraries.ts'
 
 const changed = (text: string, values: Record<string, unknown>): string | undefined =>
@@ -20,6 +20,21 @@ describe('removeMembers', () => {
     ['none of a list', '["a"]', '["a"]'],
   ])('removes %s', (_name, text, expected) => {
     expect(removeMembers(Buffer.from(text), ['a', 'b']).toString()).toBe(expected)
+  })
+})
+
+describe('renameMember', () => {
+  it.each<[string, string, string]>([
+    [
+      'a member between others',
+      '{"c":1.0, "a" : 12345678901234567890,"d":2}',
+      '{"c":1.0,"b":12345678901234567890,"d":2}',
+    ],
+    ['a name written with escapes', '{ "\\u0061":1 }', '{"b":1 }'],
+    ['none, where it is not there', '{"c":{"a":1}}', '{"c":{"a":1}}'],
+    ['none, where a name is there twice', '{"a":1,"c":1,"c":2}', '{"a":1,"c":1,"c":2}'],
+  ])('renames %s', (_name, text, expected) => {
+    expect(renameMember(Buffer.from(text), 'a', 'b').toString()).toBe(expected)
   })
 })
 

@@ -18,6 +18,7 @@ export type Condition = {
   noteAnswer(startedAt: number): void
   /** A call has ended. */
   noteEnd(outcome: Outcome): void
+  /** What its models accept, as far as answers have shown. */
   readonly learned: LearnedCaps
   show(): ShownCondition
   /** Stops the probes for good. */

@@ -42,13 +42,13 @@ export type Sending = {
   readonly retry: RequestRetry | null
 }
 
-/** A step that was sent. `ended` never rejects. `mayRepeat`: its request may have what can be changed. */
+/** A step that was sent. `ended` never rejects. `mayRepeat`: a change of its request may make it acceptable. */
 type SentStep = { readonly ended: Promise<Attempt>; readonly mayRepeat: boolean }
 
 /**
  * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
- * that has nothing to change. This function does not wait, so that no stack keeps the body of the request until
- * the answer ends.
+ * that has nothing to change. This function does not wait, so that no stack keeps the body of the request until the
+ * answer ends.
  */
 export function sendStep(
   needs: SendNeeds,

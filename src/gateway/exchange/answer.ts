@@ -48,7 +48,7 @@ export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
   readonly isTranslated: boolean
-  /** The change without which the backend refuses the request; null: it says nothing of the kind. */
+  /** The change that makes the request acceptable to the backend, by its error; null: none is known. */
   readonly retry: RequestRetry | null
 }
 

@@ -1,17 +1,19 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { removeMembers, scanTopLevel, setMembers } from '../json/edit-json.ts'
+import { renameMember, scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { renameLimit } from './limit-name.ts'
+import { withoutRefusedHints } from '../refused-members.ts'
+import { OTHER_NAME } from './limit-name.ts'
 import { toStrictHistory } from './strict-history.ts'
 
 type GivenCaps = Partial<ModelCaps>
 
+const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
+
 /**
  * Changes what the model would refuse in a chat client's request:
- * - Members that only some vendors know are removed (`streamUsage`, `userHint`, and an effort where there is no
- *   choice of one). None of them changes what the model is asked.
+ * - Hints that it refuses are removed (`refused-members.ts`). None of them changes what the model is asked.
  * - The token limit gets the name that the model accepts (`limitName`).
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
  *   send it, and after a change of the model no client has it. An empty one is accepted.
@@ -20,21 +22,14 @@ type GivenCaps = Partial<ModelCaps>
  * Returns the same bytes where nothing would be refused. `body`: the request, whose long texts may be cut.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
-  const refused = listRefused(caps).filter((name) => name in body)
-  const accepted = refused.length > 0 ? removeMembers(request, refused) : request
+  const accepted = withoutRefusedHints(request, body, caps, HINT_NAMES)
   return withCompleteHistory(withNamedLimit(accepted, body, caps), caps)
 }
 
-function listRefused({ streamUsage, userHint, efforts }: GivenCaps): string[] {
-  return [
-    ...(streamUsage === false ? ['stream_options'] : []),
-    ...(userHint === false ? ['user', 'safety_identifier'] : []),
-    ...(efforts?.length === 0 ? ['reasoning_effort'] : []),
-  ]
-}
-
 function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): Buffer {
-  return limitName === undefined || limitName in body ? request : renameLimit(request, limitName)
+  if (limitName === undefined || limitName in body) return request
+  const given = OTHER_NAME[limitName]
+  return given in body ? renameMember(request, given, limitName) : request
 }
 
 function withCompleteHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {

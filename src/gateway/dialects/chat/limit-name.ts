@@ -1,10 +1,11 @@
 import type { ModelCaps } from '../caps.ts'
 import type { RequestRetry } from '../dialect.ts'
-import { removeMembers, scanTopLevel, setMembers } from '../json/edit-json.ts'
+import { renameMember, scanTopLevel } from '../json/edit-json.ts'
 
 type LimitName = ModelCaps['limitName']
 
-const OTHER_NAME: Readonly<Record<LimitName, LimitName>> = {
+/** Vendors have one of two names for the token limit of a chat request. */
+export const OTHER_NAME: Readonly<Record<LimitName, LimitName>> = {
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: 'max_tokens',
 }
@@ -31,7 +32,7 @@ export const LIMIT_NAME_RETRY: RequestRetry = {
   isRefused: (error) => REFUSED.test(error),
   toAccepted(request) {
     const [given, ...others] = limitNamesOf(request)
-    return given && others.length === 0 ? renameLimit(request, OTHER_NAME[given]) : null
+    return given && others.length === 0 ? renameMember(request, given, OTHER_NAME[given]) : null
   },
   learn(changed) {
     const [limitName] = limitNamesOf(changed)
@@ -42,13 +43,4 @@ export const LIMIT_NAME_RETRY: RequestRetry = {
 function limitNamesOf(request: Buffer): LimitName[] {
   const members = scanTopLevel(request)?.members
   return NAMES.filter((name) => members?.has(name))
-}
-
-/** Gives the token limit of a request this name, unless the request has it under this name already. */
-export function renameLimit(request: Buffer, name: LimitName): Buffer {
-  const members = scanTopLevel(request)?.members
-  const range = members?.get(OTHER_NAME[name])
-  if (!members || !range || members.has(name)) return request
-  const limit: unknown = JSON.parse(request.toString('utf8', range.start, range.end))
-  return setMembers(removeMembers(request, [OTHER_NAME[name]]), { [name]: limit }) ?? request
 }

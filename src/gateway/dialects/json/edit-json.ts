@@ -90,17 +90,33 @@ export function setMembers(
 
 /** Returns the bytes without these top-level members. Bytes with a repeated name stay as they are. */
 export function removeMembers(bytes: Buffer, names: readonly string[]): Buffer {
+  return mapMembers(bytes, (name, member) => (names.includes(name) ? [] : [member]))
+}
+
+/** Returns the bytes with another name of a top-level member. Bytes with a repeated name stay as they are. */
+export function renameMember(bytes: Buffer, from: string, to: string): Buffer {
+  return mapMembers(bytes, (name, member, value) =>
+    name === from ? [Buffer.from(`${JSON.stringify(to)}:`), value] : [member],
+  )
+}
+
+/** Replaces each top-level member by other bytes. `member`: its name and value, with the spaces before them. */
+function mapMembers(
+  bytes: Buffer,
+  replace: (name: string, member: Buffer, value: Buffer) => readonly Buffer[],
+): Buffer {
   const scanned = scanTopLevel(bytes)
   if (!scanned || scanned.duplicates.length > 0) return bytes
-  const kept: Buffer[] = []
+  const written: Buffer[] = []
   let next = scanned.start
-  let end = next
-  for (const [name, range] of scanned.members) {
-    if (!names.includes(name)) kept.push(Buffer.from(','), bytes.subarray(next, range.end))
-    end = range.end
+  let last = next
+  for (const [name, { start, end }] of scanned.members) {
+    const replaced = replace(name, bytes.subarray(next, end), bytes.subarray(start, end))
+    if (replaced.length > 0) written.push(Buffer.from(','), ...replaced)
+    last = end
     next = skipSpace(bytes, end) + 1
   }
-  return Buffer.concat([bytes.subarray(0, scanned.start), ...kept.slice(1), bytes.subarray(end)])
+  return Buffer.concat([bytes.subarray(0, scanned.start), ...written.slice(1), bytes.subarray(last)])
 }
 
 type Edit = { readonly range: ByteRange; readonly text: string }

@@ -6,10 +6,10 @@ import type { Json } from '../json/read-json.ts'
 import { makeEffortRetry } from '../effort-retry.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { withoutRefusedHints } from '../refused-members.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
-import { toAcceptedRequest } from './accepted-request.ts'
 import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
@@ -57,7 +57,7 @@ export const RESPONSES: DialectTraits = {
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
   requestRetries: [makeEffortRetry('reasoning'), RESPONSES_REASONING_RETRY],
-  toAcceptedRequest,
+  toAcceptedRequest: (request, body, caps) => withoutRefusedHints(request, body, caps, { effort: 'reasoning' }),
   readEnding,
 }
 
