@@ -3,16 +3,14 @@
  * and packs them into `.packages/*.tgz`. Node.js strips no types below node_modules, so nothing that is packed is
  * TypeScript. Prints the tarballs.
  */
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildCli } from './cli.ts'
 import { root } from './project.ts'
 import { buildService } from './service.ts'
-
-type Build = (folder: string) => void | Promise<void>
+import { packInto } from './tarball.ts'
+import type { Build } from './tarball.ts'
 
 const PACKAGES: Readonly<Record<string, Build>> = {
   svc: buildService,
@@ -23,7 +21,7 @@ const PACKAGES: Readonly<Record<string, Build>> = {
 
 const { out, builds } = readArguments()
 mkdirSync(out, { recursive: true })
-for (const build of builds) await pack(build)
+for (const build of builds) console.log(await packInto(out, build))
 
 function readArguments() {
   try {
@@ -37,19 +35,5 @@ function readArguments() {
     console.error('Usage: npm run pack -- [--out FOLDER] [NAME...]')
     console.error(`Names: ${Object.keys(PACKAGES).join(', ')}. Without a name, all are packed.`)
     process.exit(1)
-  }
-}
-
-/** The package is built in a folder of its own: `out` may have folders with the same names. */
-async function pack(build: Build): Promise<void> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'svc-pack-'))
-  try {
-    await build(folder)
-    const printed = execFileSync('npm', ['pack', folder, '--json', '--pack-destination', out], { encoding: 'utf8' })
-    // npm 11 prints a list, npm 12 an object by package name.
-    const [packed] = Object.values(JSON.parse(printed) as Record<string, { filename: string }>)
-    console.log(path.join(out, packed?.filename ?? ''))
-  } finally {
-    rmSync(folder, { recursive: true })
   }
 }

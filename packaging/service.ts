@@ -1,11 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { buildCli } from './cli.ts'
 import { licensesOf } from './licenses.ts'
 import { project, readJson, root, writeJson } from './project.ts'
+import { packInto } from './tarball.ts'
 
-/** `svc`: the service and all commands, file by file as in the repository, with its migrations, assets and contract. */
-export function buildService(folder: string): void {
+/**
+ * `svc`: the service and all commands, file by file as in the repository, with its migrations, assets and contract, and
+ * the packed command that it offers for download.
+ */
+export async function buildService(folder: string): Promise<void> {
   const config = path.join(import.meta.dirname, 'tsconfig.service.json')
   execFileSync(path.join(root, 'node_modules/.bin/tsc'), ['-p', config, '--outDir', folder], { stdio: 'inherit' })
   const assets = globSync('src/**/*', { cwd: root, withFileTypes: true })
@@ -21,6 +26,7 @@ export function buildService(folder: string): void {
   mkdirSync(path.dirname(launcher))
   cpSync(path.join(import.meta.dirname, 'launcher.js'), launcher)
   chmodSync(launcher, 0o755)
+  renameSync(await packInto(folder, buildCli), path.join(folder, 'svc-cli.tgz'))
   writeJson(path.join(folder, 'package.json'), packageJson())
   const locked = shrinkwrap()
   writeJson(path.join(folder, 'npm-shrinkwrap.json'), locked)

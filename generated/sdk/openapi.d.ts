@@ -1335,6 +1335,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/assets/svc-cli.tgz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Packed command
+         * @description Returns the command `svc` for people's computers: `npm install -g URL` installs it from here. A deployment that was
+         *     not installed from its package may not offer it.
+         */
+        get: operations["getCommandPackage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/": {
         parameters: {
             query?: never;
@@ -2488,6 +2509,12 @@ export interface components {
             /** @description `@organization/name`. */
             team: string;
         };
+        /**
+         * Format: binary
+         * @description The bytes of a gzip archive that `npm install` takes.
+         * @example The bytes of the archive
+         */
+        Archive: string;
         /** @description What the authenticator signed (`AuthenticatorAssertionResponseJSON` of WebAuthn). */
         AssertionResponse: {
             clientDataJSON: components["schemas"]["Base64Url"];
@@ -3563,6 +3590,11 @@ export interface components {
              * @description The base URL of the gateway.
              */
             gateway: string;
+            /**
+             * Format: uri
+             * @description The packed command `svc`, which `npm install -g` takes. Missing where the deployment does not offer it.
+             */
+            command?: string;
             /**
              * Format: uri
              * @description The API reference.
@@ -5874,6 +5906,7 @@ export type ApplyDirectory = components['schemas']['ApplyDirectory'];
 export type ApproveDevice = components['schemas']['ApproveDevice'];
 export type ApprovedDevice = components['schemas']['ApprovedDevice'];
 export type ApprovingUser = components['schemas']['ApprovingUser'];
+export type Archive = components['schemas']['Archive'];
 export type AssertionResponse = components['schemas']['AssertionResponse'];
 export type AssetText = components['schemas']['AssetText'];
 export type AttestationResponse = components['schemas']['AttestationResponse'];
@@ -15966,6 +15999,62 @@ export interface operations {
             };
         };
     };
+    getCommandPackage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The command `svc` as npm packs it. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": components["schemas"]["Archive"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+        };
+    };
     showHome: {
         parameters: {
             query?: never;
@@ -15991,6 +16080,7 @@ export interface operations {
                      *       "signIn": "http://localhost:8787/sign-in",
                      *       "deviceStart": "http://localhost:8787/v1/auth/device/start",
                      *       "gateway": "http://localhost:8787",
+                     *       "command": "http://localhost:8787/assets/svc-cli.tgz",
                      *       "docs": "http://localhost:8787/docs",
                      *       "contract": "http://localhost:8787/openapi.json"
                      *     }

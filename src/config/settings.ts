@@ -9,6 +9,7 @@ const SERVER = {
   SVC_PORT: wholeNumber(0, 65_535).default(8787),
   SVC_BASE_URL: field.pagesUrl.optional(),
   SVC_GATEWAY_URL: publicUrl.optional(),
+  SVC_COMMAND_FILE: text.optional(),
   SVC_TRUST_PROXY: field.trustProxy.optional(),
   SVC_ALLOWED_ORIGINS: field.origins.optional(),
   SVC_DRAIN_SECONDS: wholeNumber(0, 3600).default(0),

@@ -45,6 +45,8 @@ export type Config = {
   readonly baseUrl: string
   /** The gateway's public address, without a slash at the end. */
   readonly gatewayUrl: string
+  /** The packed command that people download; null: the one that the packed service brings. */
+  readonly commandFile: string | null
   readonly database: DatabaseConfig | null
   readonly directoryFile: string | null
   /** How long audit events are kept; null: always. */
@@ -139,6 +141,7 @@ export function toConfig(s: Settings, { readSecret, tracing, hasNotifySocket }: 
     port: s.SVC_PORT,
     baseUrl,
     gatewayUrl: s.SVC_GATEWAY_URL ?? baseUrl,
+    commandFile: s.SVC_COMMAND_FILE ?? null,
     database,
     directoryFile: s.SVC_DIRECTORY_FILE ?? null,
     auditDays: s.SVC_AUDIT_DAYS ?? null,

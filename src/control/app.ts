@@ -124,6 +124,6 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...apiKeys.handlers,
     ...makeKeySetHandlers({ publicKeys: keys.publicKeys }),
     ...makeConsoleFlow({ database, members, team, apiKeys, clock }).handlers,
-    ...makePageHandlers({ baseUrl, gatewayUrl }),
+    ...makePageHandlers({ baseUrl, gatewayUrl, command: needs.command }),
   }
 }

@@ -10,6 +10,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
 import type { Notify } from './mails/notify.ts'
+import type { CommandPackage } from './pages/command-package.ts'
 
 /** The settings that the control plane reads. */
 type Settings = Pick<
@@ -31,6 +32,8 @@ export type ControlNeeds = {
   readonly keys: Keyring
   readonly explainToken: ExplainToken
   readonly notify: Notify
+  /** Null: the deployment does not offer the command. */
+  readonly command: CommandPackage | null
   /** Null: the operator lets admins of teams add no backends. */
   readonly adminBackends: AdminBackendTrust | null
   /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */

@@ -6,6 +6,7 @@ import type { Config } from '../config/values.ts'
 import type { ControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/mails/notify.ts'
 import type { Notify } from '../control/mails/notify.ts'
+import { readCommandPackage } from '../control/pages/command-package.ts'
 import type { Database } from '../database/client.ts'
 import { makeAnswerOrLastKnown } from '../database/last-known.ts'
 import { openGateway } from '../gateway/app.ts'
@@ -30,6 +31,7 @@ export async function openDatabaseRoles(
   const adminBackends = await openAdminBackendTrust(config, log)
   if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database, adminBackends, log)
   const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane
+  const command = config.role === 'gateway' ? null : readCommandPackage(config)
   // Up to here a step can fail, and nothing has to be closed. From here on no step fails.
   const answerOrLastKnown = makeAnswerOrLastKnown()
   const live = openLiveCallers({
@@ -40,7 +42,7 @@ export async function openDatabaseRoles(
     answerOrLastKnown,
     clock,
   })
-  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, commandUrl: command?.url ?? null, log })
   const deployment = openDatabaseDeployment({
     database,
     live,
@@ -68,6 +70,7 @@ export async function openDatabaseRoles(
     access,
     keys,
     notify,
+    command,
     adminBackends,
     explainToken: live.explainToken,
     onSessionEnd: live.end,

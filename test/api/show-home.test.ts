@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newCommandFile } from '../support/command-file.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -29,6 +30,16 @@ describe('showHome', () => {
         docs: 'http://localhost:8787/docs',
         contract: 'http://localhost:8787/openapi.json',
       })
+    })
+
+    it('tells where to install the command from, where the deployment offers it', async () => {
+      await using file = await newCommandFile()
+      await using offering = await startService({ env: { SVC_COMMAND_FILE: file.path } })
+      const url = 'http://localhost:8787/assets/svc-cli.tgz'
+      const page = await (await offering.fetch('/', { headers: { accept: 'text/html' } })).text()
+      expect(page).toContain(`npm install -g ${url}`)
+      expect(page).not.toContain('Ask an admin')
+      expect(await (await offering.fetch('/')).json()).toMatchObject({ command: url })
     })
   })
 })

@@ -203,7 +203,8 @@ describe('the pages in a browser', () => {
   it('of the email that invites a person fits into 320 px, with its command', async () => {
     const page = await browser.newPage({ width: 320, scheme: 'light' })
     const baseUrl = 'https://agents.engineering.example.com'
-    const invited = { team: '@acme/core', role: 'member', invitedBy: 'ada@example.com', baseUrl } as const
+    const commandUrl = `${baseUrl}/assets/svc-cli.tgz`
+    const invited = { team: '@acme/core', role: 'member', invitedBy: 'ada@example.com', baseUrl, commandUrl } as const
     await page.setContent(invitationMail(invited).html)
     expect(await page.getByText(`svc login ${baseUrl}`).count()).toBe(1)
     expect(await findOverflow(page)).toBe(0)

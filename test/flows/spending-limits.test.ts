@@ -149,7 +149,7 @@ it('admins get one email for a limit that is used up, whatever the number of pro
   const mailer = { send: async (mail: Mail) => void sent.push(mail), close: () => undefined }
   const { clock } = first
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-  const notify = makeNotifier({ mailer, baseUrl: 'http://localhost:8787', log })
+  const notify = makeNotifier({ mailer, baseUrl: 'http://localhost:8787', commandUrl: null, log })
   const announcers = [first, second, first, second].map(({ database }) =>
     makeAnnounceLimits({ database, notify, clock, log }),
   )

@@ -157,6 +157,10 @@ describe.each(MAJORS)('on Node.js %i', (major) => {
     expect(await answer.json()).toEqual({ status: 'ok', database: 'ok' })
     expect((await fetch(`http://127.0.0.1:${port}/assets/auth.css`)).status).toBe(200)
     expect((await fetch(`http://127.0.0.1:${port}/openapi.json`)).status).toBe(200)
+    const downloaded = `downloaded-${major}`
+    await install(downloaded, `http://127.0.0.1:${port}/assets/svc-cli.tgz`)
+    const printed = await run(nodeOf(major), [binOf(downloaded), 'version'], { env: environment() })
+    expect(printed.stdout).toMatch(/^\d+\.\d+/)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
   }, 120_000)

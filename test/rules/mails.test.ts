@@ -143,9 +143,14 @@ it('the email about a spending limit links to the limits of the team', () => {
   expect(mail.text).toContain(`\n${BASE_URL}/teams/acme/core/limits\n`)
 })
 
-it('tells an invited person to install the command before it is used', () => {
-  const mail = invitationMail({ team: '@acme/core', role: 'member', invitedBy: 'ada@example.com', baseUrl: BASE_URL })
-  for (const part of [mail.text, mail.html]) expect(part).toMatch(/npm\s+install\s+-g.*svc login https:/s)
+it.each([
+  [null, /Ask the person who invited you for its file\. .* npm install -g FILE .* svc login https:/],
+  [`${BASE_URL}/assets/svc-cli.tgz`, /npm install -g https:\S+\/assets\/svc-cli\.tgz .* svc login https:/],
+])('tells an invited person to install the command, which is offered at %s, before it is used', (commandUrl, steps) => {
+  const invited = { team: '@acme/core', role: 'member', invitedBy: 'ada@example.com' } as const
+  const mail = invitationMail({ ...invited, baseUrl: BASE_URL, commandUrl })
+  expect(mail.text.replace(/\s+/g, ' ')).toMatch(steps)
+  expect(mail.html).toContain(`npm install -g ${commandUrl ?? 'FILE'}`)
 })
 
 describe('approve this sign-in', () => {

@@ -12,7 +12,7 @@ it('is settled when the email is sent with which work in the background ends', a
     },
     close: () => undefined,
   }
-  const notify = makeNotifier({ mailer, baseUrl: 'http://localhost:8787', log: recordingLog([]) })
+  const notify = makeNotifier({ mailer, baseUrl: 'http://localhost:8787', commandUrl: null, log: recordingLog([]) })
   const invited = { team: '@acme/core', role: 'member', invitedBy: 'ada@example.com' } as const
   notify.inBackground(sleep(20).then(() => notify.invited('grace@example.com', invited)))
   await notify.settled()

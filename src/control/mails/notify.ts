@@ -11,7 +11,7 @@ import { spendingReachedMail } from './spending-limit.ts'
 import type { SpendingReached } from './spending-limit.ts'
 
 /** What the caller knows; the addresses of pages are added. */
-type Data<Notice> = Omit<Notice, 'devicePage' | 'baseUrl'>
+type Data<Notice> = Omit<Notice, 'devicePage' | 'baseUrl' | 'commandUrl'>
 
 /**
  * Tells the owner of an address what happened to the account. Emails are sent in the background: no answer waits for
@@ -36,11 +36,13 @@ type Needs = {
   /** Null when email is not configured; then nothing is sent. */
   readonly mailer: Mailer | null
   readonly baseUrl: string
+  /** Where people download the command; null: from nowhere. */
+  readonly commandUrl: string | null
   readonly log: Logger
 }
 
 /** Makes the functions that send emails in the background. A failure is logged. */
-export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
+export function makeNotifier({ mailer, baseUrl, commandUrl, log }: Needs): Notify {
   const pending = new Set<Promise<void>>()
   const devicePage = `${baseUrl}${PATHS.device}`
 
@@ -65,7 +67,7 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
     keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage, baseUrl })),
     spendingReached: (email, data) => send(email, 'spending_limit_reached', spendingReachedMail({ ...data, baseUrl })),
-    invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
+    invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl, commandUrl })),
     inBackground,
     async settled() {
       // Work that ends may have begun an email.

@@ -53,6 +53,7 @@ export const PATHS = {
   stylesheet: '/assets/auth.css',
   passkeyScript: '/assets/passkeys.js',
   sessionScript: '/assets/session.js',
+  command: '/assets/svc-cli.tgz',
 } as const
 
 /** The path of a team's first page: `/teams/acme/core` for `@acme/core`. */

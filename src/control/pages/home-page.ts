@@ -4,8 +4,14 @@ import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 
+type HomeData = {
+  readonly baseUrl: string
+  /** Where people download the command; null: from nowhere. */
+  readonly commandUrl: string | null
+}
+
 /** `/`: what this deployment is, how to sign in and how to start a coding agent. The same for every visitor. */
-export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
+export function homePage({ baseUrl, commandUrl }: HomeData): Html {
   return page(
     { title: 'Home' },
     html`<h1>One login for your coding agents</h1>
@@ -18,11 +24,12 @@ export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
       <section class="aside">
         <h2>On your computer</h2>
         <p>
-          Install the command <code>svc</code>. Ask an admin of your team for its file. It needs Node.js 20.12 or newer.
-          Then sign in once, and start your agent: <code>codex</code>, <code>claude</code> or <code>opencode</code>.
+          Install the command <code>svc</code>.${commandUrl ? '' : ' Ask an admin of your team for its file.'} It needs
+          Node.js 20.12 or newer. Then sign in once, and start your agent: <code>codex</code>, <code>claude</code> or
+          <code>opencode</code>.
         </p>
         <ul class="commands">
-          <li><code>npm install -g FILE</code></li>
+          <li><code>npm install -g ${commandUrl ?? 'FILE'}</code></li>
           <li><code>svc login ${baseUrl}</code></li>
           <li><code>svc run codex</code></li>
         </ul>

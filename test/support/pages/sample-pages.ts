@@ -103,7 +103,14 @@ function plainPages(words: Words): Named[] {
       `sign-in-link-${refusal}`,
       refusedSignInLinkPage(refusal),
     ]),
-    ['home', homePage({ baseUrl: 'https://svc.example.com' })],
+    ['home', homePage({ baseUrl: 'https://svc.example.com', commandUrl: null })],
+    [
+      'home-with-command',
+      homePage({
+        baseUrl: 'https://agents.engineering.example.com',
+        commandUrl: 'https://agents.engineering.example.com/assets/svc-cli.tgz',
+      }),
+    ],
     ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
       `error-${status}`,
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
