@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express'
 import type { Logger } from '../log.ts'
-import { ApiError, ERRORS, toWholeSeconds } from './errors.ts'
+import { ApiError, ERRORS } from './errors.ts'
 
 /**
  * Writes an error as a page or in another form than the envelope, and returns true; false leaves it to the JSON writer.
@@ -66,7 +66,7 @@ function writeHeaders(res: Response, error: ApiError): void {
   // opencode ignores the header above and shows the message after five retries. Without this one, the pauses between
   // them take more than a minute in all.
   if (permanent && status >= 500) res.set('retry-after-ms', '1000')
-  if (error.retryAfterSeconds !== undefined) res.set('Retry-After', String(toWholeSeconds(error.retryAfterSeconds)))
+  if (error.retryAfterSeconds !== undefined) res.set('Retry-After', String(error.retryAfterSeconds))
   if (error.allow !== undefined) res.set('Allow', error.allow)
 }
 

@@ -164,7 +164,7 @@ export function toWholeSeconds(seconds: number): number {
 /** A refusal. Handlers throw it, and the error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode
-  /** Seconds for the `Retry-After` header. */
+  /** For the `Retry-After` header: whole seconds, at least one. */
   readonly retryAfterSeconds: number | undefined
   /** When what is used up is available again, for `resets_at` of the body. */
   readonly resetsAt: Date | undefined
@@ -190,7 +190,8 @@ export class ApiError extends Error {
     super(options.message ?? ERRORS[code].message, { cause: options.cause })
     this.name = 'ApiError'
     this.code = code
-    this.retryAfterSeconds = options.retryAfterSeconds
+    this.retryAfterSeconds =
+      options.retryAfterSeconds === undefined ? undefined : toWholeSeconds(options.retryAfterSeconds)
     this.resetsAt = options.resetsAt
     this.allow = options.allow
     this.isInvalidToken = options.isInvalidToken ?? false
