@@ -120,6 +120,20 @@ describe('a spending limit', () => {
     ])
   })
 
+  it('is found by its id in capital letters', async () => {
+    const { id } = await create({ subject: 'member', of: 'ada@example.com', period: 'week' })
+    const path = `${PATH}/${id.toUpperCase()}`
+    expect(await (await keys.send('PATCH', path, { amountNanoUsd: 5 })).json()).toMatchObject({ id, amountNanoUsd: 5 })
+    expect(await (await keys.send('GET', path)).json()).toMatchObject({ id, amountNanoUsd: 5 })
+    expect(await (await keys.send('DELETE', path)).json()).toEqual({ ok: true })
+    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    expect(events.map(({ kind }) => kind)).toEqual([
+      'spending_limit.created',
+      'spending_limit.changed',
+      'spending_limit.removed',
+    ])
+  })
+
   it('400: has an id that is a UUID', async () => {
     for (const method of ['GET', 'DELETE']) {
       expect(await outcomeOf(await keys.send(method, `${PATH}/one`))).toBe('400 invalid_request')

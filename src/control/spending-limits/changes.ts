@@ -45,7 +45,8 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
   }
 
   async function find(teamId: string, limitId: string): Promise<LimitAnswer | null> {
-    return (await list(teamId)).find(({ id }) => id === limitId) ?? null
+    // Requests may name an id in capital letters.
+    return (await list(teamId)).find(({ id }) => id === limitId.toLowerCase()) ?? null
   }
 
   return {

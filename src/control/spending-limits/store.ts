@@ -136,12 +136,12 @@ const OWNER = {
 
 async function saveEvent(tx: Transaction, kind: string, id: string, actor: Actor, at: Date): Promise<void> {
   const row = await tx.spendingLimit.findUniqueOrThrow({ where: { id }, include: OWNER })
-  const { teamId, subject, accountId, keyId, serviceAccountId, period } = row
+  const { id: subjectId, teamId, subject, accountId, keyId, serviceAccountId, period } = row
   const of = accountId ?? keyId ?? serviceAccountId
   const owner = row.account?.email ?? row.key?.name ?? row.serviceAccount?.name ?? subject
   const details = { name: `${owner}, ${period}`, subject, of, period, amountNanoUsd: Number(row.amountNanoUsd) }
   await tx.auditEvent.create({
-    data: { kind, at, accountId: actor.accountId, teamId, subjectId: id, ip: actor.ip, details },
+    data: { kind, at, accountId: actor.accountId, teamId, subjectId, ip: actor.ip, details },
   })
 }
 
