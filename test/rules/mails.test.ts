@@ -132,15 +132,19 @@ it('emails about API keys link to the page on which the reader can revoke them',
   expect(keyMade('builds', 'created', 'build-server').text).toContain(`\n${KEYS_PAGE}\n`)
 })
 
-it('the email about a spending limit links to the limits of the team', () => {
-  const mail = spendingReachedMail({
-    limit: limitOf(),
-    percent: 80,
-    spentNanoUsd: 8 * USD,
-    member: null,
-    baseUrl: BASE_URL,
+describe('the email about a spending limit', () => {
+  const reached = { percent: 80, spentNanoUsd: 8 * USD, member: null, baseUrl: BASE_URL } as const
+
+  it('links to the limits of the team', () => {
+    const mail = spendingReachedMail({ ...reached, limit: limitOf() })
+    expect(mail.text).toContain(`\n${BASE_URL}/teams/acme/core/limits\n`)
   })
-  expect(mail.text).toContain(`\n${BASE_URL}/teams/acme/core/limits\n`)
+
+  it('quotes the name of an API key once, and contains no part that an email client would turn into a link', () => {
+    const { text } = spendingReachedMail({ ...reached, limit: limitOf({ subject: 'key', subjectName: 'evil.test' }) })
+    expect(text).not.toContain('evil.test')
+    expect(text.replaceAll('\u200B', '').replace(/\s+/g, ' ')).toContain('a day for the API key "evil.test".')
+  })
 })
 
 it.each([

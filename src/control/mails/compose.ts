@@ -51,22 +51,23 @@ export function nameInSubject(text: string): string {
   return unlink(shown)
 }
 
-/**
- * A caller's text in quotes, in which no email client finds a link: a zero-width space follows every character that
- * separates the parts of addresses. The text looks the same and can be copied.
- */
+/** A caller's text in quotes, in which no email client finds a link. */
 export function quoteUnlinked(text: string): string {
   return `“${unlink(text)}”`
+}
+
+/**
+ * A caller's text in which no email client finds a link: a zero-width space follows every character that separates the
+ * parts of addresses. The text looks the same and can be copied.
+ */
+export function unlink(text: string): string {
+  return text.replace(/[.:/@](?=\S)/g, '$&\u200B')
 }
 
 /** A device's name, and who says so. */
 export function deviceFact(name: string): Fact {
   const value = name === UNNAMED_DEVICE ? name : quoteUnlinked(name)
   return { label: 'Device', value, note: sourceOfDeviceName(name) }
-}
-
-function unlink(text: string): string {
-  return text.replace(/[.:/@](?=\S)/g, '$&\u200B')
 }
 
 const SIGNATURE = 'Sent by svc. Replies to this address are not read.'

@@ -2,7 +2,7 @@ import { writeUsd } from '../../kernel/formats/usd.ts'
 import { describeLimit, writeReset } from '../../spending/rules.ts'
 import type { CountedLimit } from '../../spending/rules.ts'
 import { pathOfTeam } from '../pages/forms.ts'
-import { composeMail, quoteUnlinked } from './compose.ts'
+import { composeMail, quoteUnlinked, unlink } from './compose.ts'
 import type { ComposedMail } from './compose.ts'
 
 export type SpendingReached = {
@@ -38,7 +38,7 @@ export function spendingReachedMail({ limit, percent, spentNanoUsd, member, base
 }
 
 function nameIn({ subjectName }: CountedLimit): string | null {
-  return subjectName === null ? null : quoteUnlinked(subjectName)
+  return subjectName === null ? null : unlink(subjectName)
 }
 
 const WHEN_USED_UP = 'Calls of models with a price are refused until the limit resets. To allow more, raise the limit.'
