@@ -32,6 +32,9 @@ declare global {
   }
 }
 
+/** What says who sends a request: its caller, headers, cookies and IP address. It has one type for every operation. */
+export type RequestHead = Pick<Request, 'caller' | 'headers' | 'cookies' | 'ip' | 'socket'>
+
 /** The operation that the request matches. Throws when used before the step that matches requests. */
 export function operationOf(req: Pick<Request, 'operation'>): OperationObject {
   if (!req.operation) throw new Error('The request has not been matched with an operation yet.')

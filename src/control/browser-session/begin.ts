@@ -1,5 +1,5 @@
-import type { Request } from 'express'
 import { cookieOf } from '../../http/cookies.ts'
+import type { RequestHead } from '../../http/request.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import { newRowId } from '../../kernel/identifier.ts'
 import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
@@ -12,7 +12,7 @@ import type { SignedInBrowser } from './store.ts'
  * before cannot share the session (session fixation).
  */
 export function beginBrowserSession(
-  req: Pick<Request, 'ip' | 'socket' | 'headers' | 'cookies'>,
+  req: RequestHead,
   invitationId: string,
   now: Date,
 ): { cookie: Secret; browser: SignedInBrowser } {

@@ -1,5 +1,5 @@
-import type { Request } from 'express'
 import type { Html } from '../../http/page.ts'
+import type { RequestHead } from '../../http/request.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newFormId } from '../../kernel/identifier.ts'
@@ -31,7 +31,7 @@ export type PageContent = {
 }
 
 /** Renders the device page of the caller. */
-export type RenderDevicePage = (req: Request, content: PageContent) => Promise<Html>
+export type RenderDevicePage = (req: RequestHead, content: PageContent) => Promise<Html>
 
 type Needs = {
   readonly devices: DeviceStore

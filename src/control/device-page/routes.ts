@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { isForm } from '../../http/body.ts'
 import { ApiError } from '../../http/errors.ts'
@@ -25,7 +24,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
         const { userCode, page: next } = req.query
-        const page = await renderDevicePage(req as unknown as Request, { userCode, page: next })
+        const page = await renderDevicePage(req, { userCode, page: next })
         return sendPage(res, 200, page, { scripts: true })
       }
       const { accountId, organization, team, role } = callerOf(req)

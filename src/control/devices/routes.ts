@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import { clearCookies } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -23,7 +22,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
-      const { devices: ofDevices, browser } = await signOut.findCurrent(req as unknown as Request)
+      const { devices: ofDevices, browser } = await signOut.findCurrent(req)
       const current = [...ofDevices, browser]
       res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current)) })
     },
@@ -38,7 +37,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
     async logoutEverywhere(req, res) {
       const scope = req.body?.scope ?? 'all'
       const request = { scope, unknownDevice: req.body?.unknownDevice }
-      const ended = await signOutEverywhere(req as unknown as Request, request, clock.now())
+      const ended = await signOutEverywhere(req, request, clock.now())
       if (ended === 'reauthenticate') throw new ApiError('reauthenticate')
       if (ended === 'not_found')
         throw new ApiError('not_found', { message: 'Your account has no device with this id.' })

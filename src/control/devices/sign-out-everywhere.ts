@@ -1,4 +1,4 @@
-import type { Request } from 'express'
+import type { RequestHead } from '../../http/request.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { Logger } from '../../log.ts'
@@ -22,7 +22,7 @@ export type SignedOutEverywhere = { readonly devices: number; readonly passkeys:
  * open browser cannot lock its owner out.
  */
 export type SignOutEverywhere = (
-  req: Request,
+  req: RequestHead,
   request: SignOutRequest,
   now: Date,
 ) => Promise<SignedOutEverywhere | 'not_found' | 'reauthenticate'>

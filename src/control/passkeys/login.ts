@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Request } from 'express'
 import type { FinishPasskeyLogin, PasskeyRequestOptions } from '../../../generated/openapi.ts'
 import type { FindInvitation } from '../../directory/members.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
+import type { RequestHead } from '../../http/request.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -32,7 +32,7 @@ export type PasskeyLogin = {
    * Throws `unauthorized` when the passkey is not known, was just removed or its signature is not valid, and
    * `not_invited`.
    */
-  finish(req: Request, body: FinishPasskeyLogin, usesCookies: boolean): Promise<PasskeySignIn>
+  finish(req: RequestHead, body: FinishPasskeyLogin, usesCookies: boolean): Promise<PasskeySignIn>
 }
 
 type Needs = {
@@ -54,7 +54,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
    * The device id of the session that this browser's cookie belongs to, so that a second sign-in replaces the first
    * one.
    */
-  async function findKnownDeviceId(req: Request, accountId: string): Promise<string | undefined> {
+  async function findKnownDeviceId(req: RequestHead, accountId: string): Promise<string | undefined> {
     const cookie = cookieOf(req, 'svc_session')
     const known = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
     return known?.invitation.accountId === accountId ? known.deviceSession?.deviceId : undefined

@@ -1,4 +1,3 @@
-import type { Request } from 'express'
 import { setCookie } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -55,8 +54,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async finishPasskeyLogin(req, res) {
-      // The request as Express types it: what the login reads of it is the same for every operation.
-      const { session, cookie } = await login.finish(req as unknown as Request, req.body, wantsCookies(req))
+      const { session, cookie } = await login.finish(req, req.body, wantsCookies(req))
       if (cookie) setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
       res.status(200).json(toTokenSet(session, await answerTokens(req, res, session)))
     },

@@ -1,6 +1,6 @@
-import type { Request } from 'express'
 import { bearerOf } from '../../http/authenticate.ts'
 import { cookieOf } from '../../http/cookies.ts'
+import type { RequestHead } from '../../http/request.ts'
 import { ipOf } from '../../http/request.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
 import { verifyIgnoringExpiry } from '../../access/access-token.ts'
@@ -29,9 +29,9 @@ export type CurrentSessions = {
 
 export type SignOut = {
   /** Finds the sessions that the request is signed in with. */
-  findCurrent(req: Request): Promise<CurrentSessions>
+  findCurrent(req: RequestHead): Promise<CurrentSessions>
   /** Ends them. Unknown credentials leave nothing to end, so this never refuses. */
-  here(req: Request, now: Date): Promise<void>
+  here(req: RequestHead, now: Date): Promise<void>
   /** Ends the session of an access token or a refresh token. A token that is not genuine leaves nothing to end. */
   byToken(token: Secret, ip: string, now: Date): Promise<void>
 }
@@ -50,7 +50,7 @@ export function makeSignOut(needs: Needs): SignOut {
     onSessionEnd(sessionId)
   }
 
-  async function findCurrent(req: Request): Promise<CurrentSessions> {
+  async function findCurrent(req: RequestHead): Promise<CurrentSessions> {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
     const ofAccess = access ? await findByAccess(new Secret(access)) : undefined
     const refresh = cookieOf(req, 'svc_refresh')
