@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   401: {
     title: 'You are not signed in',
     what: 'This page needs you to be signed in, or your sign-in has ended.',
-    next: 'Sign in again: with a passkey, or by the link in the email that a new sign-in on your device sends you.',
+    next: 'Sign in, then try again.',
     tone: 'wait',
     icon: 'key',
   },
@@ -74,13 +74,6 @@ const WORDS: Readonly<Record<number, Words>> = {
   404: NOTHING_HERE,
   // A browser that opens its tabs again asks for the page that followed a form.
   405: NOTHING_HERE,
-  410: {
-    title: 'This has expired',
-    what: 'It was valid for a short time, which is over.',
-    next: 'Start the sign-in on your device again, and open the link in the new email.',
-    tone: 'wait',
-    icon: 'clock',
-  },
   429: {
     title: 'Too many tries',
     what: 'There were too many requests in a short time. Nothing is lost.',

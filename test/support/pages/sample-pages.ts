@@ -111,7 +111,7 @@ function plainPages(words: Words): Named[] {
         commandUrl: 'https://agents.engineering.example.com/assets/svc-cli.tgz',
       }),
     ],
-    ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
+    ...[400, 401, 403, 404, 429, 500, 503].map((status): [string, Html] => [
       `error-${status}`,
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
     ]),
