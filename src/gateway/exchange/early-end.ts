@@ -15,12 +15,12 @@ const MAX_FINISHING_MS = 3000
 
 /** Ends a call whose answer is complete, and whose backend does not end it. */
 export class EarlyEnd {
-  readonly #exchange: RelayedExchange
+  readonly #exchange: Pick<RelayedExchange, 'abort'>
   readonly #relay: Pick<Relay, 'end'>
   #state: StreamState = 'open'
   #timer: NodeJS.Timeout | null = null
 
-  constructor(exchange: RelayedExchange, relay: Pick<Relay, 'end'>) {
+  constructor(exchange: Pick<RelayedExchange, 'abort'>, relay: Pick<Relay, 'end'>) {
     this.#exchange = exchange
     this.#relay = relay
   }
@@ -29,6 +29,8 @@ export class EarlyEnd {
   note(state: StreamState, hasEvents: boolean): void {
     if (state === 'finishing' && hasEvents) this.#endWithin(MAX_FINISHING_MS)
     if (state === 'ended' && this.#state !== 'ended') this.#endWithin(MAX_TRAILER_MS)
+    // More of the answer has come behind its reason to end.
+    if (state === 'open') this.stop()
     this.#state = state
   }
 
