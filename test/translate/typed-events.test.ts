@@ -22,6 +22,7 @@ it.each<[string, SseEvent, ReturnType<typeof readTypedEvent>]>([
     { type: 'error', error: {} },
   ],
   ['is the end', { event: null, data: ' [DONE] ' }, null],
+  ['has no data', { event: 'ping', data: '' }, null],
   ['is no JSON', { event: 'ping', data: 'pong' }, 'not_json'],
 ])('an event of a stream with typed events %s', (_name, event, expected) => {
   expect(readTypedEvent(event)).toEqual(expected)

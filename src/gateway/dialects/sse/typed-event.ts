@@ -3,13 +3,13 @@ import type { Json } from '../json/read-json.ts'
 import type { SseEvent } from './decode.ts'
 
 /**
- * Reads the data of an event of a dialect whose events have a `type`. Null for `[DONE]`, with which some engines end
- * every stream although these dialects do not have it.
+ * Reads the data of an event of a dialect whose events have a `type`. Null for what these dialects do not have: `[DONE]`,
+ * with which some engines end every stream, and no data, with which some proxies keep a stream alive.
  */
 export function readTypedData(data: string): Json | 'not_json' | null {
   const body = parseObject(data)
   if (body) return body
-  return data.trim() === '[DONE]' ? null : 'not_json'
+  return ['', '[DONE]'].includes(data.trim()) ? null : 'not_json'
 }
 
 /**
