@@ -3,8 +3,8 @@ import type { Json } from '../json/read-json.ts'
 import type { SseEvent } from './decode.ts'
 
 /**
- * Reads the data of an event of a dialect whose events have a `type`. Null for what these dialects do not have: `[DONE]`,
- * with which some engines end every stream, and no data, with which some proxies keep a stream alive.
+ * Reads the data of an event of a dialect whose events have a `type`. Null for what these dialects do not have:
+ * `[DONE]`, with which some engines end every stream, and no data, with which some proxies keep a stream alive.
  */
 export function readTypedData(data: string): Json | 'not_json' | null {
   const body = parseObject(data)
