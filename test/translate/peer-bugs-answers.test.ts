@@ -45,6 +45,19 @@ const last = (type: string, response: Json) => ({
 })
 
 describe('calls', () => {
+  it('ollama#14816, ollama#17101: blocks with the same index are parts of their own, also without a stop', () => {
+    const thinking = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }
+    const texts = [open(0, { type: 'text', text: '' }), text(0, 'a')]
+    const thoughts = [open(0, { type: 'thinking', thinking: '' }), thinking, stop(0)]
+    const call = [open(0, tool('c')), piece(0, '{"b":1}'), stop(0), end('tool_use'), STOP]
+    const events = feed(toResponses('messages'), ...named(START, ...texts, ...thoughts, ...call))
+    expect(readList(finalResponse(events).output)).toMatchObject([
+      { type: 'message', content: [{ text: 'a' }] },
+      { type: 'reasoning', summary: [{ text: 'hm' }] },
+      { type: 'function_call', call_id: 'c', arguments: '{"b":1}' },
+    ])
+  })
+
   it('any-llm#970: parallel calls have an index each', () => {
     const events = feed(
       messagesToChat(),

@@ -26,6 +26,9 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 export class MessagesReader implements AnswerReader {
   readonly #parts: PartQueue<string>
   readonly #blocks: BlockReader
+  /** The key of the latest block of each index. Ollama gives several blocks one index (ollama/ollama#17101). */
+  readonly #keys = new Map<unknown, string>()
+  #opened = 0
   #counts: Counts = {}
   #reason: string | null = null
   #stopSequence: string | null = null
@@ -103,18 +106,28 @@ export class MessagesReader implements AnswerReader {
     return [{ type: 'start' }]
   }
 
+  #open({ index, content_block: block }: Json): AnswerEvent[] {
+    const closing = this.#blocks.close(this.#keyOf(index))
+    const key = String(this.#opened++)
+    this.#keys.set(index, key)
+    return [...this.#start(), ...closing, ...this.#closeCall(), ...this.#blocks.open(key, readObject(block))]
+  }
+
+  #keyOf(index: unknown): string {
+    return this.#keys.get(index) ?? ''
+  }
+
   #take(event: Json): AnswerEvent[] {
-    const key = String(event.index)
     switch (event.type) {
       case 'message_start':
         this.#counts = toCounts(readObject(event.message).usage)
         return this.#start()
       case 'content_block_start':
-        return [...this.#start(), ...this.#closeCall(), ...this.#blocks.open(key, readObject(event.content_block))]
+        return this.#open(event)
       case 'content_block_delta':
-        return this.#blocks.delta(key, readObject(event.delta))
+        return this.#blocks.delta(this.#keyOf(event.index), readObject(event.delta))
       case 'content_block_stop':
-        return this.#blocks.close(key)
+        return this.#blocks.close(this.#keyOf(event.index))
       case 'message_delta':
         return this.#takeEnd(event)
       case 'message_stop':

@@ -8,8 +8,8 @@ import type { ToolNames } from '../tools/tool-names.ts'
 type Search = { readonly key: string; input: string }
 
 /**
- * Reads the content blocks of a message into parts of the answer. `key` is the index of a block. Blocks of tools that
- * the vendor runs are skipped, except for its web search.
+ * Reads the content blocks of a message into parts of the answer. Each block has a `key` of its own. Blocks of tools
+ * that the vendor runs are skipped, except for its web search.
  */
 export class BlockReader {
   readonly #parts: PartQueue<string>
