@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import type { LookupFunction } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { makeConnectProbe, openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
@@ -83,4 +84,14 @@ it('a connection probe says whether the address of a backend accepts connections
   expect(await canConnect()).toBe(true)
   await closeHttpServer(server)
   expect(await canConnect()).toBe(false)
+})
+
+it('a connection probe does not look up an IPv6 address, which a URL has in brackets', async () => {
+  const lookedUp: string[] = []
+  const lookup: LookupFunction = (hostname, _options, callback) => {
+    lookedUp.push(hostname)
+    callback(new Error('There is no such host.'), [])
+  }
+  await makeConnectProbe(new URL('http://[::1]:9'), { ...CONNECTING, lookup })()
+  expect(lookedUp).toEqual([])
 })

@@ -103,9 +103,10 @@ export function makeConnectProbe(
   { lookup, connectTimeoutMs: timeout }: Connecting,
 ): () => Promise<boolean> {
   const connect = buildConnector({ lookup, timeout, allowH2: false })
+  const to = { hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port }
   return () =>
     new Promise((resolve) => {
-      connect({ hostname, host, protocol, port }, (error, socket) => {
+      connect(to, (error, socket) => {
         socket?.destroy()
         resolve(error === null)
       })
