@@ -6,11 +6,12 @@ export type MonitoredDialect = {
   /** The last event of a complete stream contains one of these texts. */
   readonly endings: readonly Buffer[]
   /**
-   * Whether a chunk, which ends with an event, ends with the last event of a complete stream. No content of an answer
-   * may look like that, because a call that its caller left is billed by an estimate only before its end.
+   * Whether the end of a stream, which is its last chunk or the last two, is the last event of a complete one. No
+   * content of an answer may look like that, because a call that its caller left is billed by an estimate only before
+   * its end.
    */
-  readonly endsStream: (chunk: Buffer) => boolean
-  /** Whether the end of a stream, which is its last chunk or the last two, reports a failure of the backend. */
+  readonly endsStream: (end: Buffer) => boolean
+  /** Whether the end of a stream reports a failure of the backend. */
   readonly endsFailed: (end: Buffer) => boolean
   readonly failureEvent: (failure: StreamFailure) => string
   /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
@@ -29,6 +30,8 @@ export function makeStreamMonitor(
   const ending = untilClosed ? watchEnding(endings) : null
   let last: Buffer = NOTHING
   let beforeLast: Buffer = NOTHING
+  const hasEnd = (matches: (end: Buffer) => boolean) =>
+    boundary.isBetweenEvents() && matches(Buffer.concat([beforeLast, last]))
   return {
     see(chunk) {
       boundary.see(chunk)
@@ -38,8 +41,8 @@ export function makeStreamMonitor(
       last = chunk
     },
     hasEnded: () => ending?.found() ?? true,
-    isComplete: () => boundary.isBetweenEvents() && endsStream(last),
-    hasFailed: () => boundary.isBetweenEvents() && endsFailed(Buffer.concat([beforeLast, last])),
+    isComplete: () => hasEnd(endsStream),
+    hasFailed: () => hasEnd(endsFailed),
     failure: (failure) => (boundary.isBetweenEvents() ? failureEvent(failure) : null),
   }
 }
@@ -52,9 +55,9 @@ const MAX_SHORT_BYTES = 64
 /** More than the last event of a chat or messages stream has, also of the vendor that pads its events with spaces. */
 const MAX_LAST_EVENT_BYTES = 256
 
-/** Makes a test for a dialect whose last event is short: whether the end of a chunk matches. */
-export function endsLike(pattern: RegExp): (chunk: Buffer) => boolean {
-  return (chunk) => pattern.test(chunk.toString('latin1', Math.max(0, chunk.length - MAX_LAST_EVENT_BYTES)))
+/** Makes a test for a dialect whose last event is short: whether the end of a stream matches. */
+export function endsLike(pattern: RegExp): (end: Buffer) => boolean {
+  return (end) => pattern.test(end.toString('latin1', Math.max(0, end.length - MAX_LAST_EVENT_BYTES)))
 }
 
 /**
