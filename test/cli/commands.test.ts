@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import path from 'node:path'
@@ -972,6 +972,22 @@ organizations:
     await other.install('codex', '')
     const url = service.config.baseUrl
     expect((await other.svc(['doctor', '--url', url])).stdout).toContain(`svc run codex --url ${url}`)
+  })
+
+  it.each(['models', 'status', 'doctor'])('sign in where svc %s is refused with a new token too', async (command) => {
+    const tokens = JSON.parse(await readFile(machine.tokensOf(service), 'utf8')) as object
+    const refusal = { error: { code: 'unauthorized', message: 'No.' } }
+    const server = createServer(({ url: route = '' }, res) => {
+      const isOpen = ['/healthz', '/v1/auth/token/refresh'].includes(route)
+      res.writeHead(isOpen ? 200 : 401, { 'content-type': 'application/json', 'x-request-id': 'req_1' })
+      res.end(JSON.stringify(isOpen ? { ...tokens, accessToken: 'new' } : refusal))
+    })
+    const url = `http://localhost:${await listenOnLoopback(server)}`
+    await using other = await newMachine(machine)
+    await other.moveProfile(service, url)
+    const { stdout, stderr } = await other.svc([command, '--url', url])
+    server.close()
+    expect(stdout + stderr).toContain(`No. Run: svc login ${url}`)
   })
 
   it('sign in where a newer sign-in is needed', async () => {

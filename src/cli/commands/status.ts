@@ -19,9 +19,9 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
   const deployment = await openDeployment(environment.folder, url)
   const [account, gateway, workers] = await output.busy('Asking the deployment', () =>
     Promise.all([
-      check(() => findAccount(deployment)),
-      check(() => findModels(deployment)),
-      check(() => findWorkers(deployment)),
+      check(() => findAccount(deployment), url),
+      check(() => findModels(deployment), url),
+      check(() => findWorkers(deployment), url),
     ]),
   )
   const tokens = await deployment.profiles.tokens(deployment.url).load()
@@ -50,11 +50,11 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
 type Check = { readonly ok: boolean; readonly detail: string; readonly exitStatus: number }
 
 /** Runs a request, and says in words what it found or why it failed. */
-async function check(attempt: () => Promise<string>): Promise<Check> {
+async function check(attempt: () => Promise<string>, url: string | undefined): Promise<Check> {
   try {
     return { ok: true, detail: await attempt(), exitStatus: 0 }
   } catch (error) {
-    const known = toCommandError(error)
+    const known = toCommandError(error, url)
     if (!known) throw error
     return { ok: false, detail: known.message, exitStatus: known.exitStatus }
   }

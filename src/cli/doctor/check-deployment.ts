@@ -27,7 +27,7 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     about = 'gateway'
     findings.push(...(await checkGateway(deployment)))
   } catch (error) {
-    findings.push(problemOf(about, error))
+    findings.push(problemOf(about, error, given))
   }
   return findings
 }

@@ -16,9 +16,12 @@ export const warning = (about: string, text: string): Finding => ({ state: 'warn
 /** Something that has to be fixed. */
 export const problem = (about: string, text: string): Finding => ({ state: 'problem', about, text })
 
-/** The problem of a check that threw an error which a person can resolve. Throws any other error again. */
-export function problemOf(about: string, error: unknown): Finding {
-  const known = toCommandError(error)
+/**
+ * The problem of a check that threw an error which a person can resolve. Throws any other error again. `url`: the
+ * deployment that the command was given.
+ */
+export function problemOf(about: string, error: unknown, url?: string): Finding {
+  const known = toCommandError(error, url)
   if (!known) throw error
   return problem(about, known.message)
 }

@@ -100,7 +100,7 @@ async function revoke({ folder }: Environment, { url, id, account }: StoredKey):
     return null
   } catch (error) {
     if (error instanceof SvcError && error.status === 404) return null
-    const known = toCommandError(error)
+    const known = toCommandError(error, url)
     if (!known) throw error
     return known
   }
