@@ -38,6 +38,14 @@ export function findProxyVariable({ protocol }: URL, variables: Environment['var
   return [...ofHttps, 'http_proxy', 'HTTP_PROXY'].find((name) => variables[name]) ?? null
 }
 
+/** Says that a proxy is set, but that Node.js does not use it; null when that is not so. */
+export function explainUnusedProxy(variables: Environment['variables'] = process.env): string | null {
+  const name = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find((each) => variables[each])
+  // Node.js takes no other value for a yes.
+  if (name === undefined || variables['NODE_USE_ENV_PROXY'] === '1') return null
+  return `${name} is set, but svc does not use it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`
+}
+
 /** The root for a user without an entry in the list of users and without `HOME`, as in a container. */
 function findHome(): string {
   try {

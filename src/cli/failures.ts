@@ -1,7 +1,6 @@
 import { codeOf } from '../kernel/error-code.ts'
 import { SvcError } from '../sdk/errors.ts'
 import { TokenFileError } from '../sdk/node.ts'
-import { withSameTarget } from './same-target.ts'
 
 /** The exit statuses of every command. */
 export const EXIT = { failed: 1, wrongUsage: 2, notSignedIn: 3, interrupted: 130 } as const
@@ -79,7 +78,7 @@ export function toCommandError(error: unknown, url?: string): CommandError | nul
   if (fileProblem !== null && error instanceof Error) {
     return new CommandError(`${nameOfFile(error)} cannot be used: ${fileProblem}.`)
   }
-  if (isBrokenAnswer(error)) return new UnreachableError(`${BROKEN_ANSWER} ${withSameTarget('svc doctor', { url })}`)
+  if (isBrokenAnswer(error)) return new UnreachableError(BROKEN_ANSWER)
   if (!(error instanceof SvcError)) return null
   const login = url === undefined ? 'svc login' : `svc login ${url}`
   if (error.code === 'reauthenticate') return new CommandError(signInAgain(login))
@@ -89,7 +88,8 @@ export function toCommandError(error: unknown, url?: string): CommandError | nul
 }
 
 const BROKEN_ANSWER =
-  'The connection broke, or stalled, before the whole answer had arrived. Try again. If it stays like this, run:'
+  'The connection broke, or stalled, before the whole answer had arrived. Try again; if it stays like this, tell ' +
+  'your operator.'
 
 /** Whether an answer had begun and its rest did not arrive. `fetch` of Node.js says only in a message that it broke. */
 function isBrokenAnswer(error: unknown): boolean {

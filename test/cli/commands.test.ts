@@ -204,7 +204,7 @@ describe('a connection that breaks within an answer', () => {
       'models',
       'application/json',
       '{ "data": [',
-      'before the whole answer had arrived. Try again. If it stays like this, run: svc doctor --url http://localhost:',
+      'before the whole answer had arrived. Try again; if it stays like this, tell your operator.',
     ],
     ['chat', 'text/event-stream', 'data: {"choices":[{"delta":{}}]}\n\n', 'The stream was cut off before its end.'],
   ])('is explained in a sentence: svc %s', async (command, type, begin, message) => {

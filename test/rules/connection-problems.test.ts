@@ -4,7 +4,7 @@ import { findProxyVariable } from '../../src/cli/environment.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 
-const CHECK = 'Check the URL and your network or VPN, or run: svc doctor'
+const CHECK = 'Check the URL and your network or VPN.'
 
 /** What `fetch` throws: the reason is the cause, or one of several for the addresses of a name. */
 const thrown = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
@@ -89,6 +89,16 @@ describe('a request without an answer is explained', () => {
     expect(explainConnection(url, thrown('UND_ERR_CONNECT_TIMEOUT'), 'HTTPS_PROXY')).toBe(
       `svc.example.com, or the proxy of HTTPS_PROXY, does not answer. ${CHECK}`,
     )
+  })
+
+  it('where no connection was made, while a proxy is set that Node.js does not use', () => {
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy:3128')
+    vi.stubEnv('NODE_USE_ENV_PROXY', '')
+    expect(explainConnection(url, thrown('ENETUNREACH'))).toBe(
+      `svc.example.com cannot be reached from this network. ${CHECK} HTTPS_PROXY is set, but svc does not use it. Set ` +
+        'NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.',
+    )
+    vi.unstubAllEnvs()
   })
 
   it('for an unknown reason', () => {

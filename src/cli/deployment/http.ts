@@ -1,6 +1,6 @@
 import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
 import type { Send } from '../../sdk/index.ts'
-import { findProxyVariable } from '../environment.ts'
+import { explainUnusedProxy, findProxyVariable } from '../environment.ts'
 import { UnreachableError } from '../failures.ts'
 
 /** How long a deployment may take to answer anything but a model call. */
@@ -102,16 +102,18 @@ function explainRedirect(origin: string, target: string): string {
 const TLS_HELP =
   'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
 
-/** `svc doctor` also finds a proxy setting that has no effect. */
-const CHECK_NETWORK = 'Check the URL and your network or VPN, or run: svc doctor'
+/** What to check where no connection can be made. The network may require a proxy that is set, but not used. */
+function checkNetwork(): string {
+  return ['Check the URL and your network or VPN.', explainUnusedProxy() ?? []].flat().join(' ')
+}
 
 /** `proxy`: the variable with the proxy, which may be what does not answer. */
 function explainNoConnection({ host }: URL, proxy: string | null): string {
   const who = proxy === null ? `${host} does not answer.` : `${host}, or the proxy of ${proxy}, does not answer.`
-  return `${who} ${CHECK_NETWORK}`
+  return `${who} ${checkNetwork()}`
 }
 
-const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${CHECK_NETWORK}`
+const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${checkNetwork()}`
 
 const explainClosed = ({ host }: URL) =>
   `${host} closed the connection. If its URL starts with https, try http, and the other way round.`
@@ -123,8 +125,8 @@ const explainUntrusted = ({ host }: URL) => `The TLS certificate of ${host} is n
 /** Why there was no answer, and what to do, by the error code of Node.js. */
 const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL, proxy: string | null) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
-  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
-  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
+  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${checkNetwork()}`,
+  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${checkNetwork()}`,
   ENETUNREACH: explainNoRoute,
   EHOSTUNREACH: explainNoRoute,
   ECONNRESET: explainClosed,
@@ -154,7 +156,7 @@ export function explainConnection(url: URL, error: unknown, proxy = findProxyVar
   if (known) return CONNECTION_PROBLEMS[known]?.(url, proxy) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
-  return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
+  return `${url.origin} cannot be reached${reason}. ${checkNetwork()}`
 }
 
 /** The proxy of the environment is named too, because it may be what does not answer. */

@@ -5,6 +5,7 @@ import { unlessMissing } from '../../kernel/error-code.ts'
 import { AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { findProgram } from '../agents/program.ts'
+import { explainUnusedProxy } from '../environment.ts'
 import type { Environment } from '../environment.ts'
 import { findFileProblem } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
@@ -41,9 +42,8 @@ function findExisting(folder: string): string {
 
 /** Warns of environment variables that override the settings, or that have no effect here. */
 export function checkVariables({ variables }: Environment): Finding[] {
-  const isSet = (name: string) => Boolean(variables[name])
   const findings: Finding[] = []
-  if (isSet('ANTHROPIC_API_KEY')) {
+  if (variables['ANTHROPIC_API_KEY']) {
     findings.push(
       warning(
         'environment',
@@ -51,16 +51,8 @@ export function checkVariables({ variables }: Environment): Finding[] {
       ),
     )
   }
-  const proxy = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find(isSet)
-  // Node.js takes no other value for a yes.
-  if (proxy !== undefined && variables['NODE_USE_ENV_PROXY'] !== '1') {
-    findings.push(
-      warning(
-        'environment',
-        `${proxy} is set, but svc does not use it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`,
-      ),
-    )
-  }
+  const unusedProxy = explainUnusedProxy(variables)
+  if (unusedProxy !== null) findings.push(warning('environment', unusedProxy))
   return findings
 }
 
