@@ -4,7 +4,9 @@ import path from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ConfigError, readConfig, readConfigAgain, readFileSettings, warningsOf } from '../../src/config.ts'
-import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
+import { SECRET_SETTING_NAMES, SETTING_NAMES, SETTINGS } from '../../src/config/settings.ts'
+import type { Settings } from '../../src/config/settings.ts'
+import { toConfig } from '../../src/config/values.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 type Environment = Record<string, string>
@@ -36,6 +38,17 @@ describe('readConfig', () => {
       tokens: { accessTokenSeconds: 900, refreshIdleDays: 30, refreshAbsoluteDays: 90, refreshReplaySeconds: 30 },
       upstreams: { vendora: null, vendorb: null, vendorc: null },
     })
+  })
+
+  it('uses every setting', () => {
+    const used = new Set<string | symbol>()
+    const valid = SETTINGS.parse({ SVC_MAIL_URL: 'outbox:mails', SVC_LOCAL_ENGINE_URL: 'http://localhost:11434' })
+    const get = (target: Settings, name: string | symbol): unknown => {
+      used.add(name)
+      return Reflect.get(target, name)
+    }
+    toConfig(new Proxy(valid, { get }), readConfig({}))
+    expect([...used].toSorted()).toEqual(SETTING_NAMES.toSorted())
   })
 
   it('treats an empty setting as unset', () => {
