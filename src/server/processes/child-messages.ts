@@ -51,7 +51,7 @@ function typeOf(message: unknown): string {
 let lastId = 0
 
 /** Asks a process. Resolves with its answer, or with null when it ends first or takes longer than `maxMs`. */
-export function ask(child: Child, question: Question, maxMs?: number): Promise<Answer | null> {
+export function ask(child: Child, question: Question, maxMs: number): Promise<Answer | null> {
   const id = ++lastId
   return new Promise((resolve) => {
     const settle = (answer: Answer | null) => {
@@ -64,7 +64,7 @@ export function ask(child: Child, question: Question, maxMs?: number): Promise<A
       if (isFromChild(message) && 'id' in message && message.id === id) settle(message)
     }
     const end = () => settle(null)
-    const timer = maxMs === undefined ? undefined : setTimeout(end, maxMs)
+    const timer = setTimeout(end, maxMs)
     child.on('message', read)
     child.on('exit', end)
     tell(child, { ...question, id })
