@@ -7,16 +7,16 @@ import type { Database } from './client.ts'
  * seconds. Rejects with a `DatabaseOpenError`, a `DirectoryInUseError` or a `MigrationError`, and leaves nothing open
  * then.
  */
-export type OpenDatabase = (log?: Logger | null) => Promise<Database>
+export type OpenDatabase = (log: Logger | null) => Promise<Database>
 
 /** Loads only the modules of the configured kind, which shortens the start. */
 export async function loadDatabase(config: DatabaseConfig): Promise<OpenDatabase> {
   if (config.kind === 'postgres') {
     const { openPostgres } = await import('./postgres/postgres.ts')
-    return (log = null) => openPostgres(config.url, log)
+    return (log) => openPostgres(config.url, log)
   }
   const { openEmbedded, openInMemory } = await import('./embedded/embedded.ts')
-  return config.kind === 'embedded' ? (log = null) => openEmbedded(config.directory, log) : openInMemory
+  return config.kind === 'embedded' ? (log) => openEmbedded(config.directory, log) : openInMemory
 }
 
 /** Loads the modules of the configured kind, and opens the database. */

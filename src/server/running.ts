@@ -10,7 +10,7 @@ import { describeService, findDirectoryWarnings } from './describe.ts'
 import { applyFiles } from './files/apply-files.ts'
 import type { Reload } from './files/apply-files.ts'
 import { openHttpServer } from './http-server.ts'
-import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
+import { listenOn } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management, ManagementActions } from './management.ts'
@@ -38,7 +38,7 @@ export type Running = {
 export async function listen(
   config: Config,
   resources: Resources,
-  timeouts: ServerTimeouts = SERVER_TIMEOUTS,
+  timeouts: ServerTimeouts,
   forceDirectory = false,
 ): Promise<Running> {
   const service = await compose(config, resources)

@@ -24,7 +24,8 @@ export function compareRows<Row, Wanted>(
   }
 }
 
-/** Cuts a list into batches of at most `size` items, in their order. */
-export function batchesOf<Item>(items: readonly Item[], size = BATCH_SIZE): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
+/** Cuts a list into batches, in their order. */
+export function batchesOf<Item>(items: readonly Item[]): Item[][] {
+  const count = Math.ceil(items.length / BATCH_SIZE)
+  return Array.from({ length: count }, (_, at) => items.slice(at * BATCH_SIZE, (at + 1) * BATCH_SIZE))
 }
