@@ -104,7 +104,8 @@ const TLS_HELP =
 
 /** What to check where no connection can be made. The network may require a proxy that is set, but not used. */
 function checkNetwork(): string {
-  return ['Check the URL and your network or VPN.', explainUnusedProxy() ?? []].flat().join(' ')
+  const unusedProxy = explainUnusedProxy()
+  return `Check the URL and your network or VPN.${unusedProxy === null ? '' : ` ${unusedProxy}`}`
 }
 
 /** `proxy`: the variable with the proxy, which may be what does not answer. */
