@@ -29,7 +29,7 @@ beforeAll(async () => {
         servedModel('any/new-name', { caps: { limitName: 'max_completion_tokens' }, serve }),
         servedModel('any/old-name', { caps: { limitName: 'max_tokens' }, serve }),
         servedModel('any/other', { serve }),
-        ...['new', 'old', 'translated', 'untold'].map((name) =>
+        ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
         ...['untold', 'untold-claude'].map((name) =>
@@ -135,6 +135,10 @@ const MISTRAL = {
     ],
   },
 }
+const XAI = {
+  code: 'Client specified an invalid argument',
+  error: 'Model x does not support parameter reasoningEffort.',
+}
 const refuses = (name: string, status: number, error: object, dialect: Dialect = 'chat'): Script => {
   return (call) => (name in bodyOf(call) ? answersJson(error, { status })(call) : saysHello(dialect)(call))
 }
@@ -183,6 +187,18 @@ describe('the name of the token limit', () => {
     expect(sentLimits()).toEqual([expected])
   })
 
+  it('is that of the server rather than of the directory, where the server refuses the latter', async () => {
+    const response = await post('any/old-name', { max_completion_tokens: 64 })
+    expect([response.status, sentLimits()]).toEqual([200, [[['max_tokens', 64]], [['max_completion_tokens', 64]]]])
+  })
+
+  it('is not changed without end by a server that refuses either name', async () => {
+    const refusesNew = refuses('max_completion_tokens', 422, MISTRAL)
+    vendor.restart((call) => ('max_tokens' in bodyOf(call) ? answersJson(OPENAI, { status: 400 }) : refusesNew)(call))
+    const response = await post('any/either', { max_tokens: 64 })
+    expect([response.status, await response.json(), vendor.calls.length]).toEqual([400, OPENAI, 3])
+  })
+
   it('stays where both names were sent, or another thing was refused', async () => {
     expect((await post('any/other', { max_tokens: 64, max_completion_tokens: 32 })).status).toBe(400)
     expect(vendor.calls).toHaveLength(1)
@@ -197,11 +213,18 @@ describe('the name of the token limit', () => {
   })
 })
 
+it('is asked without each part that it refuses, one after the other, and remembers all of them', async () => {
+  const [limit, effort] = [refuses('max_tokens', 400, OPENAI), refuses('reasoning_effort', 400, XAI)]
+  vendor.restart((call) => ('max_tokens' in bodyOf(call) ? limit(call) : effort(call)))
+  const post = () =>
+    gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', 'any/both'), max_tokens: 64, reasoning_effort: 'high' })
+  expect((await post()).headers.get('x-svc-attempts')).toBe('vendor=400,vendor=400,vendor=200')
+  expect((await post()).headers.get('x-svc-attempts')).toBe(null)
+  expect(bodyOf(vendor.last())).toMatchObject({ max_completion_tokens: 64 })
+  expect(bodyOf(vendor.last())).not.toHaveProperty('reasoning_effort')
+})
+
 describe('a reasoning effort', () => {
-  const XAI = {
-    code: 'Client specified an invalid argument',
-    error: 'Model x does not support parameter reasoningEffort.',
-  }
   const GPT = {
     error: {
       message: "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
@@ -241,5 +264,19 @@ describe('a reasoning effort', () => {
     const response = await gateway.post(GATEWAY_PATHS[client], { ...greeting(client, model), ...asks })
     expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([200, null])
     expect(bodyOf(vendor.last())).not.toHaveProperty(member)
+  })
+
+  it.each([
+    [{ detail: [{ type: 'enum', loc: ['body', 'reasoning_effort'], msg: "Input should be 'low' or 'high'" }] }, 422],
+    [{ error: { message: `Invalid value: "${GPT.error.message}". Supported values are: 'low' and 'high'.` } }, 400],
+  ])('is sent in later requests, where only its value was refused: %j', async (error, status) => {
+    vendor.restart(answersJson(error, { status }))
+    const post = (effort: string) =>
+      gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', 'any/values'), reasoning_effort: effort })
+    const refused = await post(GPT.error.message)
+    expect([refused.status, await refused.json(), vendor.calls.length]).toEqual([status, error, 1])
+    vendor.restart(saysHello('chat'))
+    await post('high')
+    expect(bodyOf(vendor.last())).toMatchObject({ reasoning_effort: 'high' })
   })
 })

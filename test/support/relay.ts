@@ -82,7 +82,7 @@ export async function startRelay(
         dialect: DIALECTS[dialect],
         backendDialect: DIALECTS[dialect],
         credential: null,
-        keepsErrors: 'none',
+        keepsErrors: false,
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,

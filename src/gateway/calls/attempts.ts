@@ -8,6 +8,7 @@ import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { AdmittedCall } from './admit.ts'
+import { restoreBody } from './request/request.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
 
@@ -23,16 +24,16 @@ export type TriedSteps = {
 /**
  * Tries the steps of a plan until one of them has answered. The next one is tried after an error that another backend
  * may not have, and only while the caller has no byte. A request that a backend has taken without an answer may have
- * been carried out, so it is never sent again. A backend that refuses a part of a request that can be changed gets it
- * once more with the change (`RequestRetry`), because it has generated nothing.
+ * been carried out, so it is never sent again. A backend that refuses a part of a request gets it again without that
+ * part (`RefusedPart`), because it has generated nothing.
  */
 export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, retry: null }
-    const attempt = await attemptStep(needs, call, { step, ...place }, attempts)
+    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1 }
+    const attempt = await attemptStep(needs, call, { step, ...place, refusedParts: [] }, attempts)
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
       tried.push({ step, result: 'refused' })
@@ -47,8 +48,8 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
 }
 
 /**
- * Sends a step, and once more with a change where the backend refuses it as it was. Adds what was sent to `attempts`,
- * and resolves with the last of it; null when there is nothing to send, or no backend any more.
+ * Sends a step, and again without each part that its backend refuses. Adds what was sent to `attempts`, and resolves
+ * with the last of it; null when there is nothing to send, or no backend any more.
  */
 async function attemptStep(
   needs: SendNeeds,
@@ -59,14 +60,15 @@ async function attemptStep(
   const backend = needs.backends.find(asked.step.backend)
   // The directory has lost the backend since the plan was made.
   if (!backend) return null
-  const sent = sendStep(needs, call, { ...asked, backend })
-  if (!sent || sent instanceof ApiError) return sent
+  const ended = sendStep(needs, call, { ...asked, backend })
+  if (!ended || ended instanceof ApiError) return ended
   nameAttempts(call.res, attempts, backend.name)
-  const attempt = await sent.ended
+  const attempt = await ended
   attempts.push(attempt)
-  const retry = attempt.outcome.kept?.retry
-  if (!sent.mayRepeat || !retry) return attempt
-  const again = { ...asked, isFirst: false, retry }
+  const part = attempt.outcome.kept?.refusedPart
+  if (!part || asked.refusedParts.includes(part)) return attempt
+  restoreBody(call.req)
+  const again = { ...asked, isFirst: false, refusedParts: [...asked.refusedParts, part] }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
 }
 

@@ -2,8 +2,8 @@ import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
-import type { RequestRetry } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
+import type { RefusedPart } from '../dialects/refused-parts.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import { ACCESS_ENDED } from '../exchange/relay.ts'
@@ -17,7 +17,7 @@ import { prepareSameDialect } from './prepare/prepare-same-dialect.ts'
 import { prepareTranslated } from './prepare/prepare-translated.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
-import { releaseBody } from './request/request.ts'
+import { releaseBody, releaseParsed } from './request/request.ts'
 import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
@@ -38,38 +38,33 @@ export type Sending = {
   readonly backend: Backend
   readonly isFirst: boolean
   readonly isOnly: boolean
-  /** The change with which the backend gets a request that it has refused as it was; null: the request is new. */
-  readonly retry: RequestRetry | null
+  /** The parts of the request that the backend has refused, so that it gets the request again without them. */
+  readonly refusedParts: readonly RefusedPart[]
 }
 
-/** A step that was sent. `ended` never rejects. `mayRepeat`: a change of its request may make it acceptable. */
-type SentStep = { readonly ended: Promise<Attempt>; readonly mayRepeat: boolean }
-
 /**
- * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
- * that has nothing to change. This function does not wait, so that no stack keeps the body of the request until the
- * answer ends.
+ * Starts the exchange of a step. The promise never rejects. An `ApiError` names what the backend cannot be asked. Null
+ * when the backend has refused the same request. This function does not wait, so that no stack keeps the body of the
+ * request until the answer ends.
  */
 export function sendStep(
   needs: SendNeeds,
   { admission, req, res }: AdmittedCall,
   sending: Sending,
-): SentStep | ApiError | null {
-  const { step, backend, isOnly, retry } = sending
+): Promise<Attempt> | ApiError | null {
+  const { step, backend, isOnly, refusedParts } = sending
   const { operation, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
-  const call = { admission, step, backend, clock }
+  const call = { admission, step, backend, clock, refusedParts }
   const isSameDialect = step.dialect === operation.dialect
   const prepared = isSameDialect
     ? prepareSameDialect(call, req, needs.backends.mayHoldUnsignedContent())
     : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
-  const body = retry ? retry.toAccepted(prepared.request.body) : prepared.request.body
-  if (!body) return null
-  const request = { ...prepared.request, body }
+  const { request } = prepared
+  if (refusedParts.length > 0 && req.sentBytes?.equals(request.body)) return null
+  req.sentBytes = request.body
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
-  const lesson = retry?.learn?.(body) ?? null
-  const mayRepeat = !retry && DIALECTS[step.dialect].requestRetries.some(({ mayHelp }) => mayHelp(body, req.body))
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.
   const serviceTier = isSameDialect ? admission.size.serviceTier : 'standard'
@@ -83,7 +78,7 @@ export function sendStep(
     wantsStream,
     rewrite: prepared.rewrite,
     credential: backend.credential,
-    keepsErrors: isOnly ? (mayRepeat ? 'repeatable' : 'none') : 'all',
+    keepsErrors: !isOnly,
     onAnswer(status) {
       releaseBody(req)
       req.countedBody?.release()
@@ -95,12 +90,12 @@ export function sendStep(
     budget: needs.answerBudget,
     clock,
   })
-  if (isOnly && !mayRepeat) releaseBody(req)
+  if (isOnly) releaseParsed(req)
   const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
-  const ended = exchange.outcome.then((outcome) => {
+  return exchange.outcome.then((outcome) => {
     stopWatching()
     backend.condition.noteEnd(outcome)
-    if (lesson && isSuccess(outcome)) backend.condition.learned.note(step.model, lesson)
+    if (isSuccess(outcome)) noteLearned(sending)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
     const { name, kind: backendKind } = backend
@@ -109,7 +104,11 @@ export function sendStep(
     if (span) endAttemptSpan(span, attempt)
     return attempt
   })
-  return { ended, mayRepeat }
+}
+
+/** A request was accepted without what was refused before. */
+function noteLearned({ step, backend, refusedParts }: Sending): void {
+  for (const { caps, isOfModel } of refusedParts) if (isOfModel) backend.condition.learned.note(step.model, caps)
 }
 
 function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Sending, startedAt: number): void {

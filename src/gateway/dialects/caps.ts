@@ -34,8 +34,11 @@ export type ModelCaps = {
   readonly namedChoice: boolean
   /** Has a web search that the backend runs. */
   readonly hostedSearch: boolean
-  /** Whether earlier reasoning is sent back. `required`: a history without it is refused. */
-  readonly reasoningReplay: 'required' | 'accepted' | 'refused'
+  /**
+   * Whether earlier reasoning is sent back. `required`: a history without it is refused. `unreadable`: that of one
+   * conversation cannot be read; the directory never says so.
+   */
+  readonly reasoningReplay: 'required' | 'accepted' | 'refused' | 'unreadable'
   /** Has Mistral's rules for the ids of calls and the order of messages in chat. */
   readonly strictHistory: boolean
   /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */

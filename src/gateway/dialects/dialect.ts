@@ -1,6 +1,7 @@
 import type { ModelCaps } from './caps.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
+import type { RefusedPart } from './refused-parts.ts'
 import type { SseEvent } from './sse/decode.ts'
 
 export type { Dialect } from '../../kernel/dialect.ts'
@@ -56,8 +57,8 @@ export type DialectTraits = {
   readonly needsVendor: (body: Json) => boolean
   /** How tokens are counted for clients of another dialect; null: a backend of this dialect is not asked. */
   readonly tokenCount: TokenCount | null
-  /** How a request is repeated when its backend refuses a part that can be changed. */
-  readonly requestRetries: readonly RequestRetry[]
+  /** The parts of a request that its backend may refuse, and that it can be sent without. */
+  readonly refusedParts: readonly RefusedPart[]
   /**
    * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body`
    * is the request.
@@ -77,18 +78,6 @@ export type TokenCount = {
 
 /** The model and the reasons of an answer, not checked yet. */
 export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
-
-/** A change with which a request is repeated, after the backend has refused it as it was. */
-export type RequestRetry = {
-  /** Whether a request may have what a backend refuses. `body`: what the caller has sent, in its own dialect. */
-  readonly mayHelp: (request: Buffer, body: Json) => boolean
-  /** Whether the body of an error, or the data of an error event, refuses what the change removes. */
-  readonly isRefused: (error: string) => boolean
-  /** The changed request; null when there is nothing to change. */
-  readonly toAccepted: (request: Buffer) => Buffer | null
-  /** What an accepted change teaches about the model, for later requests; null: nothing. */
-  readonly learn: ((changed: Buffer) => Partial<ModelCaps>) | null
-}
 
 /** `hidesUsage`: the caller did not ask for the event that only reports usage. */
 export type PassOptions = { readonly model: string; readonly hidesUsage?: boolean }

@@ -1,9 +1,10 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { DialectTraits, RequestRetry } from '../dialects/dialect.ts'
+import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
 import type { Json } from '../dialects/json/read-json.ts'
+import type { RefusedPart } from '../dialects/refused-parts.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { toCallerHeaders } from './headers.ts'
@@ -48,27 +49,8 @@ export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
   readonly isTranslated: boolean
-  /** The change that makes the request acceptable to the backend, by its error; null: none is known. */
-  readonly retry: RequestRetry | null
-}
-
-/**
- * Which error answers are kept for the outcome instead of being sent. `all`: another backend may do better.
- * `repeatable`: those that refuse what can be changed in the request, which is then repeated.
- */
-export type KeptErrors = 'all' | 'repeatable' | 'none'
-
-/** Whether an error answer is kept. */
-export function isKept(kept: KeptErrors, retry: RequestRetry | null): boolean {
-  return kept === 'all' || (kept === 'repeatable' && retry !== null)
-}
-
-/** Finds the change with which a request can be repeated, by the body of an error or the data of an error event. */
-export function findRetry(
-  { requestRetries }: Pick<DialectTraits, 'requestRetries'>,
-  error: string,
-): RequestRetry | null {
-  return requestRetries.find(({ isRefused }) => isRefused(error)) ?? null
+  /** The part of the request that the backend refuses, and without which it may be sent again; null: none. */
+  readonly refusedPart: RefusedPart | null
 }
 
 /** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */

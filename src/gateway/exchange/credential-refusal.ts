@@ -1,4 +1,4 @@
-import { parseErrorBody } from '../dialects/failures/error-body.ts'
+import { parseError } from '../dialects/failures/error-body.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
@@ -60,9 +60,4 @@ export function maskCredential(body: Buffer, credential: Credential | null): voi
   if (secret.length < MIN_SECRET_LENGTH || isMask) return
   for (let at = body.indexOf(secret); at !== -1; at = body.indexOf(secret, at))
     body.fill(ASTERISK, at, at + secret.length)
-}
-
-/** The body of an error; its text where it is not JSON. */
-function parseError(body: Buffer): unknown {
-  return parseErrorBody(body) ?? body.toString('utf8')
 }

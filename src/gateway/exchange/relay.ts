@@ -9,7 +9,7 @@ import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
 import type { FailureKind } from '../dialects/failures/failure.ts'
-import type { KeptAnswer, KeptErrors, WholeAnswer } from './answer.ts'
+import type { KeptAnswer, WholeAnswer } from './answer.ts'
 import type { Credential } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
@@ -42,14 +42,18 @@ export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'keepAlive'>
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'requestRetries'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'refusedParts'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
   /** The service's own credential at the backend, which no error shows. */
   readonly credential: Credential | null
-  readonly keepsErrors: KeptErrors
+  /**
+   * Whether every error is kept for the outcome instead of being sent, because another backend may do better. One that
+   * refuses a part of the request always is, because the backend may answer a request without that part.
+   */
+  readonly keepsErrors: boolean
   /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
   readonly onAnswer: (status: number) => void
   /** Removes events of a stream that is not rewritten; null: all of them pass. */

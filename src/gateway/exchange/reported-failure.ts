@@ -1,5 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
+import { findRefusedPart } from '../dialects/refused-parts.ts'
 import { toFailureAnswer } from './answer.ts'
 import type { KeptAnswer } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
@@ -9,9 +10,9 @@ import type { ExchangeOptions, RelayedExchange } from './relay.ts'
  * `body`: what the backend reported, which passes unchanged to a caller of its dialect. Null: the caller's dialect has
  * the words.
  */
-type Reported = Pick<KeptAnswer, 'head' | 'retry'> & { readonly body: Buffer | null }
+type Reported = Pick<KeptAnswer, 'head'> & { readonly body: Buffer | null }
 
-export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'rewrite' | 'credential'>
+export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'credential'>
 
 /**
  * Settles an exchange with a failure that the backend reported with another status, such as 200. The caller gets the
@@ -21,11 +22,12 @@ export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'rewrite' | 'creden
 export function keepFailure(
   exchange: RelayedExchange,
   failure: Failure,
-  { head, retry, body }: Reported,
-  { dialect, rewrite, credential }: FailureNeeds,
+  { head, body }: Reported,
+  { dialect, backendDialect, rewrite, credential }: FailureNeeds,
 ): void {
   if (failure.kind === 'account') return exchange.refuse(new ApiError('upstream_refused_credential'))
   const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
   maskCredential(answer.body, credential)
-  exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, retry })
+  const refusedPart = findRefusedPart(backendDialect.refusedParts, failure)
+  exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart })
 }

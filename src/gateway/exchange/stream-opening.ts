@@ -1,9 +1,10 @@
 import { ByteChunks } from '../../kernel/pieces.ts'
-import type { RequestRetry, StreamFailure } from '../dialects/dialect.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
 import { backendFailed, ENDED_EARLY } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
+import { findRefusedPart } from '../dialects/refused-parts.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { findRetry, isKept, writeHead } from './answer.ts'
+import { writeHead } from './answer.ts'
 import type { AnswerHead } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
@@ -58,7 +59,7 @@ export class StreamOpening implements Relay, SilentStream {
       if (this.#canReplace() && isPreamble(event)) continue
       const failure = readErrorEvent(event)
       if (failure) this.#maskHeld()
-      if (!failure || !this.#stopsAt(failure, event.data)) this.#begin()
+      if (!failure || !this.#stopsAt(failure)) this.#begin()
       return
     }
   }
@@ -66,20 +67,20 @@ export class StreamOpening implements Relay, SilentStream {
   /** Whether the caller can get another answer than this stream. */
   #canReplace(): boolean {
     const { keepsErrors, rewrite, wantsStream } = this.#needs
-    return keepsErrors === 'all' || rewrite !== null || !wantsStream
+    return keepsErrors || rewrite !== null || !wantsStream
   }
 
   /** The answer begins. */
   #begin(): void {
     if (this.#needs.wantsStream) return void this.#start()
-    this.#keepFailure(UNASKED, null)
+    this.#keepFailure(UNASKED)
     this.#exchange.abort()
   }
 
   /** A stream that ends before its answer begins is an error, where the caller can get one. */
   end(): void {
     const isEmpty = this.#held.length === 0
-    if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY, null)
+    if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY)
     else this.#start().end()
   }
 
@@ -121,18 +122,17 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   /** Whether the caller does not get this failure as a stream. */
-  #stopsAt(failure: Failure, data: string): boolean {
-    const { backendDialect, keepsErrors } = this.#needs
-    const retry = findRetry(backendDialect, data)
-    const stops = failure.kind === 'account' || isKept(keepsErrors, retry) || this.#canReplace()
+  #stopsAt(failure: Failure): boolean {
+    const { refusedParts } = this.#needs.backendDialect
+    const stops = failure.kind === 'account' || this.#canReplace() || findRefusedPart(refusedParts, failure) !== null
     if (!stops) return false
-    this.#keepFailure(failure, retry)
+    this.#keepFailure(failure)
     this.#exchange.abort()
     return true
   }
 
-  #keepFailure(failure: Failure, retry: RequestRetry | null): void {
-    keepFailure(this.#exchange, failure, { head: this.#head, retry, body: null }, this.#needs)
+  #keepFailure(failure: Failure): void {
+    keepFailure(this.#exchange, failure, { head: this.#head, body: null }, this.#needs)
   }
 }
 

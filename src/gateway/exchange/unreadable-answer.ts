@@ -40,7 +40,7 @@ export function isCompressed({ headers: { 'content-encoding': encoding = '' } }:
 /** Settles an exchange with a compressed error: its status says what has failed, although its body cannot be read. */
 export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: FailureNeeds): void {
   const failure = readFailure(UNREADABLE.compressed, head.status)
-  keepFailure(exchange, failure, { head, retry: null, body: null }, needs)
+  keepFailure(exchange, failure, { head, body: null }, needs)
   exchange.abort()
 }
 

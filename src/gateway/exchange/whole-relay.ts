@@ -1,9 +1,12 @@
 import { ApiError } from '../../http/errors.ts'
 import { ByteChunks } from '../../kernel/pieces.ts'
-import type { RequestRetry, StreamFailure } from '../dialects/dialect.ts'
-import { backendFailed } from '../dialects/failures/failure.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
+import { parseError } from '../dialects/failures/error-body.ts'
+import { backendFailed, readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
-import { findRetry, isKept, writeHead, writeWhole } from './answer.ts'
+import { findRefusedPart } from '../dialects/refused-parts.ts'
+import type { RefusedPart } from '../dialects/refused-parts.ts'
+import { writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
@@ -86,7 +89,7 @@ export class WholeRelay implements Relay {
     this.#heldBytes += chunk.length
     const { rewrite, keepsErrors } = this.#needs
     // Another backend may do better than an error, so its caller must not get the beginning of it.
-    const isHeld = rewrite !== null || (keepsErrors === 'all' && this.#head.status !== OK)
+    const isHeld = rewrite !== null || (keepsErrors && this.#head.status !== OK)
     if (!isHeld && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(this.#held.take())
   }
 
@@ -142,12 +145,12 @@ export class WholeRelay implements Relay {
     const given: WholeAnswer = { status: this.#head.status, body: rewrite ? withoutByteOrderMark(body) : body }
     const answer = this.#collector?.end(given.status) ?? rewrite?.whole(given) ?? given
     if (answer instanceof ApiError) return this.#exchange.refuse(answer)
-    const retry = answer.status === OK ? null : this.#findRetry(body)
+    const refusedPart = answer.status === OK ? null : this.#findRefusedPart(body)
     // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
-    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, retry }
+    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
-    if (isFound || (answer.status !== OK && isKept(keepsErrors, retry))) return this.#exchange.keep(shown)
+    if (isFound || (answer.status !== OK && (keepsErrors || refusedPart !== null))) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
@@ -175,12 +178,11 @@ export class WholeRelay implements Relay {
 
   /** Keeps an answer with the status for a failure. `body`: what the backend reported; null for words of our own. */
   #keepFailure(failure: Failure, body: Buffer | null): void {
-    const retry = body && this.#findRetry(body)
-    keepFailure(this.#exchange, failure, { head: this.#head, retry, body }, this.#needs)
+    keepFailure(this.#exchange, failure, { head: this.#head, body }, this.#needs)
   }
 
-  #findRetry(body: Buffer): RequestRetry | null {
-    return findRetry(this.#needs.backendDialect, body.toString('utf8'))
+  #findRefusedPart(body: Buffer): RefusedPart | null {
+    return findRefusedPart(this.#needs.backendDialect.refusedParts, readFailure(parseError(body)))
   }
 
   #maskCredential(body: Buffer): void {

@@ -37,7 +37,7 @@ export async function attemptCount(
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const request = prepareCount({ admission, step, backend, clock }, req)
+  const request = prepareCount({ admission, step, backend, clock, refusedParts: [] }, req)
   if (!request || request instanceof ApiError) return null
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { ModelCaps } from '../../dialects/caps.ts'
+import type { RefusedPart } from '../../dialects/refused-parts.ts'
 import { toBackendHeaders } from '../../exchange/headers.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
@@ -27,11 +28,17 @@ export type CallStep = {
   readonly step: Step
   readonly backend: Backend
   readonly clock: Clock
+  /** The parts of the request that the backend has refused, so that it is sent again without them. */
+  readonly refusedParts: readonly RefusedPart[]
 }
 
-/** What the model can be asked at the backend, as far as the directory says it or answers have taught it. */
-export function capsOf({ step, backend }: CallStep): Partial<ModelCaps> {
-  return { ...backend.condition.learned.of(step.model), ...step.caps }
+/**
+ * What the model can be asked at the backend: as its answers to this call say, else the directory, else its answers to
+ * earlier calls.
+ */
+export function capsOf({ step, backend, refusedParts }: CallStep): Partial<ModelCaps> {
+  const known = { ...backend.condition.learned.of(step.model), ...step.caps }
+  return refusedParts.reduce((caps, part) => ({ ...caps, ...part.caps }), known)
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */

@@ -13,6 +13,10 @@ export type CallRequest = {
   /** Parsed by `parseBody`: texts of the conversation may be inexact. */
   body: Json & { readonly model?: string; readonly stream?: boolean | null }
   parsed?: ParsedBody | undefined
+  /** The body as the caller has sent it, decompressed, until the answer begins. */
+  bytes?: Buffer | undefined
+  /** The body as it was sent to a backend last, until the answer begins. */
+  sentBytes?: Buffer | undefined
   /** Read when the first backend needs it. */
   exact?: ExactBody | undefined
   readonly id: string
@@ -30,6 +34,7 @@ export type CallRequest = {
 /** Sets the body of a call from its bytes, which must be valid UTF-8. Throws when they are not JSON. */
 export function setBody(req: CallRequest, bytes: Buffer): void {
   req.parsed = parseBody(bytes)
+  req.bytes = bytes
   // It is checked against the contract next.
   req.body = req.parsed.value as Json
 }
@@ -46,12 +51,26 @@ export function parsedOf({ parsed }: CallRequest): ParsedBody {
   return parsed
 }
 
-/** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
-export function releaseBody(req: CallRequest): void {
+/**
+ * Drops what is parsed of the body while a backend works on its answer, because it takes more memory than the bytes.
+ */
+export function releaseParsed(req: CallRequest): void {
   req.body = {}
   // Not by `delete`, after which each access to the request is slow.
   req.parsed = undefined
   req.exact = undefined
+}
+
+/** Parses the body again, where that was dropped. */
+export function restoreBody(req: CallRequest): void {
+  if (!req.parsed && req.bytes) setBody(req, req.bytes)
+}
+
+/** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
+export function releaseBody(req: CallRequest): void {
+  releaseParsed(req)
+  req.bytes = undefined
+  req.sentBytes = undefined
 }
 
 /** Ours wins. The others are what the clients of the three dialects send by themselves; pi sends `session_id`. */

@@ -4,7 +4,6 @@ import { renameMember, scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
-import { OTHER_NAME } from './limit-name.ts'
 import { toStrictHistory } from './strict-history.ts'
 
 type GivenCaps = Partial<ModelCaps>
@@ -25,6 +24,9 @@ export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps):
   const accepted = withoutRefusedHints(request, body, caps, HINT_NAMES)
   return withCompleteHistory(withNamedLimit(accepted, body, caps), caps)
 }
+
+/** Servers have one of two names for the token limit. */
+const OTHER_NAME = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' } as const
 
 function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): Buffer {
   if (limitName === undefined || limitName in body) return request

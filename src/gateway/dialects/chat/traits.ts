@@ -1,13 +1,12 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
-import { makeEffortRetry } from '../effort-retry.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { CHAT_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
 import { isAnnouncement } from './chunk.ts'
-import { LIMIT_NAME_RETRY } from './limit-name.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -34,7 +33,7 @@ export const CHAT: DialectTraits = {
   needsStoredState: () => false,
   needsVendor: () => false,
   tokenCount: null,
-  requestRetries: [LIMIT_NAME_RETRY, makeEffortRetry('reasoning_effort')],
+  refusedParts: CHAT_REFUSED_PARTS,
   toAcceptedRequest,
   readEnding: ({ model, choices }) => ({
     model,

@@ -10,5 +10,10 @@ export function parseErrorBody(body: Buffer): unknown {
   return whole === undefined ? parseShallowJson(EVENT_DATA.exec(text)?.[1] ?? '') : whole
 }
 
+/** The body of an error; its text where it is not JSON. */
+export function parseError(body: Buffer): unknown {
+  return parseErrorBody(body) ?? body.toString('utf8')
+}
+
 /** The first data of an event stream that can be an error (WHATWG HTML, section 9.2.6). */
 const EVENT_DATA = /^data: ?(\{.*)$/m

@@ -54,7 +54,7 @@ export const MESSAGES: DialectTraits = {
   // Engines that do not know threads answer as if the new messages were the whole conversation.
   needsVendor: ({ thread }) => isGiven(thread),
   tokenCount: TOKEN_COUNT,
-  requestRetries: [],
+  refusedParts: [],
   toAcceptedRequest: null,
   readEnding: ({ message, delta, model, stop_reason: reason }) => ({
     model: model ?? readObject(message).model,

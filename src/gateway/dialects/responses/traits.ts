@@ -3,18 +3,17 @@ import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
 import { isGiven, parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { makeEffortRetry } from '../effort-retry.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
-import { withoutRefusedHints } from '../refused-members.ts'
+import { RESPONSES_REFUSED_PARTS } from '../refused-parts.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { toAcceptedRequest } from './accepted-request.ts'
 import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
 import { hasVendorTools } from './read-tools.ts'
-import { RESPONSES_REASONING_RETRY } from './reasoning-retry.ts'
 
 /** The vendor's minimum for `max_output_tokens`. */
 const PROBE_OUTPUT_TOKENS = 16
@@ -56,8 +55,8 @@ export const RESPONSES: DialectTraits = {
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
-  requestRetries: [makeEffortRetry('reasoning'), RESPONSES_REASONING_RETRY],
-  toAcceptedRequest: (request, body, caps) => withoutRefusedHints(request, body, caps, { effort: 'reasoning' }),
+  refusedParts: RESPONSES_REFUSED_PARTS,
+  toAcceptedRequest,
   readEnding,
 }
 

@@ -81,8 +81,9 @@ class Items {
   /** Writes reasoning without its id, because the vendor would look the id up and not find it. */
   #reasoning({ text, seal }: ReasoningPart): Json[] {
     const { context } = this.#needs
+    const { reasoningReplay } = context.caps
     if (seal?.kind !== 'encrypted' || seal.model !== context.backendModel) return []
-    if (context.caps.reasoningReplay === 'refused') return []
+    if (reasoningReplay === 'refused' || reasoningReplay === 'unreadable') return []
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     return [{ type: 'reasoning', summary, encrypted_content: seal.data }]
   }

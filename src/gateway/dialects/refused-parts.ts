@@ -1,0 +1,73 @@
+import type { ModelCaps } from './caps.ts'
+import type { Failure } from './failures/failure.ts'
+
+/** A part of a request that some backends refuse, although the request can be sent without it. */
+export type RefusedPart = {
+  /** How the message of an error refuses it. */
+  readonly error: RegExp
+  /** With these, the request is prepared without the part. */
+  readonly caps: Partial<ModelCaps>
+  /** Whether every request for the model is refused with it. Otherwise it is a matter of one conversation. */
+  readonly isOfModel: boolean
+}
+
+/** Finds the part of a request that its backend refuses; null: the error says something else. */
+export function findRefusedPart(parts: readonly RefusedPart[], { message }: Failure): RefusedPart | null {
+  return parts.find(({ error }) => error.test(message)) ?? null
+}
+
+/**
+ * What is remembered for a model is read at the start of a message only, because an error may quote the request.
+ * LiteLLM writes its own words there, and sometimes the vendor's JSON behind them.
+ */
+const START = String.raw`^(?:litellm\.\w+: [\w ]+- (?:\{\s*"error":\s*\{\s*"message":\s*")?)?`
+
+function beginsLike(words: readonly string[]): RegExp {
+  return new RegExp(`${START}(?:${words.join('|')})`, 'i')
+}
+
+/** OpenAI's models that reason. opencode has one name for the token limit, whichever model it calls. */
+const OLD_LIMIT_NAME: RefusedPart = {
+  error: beginsLike(["unsupported parameter: 'max_tokens' is not supported with this model"]),
+  caps: { limitName: 'max_completion_tokens' },
+  isOfModel: true,
+}
+
+/** Mistral, and old servers. */
+const NEW_LIMIT_NAME: RefusedPart = {
+  error: beginsLike([
+    String.raw`body\.max_completion_tokens: extra inputs are not permitted`,
+    'unrecognized request argument supplied: max_completion_tokens',
+  ]),
+  caps: { limitName: 'max_tokens' },
+  isOfModel: true,
+}
+
+/**
+ * Some models cannot be told how much to reason: they cannot reason, or always do. An agent that does not know the
+ * model asks for an effort in every call. OpenAI's models that cannot reason, models of xAI, and Mistral.
+ */
+const EFFORT: RefusedPart = {
+  error: beginsLike([
+    String.raw`unsupported parameter: 'reasoning(?:_effort|\.effort|\.summary)' is not supported with this model`,
+    String.raw`unrecognized request argument supplied: reasoning(?:_effort)?\b`,
+    String.raw`model \S+ does not support parameter reasoning_?effort`,
+    String.raw`body\.reasoning_effort: extra inputs are not permitted`,
+  ]),
+  caps: { efforts: [] },
+  isOfModel: true,
+}
+
+/**
+ * Only the account that wrote reasoning can read it. After a change of account, or behind a load balancer with several
+ * accounts, the vendor refuses the whole request, and Codex sends the same request for the rest of the session. OpenAI
+ * and xAI.
+ */
+const REASONING: RefusedPart = {
+  error: /\bencrypted content .*could not be verified|^could not decrypt the provided encrypted_content/i,
+  caps: { reasoningReplay: 'unreadable' },
+  isOfModel: false,
+}
+
+export const CHAT_REFUSED_PARTS = [OLD_LIMIT_NAME, NEW_LIMIT_NAME, EFFORT]
+export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING]

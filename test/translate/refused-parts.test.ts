@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
+import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
+import { findRefusedPart } from '../../src/gateway/dialects/refused-parts.ts'
+
+const capsAfter = (dialect: 'chat' | 'responses', error: unknown) =>
+  findRefusedPart(DIALECTS[dialect].refusedParts, readFailure(error))?.caps
+
+const of = (message: string) => ({ error: { message, type: 'invalid_request_error', param: null, code: null } })
+const ofFastApi = (type: string, name: string, msg: string) => ({ detail: [{ type, loc: ['body', name], msg }] })
+const MAX_TOKENS = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
+const EFFORT = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
+
+describe('what an error says of a model', () => {
+  it.each([
+    ['chat', of(MAX_TOKENS), { limitName: 'max_completion_tokens' }],
+    [
+      'chat',
+      of(`litellm.BadRequestError: AzureException BadRequestError - ${MAX_TOKENS}`),
+      { limitName: 'max_completion_tokens' },
+    ],
+    ['chat', of('Unrecognized request argument supplied: max_completion_tokens'), { limitName: 'max_tokens' }],
+    [
+      'chat',
+      ofFastApi('extra_forbidden', 'max_completion_tokens', 'Extra inputs are not permitted'),
+      { limitName: 'max_tokens' },
+    ],
+    ['chat', of("Unsupported parameter: 'reasoning_effort' is not supported with this model."), { efforts: [] }],
+    ['chat', of('Unrecognized request argument supplied: reasoning_effort'), { efforts: [] }],
+    ['chat', ofFastApi('extra_forbidden', 'reasoning_effort', 'Extra inputs are not permitted'), { efforts: [] }],
+    [
+      'chat',
+      { code: 'invalid-argument', error: 'Model grok does not support parameter reasoningEffort.' },
+      { efforts: [] },
+    ],
+    ['responses', of(EFFORT), { efforts: [] }],
+    [
+      'responses',
+      of(`litellm.BadRequestError: OpenAIException - ${JSON.stringify(of(EFFORT), null, 2)}`),
+      { efforts: [] },
+    ],
+    ['responses', of('The encrypted content gAAA... could not be verified.'), { reasoningReplay: 'unreadable' }],
+    [
+      'responses',
+      of('The encrypted content for item rs_1 could not be verified. Reason: x'),
+      { reasoningReplay: 'unreadable' },
+    ],
+    [
+      'responses',
+      { error: 'Could not decrypt the provided encrypted_content. Ensure the value is unmodified.' },
+      { reasoningReplay: 'unreadable' },
+    ],
+  ] as const)('%s, %j', (dialect, error, caps) => {
+    expect(capsAfter(dialect, error)).toEqual(caps)
+  })
+
+  it.each([
+    ['of the value of an effort', ofFastApi('enum', 'reasoning_effort', "Input should be 'low' or 'high'")],
+    ['of the value of a limit', of('max_tokens is too large: 64.')],
+    ['that quotes a request', of(`Invalid value: "${EFFORT}".`)],
+    [
+      'that quotes a request, behind LiteLLM',
+      of(`litellm.BadRequestError: OpenAIException - Invalid value: '${EFFORT}'`),
+    ],
+    ['without words', {}],
+  ])('is nothing in an error %s', (_, error) => {
+    expect([capsAfter('chat', error), capsAfter('responses', error)]).toEqual([undefined, undefined])
+  })
+})
