@@ -117,6 +117,22 @@ describe('a chat stream of an engine', () => {
     const event = { event: null, data: JSON.stringify({ error: { message: 'no', ...error } }) }
     expect(parsed(run(passChatStream({ model: 'svc/fast' }), event))).toMatchObject([{ error: expected }])
   })
+
+  it('is not about to end while it has another choice than the one that has ended', () => {
+    const stream = passChatStream({ model: 'svc/fast' })
+    const push = (index: number, finish_reason: string | null) =>
+      stream.push({
+        event: null,
+        data: JSON.stringify({ choices: [{ index, delta: { content: 'a' }, finish_reason }] }),
+      })
+    push(0, null)
+    push(1, null)
+    push(0, 'stop')
+    expect(stream.state()).toBe('open')
+    push(1, 'stop')
+    stream.push({ event: null, data: '[DONE]' })
+    expect(stream.state()).toBe('ended')
+  })
 })
 
 describe('a responses stream of an engine', () => {

@@ -46,6 +46,8 @@ export type ChatEvent =
   | {
       readonly kind: 'chunk'
       readonly delta: ChatDelta
+      /** The chunk has something of another choice than the first one, which is not read. */
+      readonly hasOthers: boolean
       /** `finish_reason` as the engine wrote it. */
       readonly finish: string | null
       /** The stop sequence that ended the text; null when the engine does not report it. */
@@ -84,11 +86,11 @@ export type ChatChunk = Extract<ChatEvent, { kind: 'chunk' }>
 /** Watches the finish reasons of a stream. It must see each chunk. */
 export function watchFinish() {
   let reason: string | null = null
-  /** There was content behind a reason, as from engines that write one in each chunk. */
+  /** The answer goes on behind a reason: in another choice, or from engines that write a reason in each chunk. */
   let goesOn = false
   return {
-    see({ finish, delta }: ChatChunk): void {
-      goesOn ||= reason !== null && hasContent(delta)
+    see({ finish, delta, hasOthers }: ChatChunk): void {
+      goesOn ||= hasOthers || (reason !== null && hasContent(delta))
       // Google adds details: `content_filter: RECITATION`.
       reason = finish?.toLowerCase().split(':')[0] ?? reason
     },
@@ -122,6 +124,7 @@ function readChat(body: Json, member: 'delta' | 'message'): ChatEvent {
   return {
     kind: 'chunk',
     delta: readDelta(readObject(choice?.[member]), readList(readObject(choice?.logprobs).content)),
+    hasOthers: readList(body.choices).some((one) => !isFirst(readObject(one))),
     finish: readName(choice?.finish_reason),
     stopSequence: readName(choice?.stop_reason) ?? readName(choice?.matched_stop),
     usage: readUsage(body.usage),
@@ -137,10 +140,14 @@ function isError(body: Json): boolean {
   return isObject(body.error) || readName(body.error) !== null || body.object === 'error'
 }
 
-/** The first choice: requests never ask for more. Some engines omit its index. */
+/** The first choice: translated requests never ask for more. */
 function firstChoice(body: Json): Json | null {
-  const choice = readList(body.choices).find((one) => isObject(one) && (readCount(one.index) ?? 0) === 0)
-  return isObject(choice) ? choice : null
+  return readList(body.choices).filter(isObject).find(isFirst) ?? null
+}
+
+/** Some engines omit the index. */
+function isFirst({ index }: Json): boolean {
+  return (readCount(index) ?? 0) === 0
 }
 
 function readDelta(delta: Json, logprobs: readonly unknown[]): ChatDelta {
