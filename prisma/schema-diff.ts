@@ -51,7 +51,7 @@ export async function migrationList(directory: string): Promise<MigrationList> {
 }
 
 /** The content of migration_lock.toml, which Prisma's commands require in the migrations folder. */
-export const lockfile = 'provider = "postgresql"\n'
+const lockfile = 'provider = "postgresql"\n'
 
 /** Runs Prisma's schema engine on `database`; without it, on a new database in memory. */
 export async function withSchemaEngine<T>(use: (engine: SchemaEngine) => Promise<T>, database?: PGlite): Promise<T> {
