@@ -793,10 +793,12 @@ ${model('team/served', `aliases: [draft, 'any-*'], ${serveAt('vendorb')}`)}
 `)
     await using fresh = await newMachine()
     await fresh.signIn(partly)
-    const { stdout, status } = await fresh.svc(['doctor'])
+    const url = partly.config.baseUrl
+    const { stdout, status } = await fresh.svc(['doctor', '--url', url])
     expect(status).toBe(1)
     expect(stdout).toContain('models that your team may use: 3.')
     expect(stdout).toMatch(/^problem +default model +No backend of the gateway serves team\/default, so calls /m)
+    expect(stdout).toContain(`Or choose another one: svc models default ID --url ${url}\n`)
     expect(stdout).toMatch(/^warning +models +No backend of the gateway serves team\/local, so calls/m)
   })
 })

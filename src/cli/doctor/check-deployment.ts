@@ -25,7 +25,7 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     await deployment.accessToken()
     findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
     about = 'gateway'
-    findings.push(...(await checkGateway(deployment)))
+    findings.push(...(await checkGateway(deployment, given)))
   } catch (error) {
     findings.push(problemOf(about, error, given))
   }
@@ -54,7 +54,7 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
   ]
 }
 
-async function checkGateway(deployment: Deployment): Promise<Finding[]> {
+async function checkGateway(deployment: Deployment, given?: string): Promise<Finding[]> {
   const { control, gateway, profile } = deployment
   const params = { path: { team: profile.team } }
   const [models, { workers }, backends, teamModels] = await Promise.all([
@@ -78,7 +78,7 @@ async function checkGateway(deployment: Deployment): Promise<Finding[]> {
           ),
     ),
     ...(backends ? checkBackends(backends) : []),
-    ...(backends?.length && teamModels ? checkModels(teamModels, backends) : []),
+    ...(backends?.length && teamModels ? checkModels(teamModels, backends, given) : []),
   ]
 }
 
