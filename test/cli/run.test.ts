@@ -60,6 +60,7 @@ describe('svc run codex', () => {
       `model_providers.svc.base_url="${url}/codex/v1"`,
       'model_providers.svc.wire_api="responses"',
       'model_providers.svc.supports_websockets=false',
+      `model_providers.svc.model_catalog_url="${url}/codex/v1/models"`,
       expect.stringMatching(/^model_providers\.svc\.auth\.command="\//),
       expect.stringMatching(/^model_providers\.svc\.auth\.args=\["\/.*","token","--url","http:/),
       'model_providers.svc.auth.timeout_ms=30000',
@@ -68,15 +69,19 @@ describe('svc run codex', () => {
     expect(args.slice(-4)).toEqual(['exec', '--model', 'x', 'say hi'])
   })
 
-  it('gives it a command that prints a good token', async () => {
+  it('gives it a command that prints a good token, with which it reads the models of the team', async () => {
     const { args } = await started('codex')
     const valueOf = (key: string) => {
-      const override = args.find((arg) => arg.startsWith(`model_providers.svc.auth.${key}=`)) ?? ''
+      const override = args.find((arg) => arg.startsWith(`model_providers.svc.${key}=`)) ?? ''
       return JSON.parse(override.slice(override.indexOf('=') + 1)) as unknown
     }
-    const env = { HOME: machine.home }
-    const { stdout } = await promisify(execFile)(valueOf('command') as string, valueOf('args') as string[], { env })
+    const [command, ofCommand] = [valueOf('auth.command') as string, valueOf('auth.args') as string[]]
+    const { stdout } = await promisify(execFile)(command, ofCommand, { env: { HOME: machine.home } })
     expect(await isToken(stdout)).toBe(true)
+    const headers = { authorization: `Bearer ${stdout.trim()}` }
+    const list = await fetch(`${valueOf('model_catalog_url') as string}?client_version=0.171.0`, { headers })
+    const { models } = (await list.json()) as { models: { slug: string }[] }
+    expect(models.map(({ slug }) => slug)).toContain('svc/fast')
   })
 })
 

@@ -325,6 +325,7 @@ describe('what svc setup writes', () => {
     expect(text.startsWith('\ufeff# Written by "svc setup codex --write"')).toBe(true)
     expect(text).toContain('\n# svc setup replaced: model = "gpt-6" # the good one\n')
     expect(text).toContain(`\nbase_url = "${service.config.gatewayUrl}/codex/v1"\n`)
+    expect(text).toContain(`\nmodel_catalog_url = "${service.config.gatewayUrl}/codex/v1/models"\n`)
     expect(text).toMatch(
       /\[model_providers\.svc\.auth\]\ncommand = "\/.*"\nargs = \["\/.*package-entry\.ts","token","--url",/,
     )

@@ -60,9 +60,12 @@ function toTables({
   model,
   tokenCommand: [command, ...args],
 }: AgentSettings): readonly [Table, Table, Table] {
+  const baseUrl = `${gatewayUrl}/codex/v1`
+  const provider = { name: 'svc', base_url: baseUrl, wire_api: 'responses', supports_websockets: false }
   return [
     { model, model_provider: PROVIDER },
-    { name: 'svc', base_url: `${gatewayUrl}/codex/v1`, wire_api: 'responses', supports_websockets: false },
+    // With a catalog of its own, Codex offers the models of the team, and none of its vendor's. 0.169 ignores the key.
+    { ...provider, model_catalog_url: `${baseUrl}/models` },
     { command, args, timeout_ms: TOKEN_TIMEOUT_MS, refresh_interval_ms: TOKEN_REFRESH_MS },
   ]
 }
