@@ -1,4 +1,5 @@
 import type { Database } from '../database/client.ts'
+import { inTransaction } from '../database/transaction.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { teamNameOf } from '../kernel/team-name.ts'
@@ -40,7 +41,7 @@ export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * nothing when another process did it first.
      */
     async publishNextKey(next: StoredKey, before: { kid: string; retiresAt: Date }, now: Date): Promise<void> {
-      await db.$transaction(async (tx) => {
+      await inTransaction(db, async (tx) => {
         const row = { ...next, secret: next.secret.reveal(), createdAt: now }
         const { count } = await tx.signingKey.createMany({ data: [row], skipDuplicates: true })
         if (count === 0) return

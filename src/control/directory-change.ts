@@ -1,7 +1,8 @@
 /** What the changes that admins make to models, backends and whole teams have in common. */
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Transaction } from '../database/client.ts'
-import { withRetry } from '../database/errors.ts'
+import { inTransaction } from '../database/transaction.ts'
+import type { TimeLimits } from '../database/transaction.ts'
 import { writeMistakes } from '../directory/mistakes.ts'
 import type { AdminMistake } from '../directory/mistakes.ts'
 import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
@@ -11,9 +12,6 @@ import { ApiError } from '../http/errors.ts'
 export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy'; readonly mistakes?: undefined }
 
 type Work<Result> = (tx: Transaction) => Promise<Result>
-
-/** In milliseconds, as Prisma's `$transaction` takes them. */
-type TimeLimits = { readonly maxWait: number; readonly timeout: number }
 
 /** Longer than another admin's change takes, and shorter than the statements of a request may take together. */
 const LOCK_TRIES = 20
@@ -28,12 +26,11 @@ export async function withLockedDirectory<Result>(
   timeLimits?: TimeLimits,
 ): Promise<Result | 'busy'> {
   try {
-    return await withRetry(() =>
-      db.$transaction(async (tx) => {
-        await lockDirectory(tx, LOCK_TRIES)
-        return work(tx)
-      }, timeLimits),
-    )
+    const locked: Work<Result> = async (tx) => {
+      await lockDirectory(tx, LOCK_TRIES)
+      return work(tx)
+    }
+    return await inTransaction(db, locked, timeLimits)
   } catch (error) {
     if (error instanceof DirectoryBusyError) return 'busy'
     throw error

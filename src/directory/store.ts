@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../database/client.ts'
-import { withRetry } from '../database/errors.ts'
+import { inTransaction } from '../database/transaction.ts'
 import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
 import { listCallable } from './counts.ts'
@@ -52,7 +52,7 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
         judge(changes)
         if (!hasChanges(plan) && (revision === null || revision === state.fileRevision)) return changes
         try {
-          await withRetry(() => db.$transaction((tx) => savePlan(tx, plan, state, revision, now), TRANSACTION))
+          await inTransaction(db, (tx) => savePlan(tx, plan, state, revision, now), TRANSACTION)
           return changes
         } catch (error) {
           if (!(error instanceof DirectoryChangedError) || tries === MAX_PLANS) throw error

@@ -12,6 +12,7 @@ import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { PLANNED_FOR_VALUES } from '../../src/database/planned-for-values.ts'
 import { MAX_CONNECTION_SECONDS } from '../../src/database/postgres/connections.ts'
 import { connectionForMigrating } from '../../src/database/postgres/postgres.ts'
+import { inTransaction } from '../../src/database/transaction.ts'
 import { lookUpAs } from '../support/loopback.ts'
 import { holdTimeouts } from '../support/network/held-timeouts.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
@@ -258,13 +259,11 @@ describe('a Postgres server', () => {
     })
     const meeting = makeMeetingPoint()
     const claim = (owner: string, [first, second]: [string, string]) =>
-      withRetry(() =>
-        prisma.$transaction(async (tx) => {
-          await tx.model.update({ where: { id: first }, data: { owner } })
-          await meeting.meet()
-          await tx.model.update({ where: { id: second }, data: { owner } })
-        }),
-      )
+      inTransaction(prisma, async (tx) => {
+        await tx.model.update({ where: { id: first }, data: { owner } })
+        await meeting.meet()
+        await tx.model.update({ where: { id: second }, data: { owner } })
+      })
     await Promise.all([claim('ada', ['a', 'b']), claim('bob', ['b', 'a'])])
     expect(meeting.visits).toBeGreaterThan(2)
     const owners = (await prisma.model.findMany()).map(({ owner }) => owner)

@@ -1,6 +1,6 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
-import { withRetry } from '../../database/errors.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
@@ -121,17 +121,15 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
       actor: Actor,
     ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many'> {
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          if (!(await lockHolder(tx, holder, actor))) return 'not_found'
-          const made = await findMade(tx, given)
-          if (made) return made
-          if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
-          const row = await save(tx, holder, given)
-          await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
-          return { key: toListed(row), isNew: true }
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        if (!(await lockHolder(tx, holder, actor))) return 'not_found'
+        const made = await findMade(tx, given)
+        if (made) return made
+        if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
+        const row = await save(tx, holder, given)
+        await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
+        return { key: toListed(row), isNew: true }
+      })
     },
 
     /**
@@ -146,35 +144,33 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       actor: Actor,
     ): Promise<(SavedKey & { hasEnded: boolean }) | Exclude<RotationVerdict, 'rotate'>> {
       const now = parts.createdAt
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          const where = { id, ...within(scope) }
-          const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
-          if (!found || !(await lockHolder(tx, holderOf(found), actor))) return 'not_found'
-          await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
-          const old = await tx.apiKey.findUnique({ where: { id } })
-          if (!old) return 'not_found'
-          const made = await findMade(tx, parts)
-          if (made) return made === 'sent_before' ? 'rotated_before' : { ...made, hasEnded: false }
-          const endsAt = endOfOverlap(old, now, overlapSeconds)
-          const verdict = judgeRotation(old, await countWorking(tx, scope, now), endsAt, now)
-          if (verdict !== 'rotate') return verdict
-          const row = await save(tx, holderOf(found), { ...parts, name: old.name, models: old.models })
-          await tx.apiKey.update({ where: { id }, data: { expiresAt: endsAt, replacedById: row.id } })
-          // A spending limit counts a key together with those that it replaces.
-          await tx.spendingLimit.updateMany({ where: { keyId: id }, data: { keyId: row.id } })
-          const event = keyEvent('api_key.rotated', row, actor, now)
-          const details = { ...event.details, replaces: id, replacedEndsAt: endsAt.toISOString() }
-          await tx.auditEvent.create({ data: { ...event, details } })
-          return { key: toListed(row), isNew: true, hasEnded: endsAt <= now }
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        const where = { id, ...within(scope) }
+        const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
+        if (!found || !(await lockHolder(tx, holderOf(found), actor))) return 'not_found'
+        await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
+        const old = await tx.apiKey.findUnique({ where: { id } })
+        if (!old) return 'not_found'
+        const made = await findMade(tx, parts)
+        if (made) return made === 'sent_before' ? 'rotated_before' : { ...made, hasEnded: false }
+        const endsAt = endOfOverlap(old, now, overlapSeconds)
+        const verdict = judgeRotation(old, await countWorking(tx, scope, now), endsAt, now)
+        if (verdict !== 'rotate') return verdict
+        const row = await save(tx, holderOf(found), { ...parts, name: old.name, models: old.models })
+        await tx.apiKey.update({ where: { id }, data: { expiresAt: endsAt, replacedById: row.id } })
+        // A spending limit counts a key together with those that it replaces.
+        await tx.spendingLimit.updateMany({ where: { keyId: id }, data: { keyId: row.id } })
+        const event = keyEvent('api_key.rotated', row, actor, now)
+        const details = { ...event.details, replaces: id, replacedEndsAt: endsAt.toISOString() }
+        await tx.auditEvent.create({ data: { ...event, details } })
+        return { key: toListed(row), isNew: true, hasEnded: endsAt <= now }
+      })
     },
 
     /** Revokes a key that works; false when there is none with this id. */
     async revoke(id: string, scope: KeyScope, actor: Actor, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         if ('teamId' in scope) await lockTeam(tx, scope.teamId, actor)
         return (await endKeys(tx, own, 'revoked', actor, now)).length === 1
       })

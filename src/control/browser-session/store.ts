@@ -2,6 +2,7 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
@@ -110,7 +111,7 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
 
     /** Ends a session with its audit row. A session that has ended stays unchanged. */
     async revoke(id: string, reason: 'logout', now: Date, ip: string): Promise<void> {
-      await db.$transaction((tx) => endBrowserSessions(tx, { id }, { at: now, reason, ip }))
+      await inTransaction(db, (tx) => endBrowserSessions(tx, { id }, { at: now, reason, ip }))
     },
   }
 }

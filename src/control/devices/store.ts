@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
-import { withRetry } from '../../database/errors.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
@@ -46,12 +46,10 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async revoke(sessionId: string, { accountId, ip }: Actor, now: Date): Promise<boolean> {
       const own = { id: sessionId, invitation: { accountId } }
       const end = { at: now, reason: 'signed_out', ip } as const
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          const devices = await endDeviceSessions(tx, own, end)
-          return devices.length > 0 || (await endBrowserSessions(tx, own, end)) > 0
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        const devices = await endDeviceSessions(tx, own, end)
+        return devices.length > 0 || (await endBrowserSessions(tx, own, end)) > 0
+      })
     },
 
     /**
@@ -78,22 +76,20 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     ): Promise<{ devices: string[]; browsers: number; passkeys: string[]; apiKeys: string[] }> {
       const { accountId, ip } = actor
       const end = { at: now, reason: 'signed_out_everywhere', ip } as const
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          // A session that is being opened waits for this row, and then finds its login cancelled.
-          await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-          await cancelSignIns(tx, accountId, end)
-          const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
-          const ended = await endDeviceSessions(tx, devices, end)
-          const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
-          // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
-          const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
-          const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, end)
-          const passkeys = addedSince ? await removePasskeysSince(tx, actor, addedSince, now) : []
-          const apiKeys = addedSince ? await revokeKeysSince(tx, actor, addedSince, now) : []
-          return { devices: ended, browsers: endedBrowsers, passkeys, apiKeys }
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        // A session that is being opened waits for this row, and then finds its login cancelled.
+        await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
+        await cancelSignIns(tx, accountId, end)
+        const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
+        const ended = await endDeviceSessions(tx, devices, end)
+        const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
+        // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
+        const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
+        const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, end)
+        const passkeys = addedSince ? await removePasskeysSince(tx, actor, addedSince, now) : []
+        const apiKeys = addedSince ? await revokeKeysSince(tx, actor, addedSince, now) : []
+        return { devices: ended, browsers: endedBrowsers, passkeys, apiKeys }
+      })
     },
   }
 }

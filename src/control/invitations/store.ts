@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
-import { withRetry } from '../../database/errors.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { TimeCursor } from '../paging.ts'
 import { lockTeam } from '../team-access.ts'
 
@@ -36,12 +36,10 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */
     async invite(teamId: string, wanted: WantedInvitation, admin: Actor, now: Date): Promise<ListedInvitation | null> {
-      const saved = await withRetry(() =>
-        db.$transaction(async (tx) => {
-          await lockTeam(tx, teamId, admin)
-          return saveInvitations(tx, teamId, [wanted], admin, now)
-        }),
-      )
+      const saved = await inTransaction(db, async (tx) => {
+        await lockTeam(tx, teamId, admin)
+        return saveInvitations(tx, teamId, [wanted], admin, now)
+      })
       return saved[0] ?? null
     },
   }

@@ -1,6 +1,6 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
-import { withRetry } from '../../database/errors.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
@@ -46,15 +46,13 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
       admin: Actor,
       now: Date,
     ): Promise<ListedMember | MemberRefusal> {
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          const found = await findForChange(tx, member, role, admin)
-          if (typeof found === 'string') return found
-          if (found.role !== role) await saveRole(tx, found, role, admin, now)
-          const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
-          return changed ?? 'not_found'
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        const found = await findForChange(tx, member, role, admin)
+        if (typeof found === 'string') return found
+        if (found.role !== role) await saveRole(tx, found, role, admin, now)
+        const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
+        return changed ?? 'not_found'
+      })
     },
 
     /**
@@ -66,12 +64,10 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
       admin: Actor,
       now: Date,
     ): Promise<readonly string[] | MemberRefusal> =>
-      withRetry(() =>
-        db.$transaction(async (tx) => {
-          const found = await findForChange(tx, member, null, admin)
-          return typeof found === 'string' ? found : withdrawInvitations(tx, [found], admin, now)
-        }),
-      ),
+      inTransaction(db, async (tx) => {
+        const found = await findForChange(tx, member, null, admin)
+        return typeof found === 'string' ? found : withdrawInvitations(tx, [found], admin, now)
+      }),
   }
 }
 

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import { requireSignedIn } from '../signed-in.ts'
 import { MAX_PASSKEYS } from './rules.ts'
@@ -51,20 +52,18 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
       now: Date,
     ): Promise<ListedPasskey | 'taken' | 'full'> {
       const { accountId } = caller
-      return db
-        .$transaction(async (tx) => {
-          // This lock serialises additions of one account; without it two could pass the limit together.
-          await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-          await requireSignedIn(tx, caller)
-          if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
-          const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
-          await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
-          return toListed(row)
-        })
-        .catch((error: unknown) => {
-          if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return 'taken'
-          throw error
-        })
+      return inTransaction(db, async (tx) => {
+        // This lock serialises additions of one account; without it two could pass the limit together.
+        await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
+        await requireSignedIn(tx, caller)
+        if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
+        const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
+        await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
+        return toListed(row)
+      }).catch((error: unknown) => {
+        if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002') return 'taken'
+        throw error
+      })
     },
 
     async findByCredential(credentialId: string): Promise<StoredPasskey | null> {
@@ -105,7 +104,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Renames a passkey of this account, with its audit row; null when the account has no passkey with this id. */
     async rename(id: string, name: string, { accountId, ip }: Actor, now: Date): Promise<ListedPasskey | null> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         const [row] = await tx.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
         if (!row) return null
         await tx.auditEvent.create({ data: { ...passkeyEvent('passkey.renamed', row, ip, now), details: { name } } })
@@ -115,7 +114,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Deletes a passkey of this account, with its audit row; null when the account has no passkey with this id. */
     async remove(id: string, { accountId, ip }: Actor, now: Date): Promise<{ name: string; email: string } | null> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         const row = await tx.passkey.findFirst({ where: { id, accountId }, include: { account: true } })
         const { count } = await tx.passkey.deleteMany({ where: { id, accountId } })
         if (!row || count === 0) return null

@@ -1,5 +1,6 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
@@ -53,7 +54,7 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
       actor: Actor,
       now: Date,
     ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         await lockTeam(tx, teamId, actor)
         if ((await tx.serviceAccount.count({ where: { teamId } })) >= MAX_SERVICE_ACCOUNTS) return 'too_many'
         const [made] = await tx.serviceAccount.createManyAndReturn({
@@ -70,7 +71,7 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
 
     /** Deletes a service account with its keys. Resolves with the ids of the keys; null when the team has none such. */
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<string[] | null> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         await lockTeam(tx, teamId, actor)
         const row = await tx.serviceAccount.findFirst({ where: { id, teamId }, include: { apiKeys: true } })
         if (!row) return null

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../../database/client.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
@@ -45,7 +46,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
       actor: Actor,
       now: Date,
     ): Promise<{ readonly id: string } | LimitRefusal> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         await lockTeam(tx, teamId, actor)
         const owner = await OWNER_FINDERS[subject](tx, teamId, of ?? '')
         if (!owner) return 'unknown_subject'
@@ -60,7 +61,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Changes the amount of a limit; false when the team has no such limit. */
     async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         await lockTeam(tx, teamId, actor)
         const { count } = await tx.spendingLimit.updateMany({
           where: { id, teamId },
@@ -73,7 +74,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Removes a limit; false when the team has no such limit. */
     async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(db, async (tx) => {
         await lockTeam(tx, teamId, actor)
         if ((await tx.spendingLimit.count({ where: { id, teamId } })) === 0) return false
         await saveEvent(tx, 'spending_limit.removed', id, actor, now)

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/client.ts'
-import { withRetry } from '../../database/errors.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
@@ -56,13 +56,11 @@ export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async signOut(id: string, teamId: string, admin: Actor, now: Date): Promise<boolean> {
       const session = { id, invitation: { teamId } }
       const end = { at: now, reason: 'signed_out_by_admin', ip: admin.ip, adminId: admin.accountId } as const
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          await lockTeam(tx, teamId, admin)
-          const devices = await endDeviceSessions(tx, session, end)
-          return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
-        }),
-      )
+      return inTransaction(db, async (tx) => {
+        await lockTeam(tx, teamId, admin)
+        const devices = await endDeviceSessions(tx, session, end)
+        return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
+      })
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Database } from '../../database/client.ts'
 import { withRetry } from '../../database/errors.ts'
 import { sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
+import { inTransaction } from '../../database/transaction.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { completeSession } from './complete-session.ts'
 import type { Completion } from './complete-session.ts'
@@ -90,9 +91,7 @@ export function makeDeviceSessionStore(database: Database) {
 
     /** Ends a session with its audit row; false when it had ended before. */
     async revoke(id: string, reason: RevokeReason, now: Date, ip: string): Promise<boolean> {
-      const ended = await withRetry(() =>
-        prisma.$transaction((tx) => endDeviceSessions(tx, { id }, { at: now, reason, ip })),
-      )
+      const ended = await inTransaction(prisma, (tx) => endDeviceSessions(tx, { id }, { at: now, reason, ip }))
       return ended.length === 1
     },
   }
