@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { reasonOf } from '../../src/gateway/exchange/send.ts'
 import { makeSseDecoder, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
@@ -97,6 +98,10 @@ describe('reading an event stream', () => {
     }).toThrow(SseEventTooLarge)
     const manyEvents = makeSseDecoder(100)
     for (let n = 0; n < 20; n++) manyEvents.push(Buffer.from('data: aaaaaa\n\n'))
+  })
+
+  it('names the limit in the log of a call', () => {
+    expect(reasonOf(new SseEventTooLarge(100))).toBe('too_large')
   })
 
   it('says how much memory an unfinished event takes: two bytes for each character where one needs them', () => {

@@ -16,6 +16,9 @@ const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024
 
 /** One event of a stream exceeds the decoder's limit. */
 export class SseEventTooLarge extends Error {
+  /** The reason in the log of a call. */
+  readonly code = 'too_large'
+
   constructor(limit: number) {
     super(`An event of the stream is larger than ${String(limit)} characters.`)
   }
