@@ -57,7 +57,7 @@ export async function provideToolKey(
     if (stored && stored.url !== deployment.url) await removeSettings(environment.folder, tool)
     await rewriteFile(toolKeyFile(environment, tool), key)
   } catch (error) {
-    // Nobody has this key. An earlier one is still in use, so its record comes back.
+    // The new key was not stored. An earlier one is still in use, so its record comes back.
     await owner.revoke(info.id)
     if (stored) await saveRecord(stored)
     throw error
