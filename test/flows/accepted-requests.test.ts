@@ -32,10 +32,11 @@ beforeAll(async () => {
         ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
-        ...['untold', 'untold-claude'].map((name) =>
+        ...['untold', 'untold-claude', 'unreasoning-codex', 'unreasoning-claude'].map((name) =>
           servedModel(`responses/${name}`, { serve: [serveEntry('vendor-responses', name)] }),
         ),
         servedModel('any/no-effort', { caps: { efforts: [] }, serve }),
+        servedModel('responses/no-reasoning', { caps: { reasoningReplay: 'refused' }, serve: atResponses }),
         servedModel('responses/no-effort', { caps: { efforts: [], userHint: false }, serve: atResponses }),
       ],
     },
@@ -224,6 +225,15 @@ it('is asked without each part that it refuses, one after the other, and remembe
   expect(bodyOf(vendor.last())).not.toHaveProperty('reasoning_effort')
 })
 
+it('gets no reasoning, and is asked for none, where the directory says that it refuses it', async () => {
+  vendor.restart(saysHello('responses'))
+  const item = { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
+  const include = ['reasoning.encrypted_content', 'file_search_call.results']
+  const body = { ...greeting('responses', 'responses/no-reasoning'), input: [item, hello], include }
+  expect((await gateway.post(GATEWAY_PATHS.responses, body)).status).toBe(200)
+  expect(bodyOf(vendor.last())).toMatchObject({ input: [hello], include: ['file_search_call.results'] })
+})
+
 describe('a reasoning effort', () => {
   const GPT = {
     error: {
@@ -231,6 +241,14 @@ describe('a reasoning effort', () => {
       type: 'invalid_request_error',
       param: 'reasoning.effort',
       code: 'unsupported_parameter',
+    },
+  }
+  const UNREASONING = {
+    error: {
+      message: 'Encrypted content is not supported with this model.',
+      type: 'invalid_request_error',
+      param: 'include',
+      code: null,
     },
   }
   const OF_CLAUDE = { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'high' } }
@@ -252,6 +270,22 @@ describe('a reasoning effort', () => {
       expect(vendor.calls.map((call) => member in bodyOf(call))).toEqual([true, false, false])
     },
   )
+
+  it.each<[string, Dialect, object]>([
+    ['responses/unreasoning-codex', 'responses', OF_CODEX],
+    ['responses/unreasoning-claude', 'messages', OF_CLAUDE],
+  ])('is left out together with encrypted reasoning where %s cannot reason', async (model, client, asks) => {
+    const refusesEffort = refuses('reasoning', 400, GPT, 'responses')
+    vendor.restart((call) => {
+      const isRefused = !('reasoning' in bodyOf(call)) && call.body.includes('reasoning.encrypted_content')
+      return isRefused ? answersJson(UNREASONING, { status: 400 })(call) : refusesEffort(call)
+    })
+    const post = () => gateway.post(GATEWAY_PATHS[client], { ...greeting(client, model), ...asks })
+    const backend = 'vendor-responses'
+    expect((await post()).headers.get('x-svc-attempts')).toBe(`${backend}=400,${backend}=400,${backend}=200`)
+    const later = await post()
+    expect([later.status, later.headers.get('x-svc-attempts')]).toEqual([200, null])
+  })
 
   it.each<[string, Dialect, object, string]>([
     ['any/no-effort', 'chat', { reasoning_effort: 'high' }, 'reasoning_effort'],

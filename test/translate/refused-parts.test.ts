@@ -39,6 +39,12 @@ describe('what an error says of a model', () => {
       of(`litellm.BadRequestError: OpenAIException - ${JSON.stringify(of(EFFORT), null, 2)}`),
       { efforts: [] },
     ],
+    ['responses', of('Encrypted content is not supported with this model.'), { reasoningReplay: 'refused' }],
+    [
+      'responses',
+      of('Reasoning input items can only be provided to a reasoning or computer use model.'),
+      { reasoningReplay: 'refused' },
+    ],
     ['responses', of('The encrypted content gAAA... could not be verified.'), { reasoningReplay: 'unreadable' }],
     [
       'responses',

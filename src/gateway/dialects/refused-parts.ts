@@ -58,16 +58,26 @@ const EFFORT: RefusedPart = {
   isOfModel: true,
 }
 
+/** OpenAI's models that cannot reason. Codex and translated calls ask every model for encrypted reasoning. */
+const REASONING: RefusedPart = {
+  error: beginsLike([
+    'encrypted content is not supported with this model',
+    'reasoning input items can only be provided to a reasoning',
+  ]),
+  caps: { reasoningReplay: 'refused' },
+  isOfModel: true,
+}
+
 /**
  * Only the account that wrote reasoning can read it. After a change of account, or behind a load balancer with several
  * accounts, the vendor refuses the whole request, and Codex sends the same request for the rest of the session. OpenAI
  * and xAI.
  */
-const REASONING: RefusedPart = {
+const REASONING_OF_OTHERS: RefusedPart = {
   error: /\bencrypted content .*could not be verified|^could not decrypt the provided encrypted_content/i,
   caps: { reasoningReplay: 'unreadable' },
   isOfModel: false,
 }
 
 export const CHAT_REFUSED_PARTS = [OLD_LIMIT_NAME, NEW_LIMIT_NAME, EFFORT]
-export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING]
+export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING, REASONING_OF_OTHERS]

@@ -5,20 +5,33 @@ import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 
+const ENCRYPTED = 'reasoning.encrypted_content'
+
 /**
  * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), and reasoning
- * that it cannot read (`reasoningReplay`). Returns the same bytes where nothing would be refused.
+ * (`reasoningReplay`). A model that refuses reasoning also refuses to be asked for it. Returns the same bytes where
+ * nothing would be refused.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
   const accepted = withoutRefusedHints(request, body, caps, { effort: 'reasoning' })
-  const isUnreadable = caps.reasoningReplay === 'unreadable' && readList(body.input).some(isReasoning)
-  return isUnreadable ? withoutReasoning(accepted) : accepted
+  const isRefused = caps.reasoningReplay === 'refused'
+  const unasked = isRefused ? withoutItems(accepted, body, 'include', (item) => item === ENCRYPTED) : accepted
+  return isRefused || caps.reasoningReplay === 'unreadable'
+    ? withoutItems(unasked, body, 'input', isReasoning)
+    : unasked
 }
 
-function withoutReasoning(request: Buffer): Buffer {
-  const range = scanTopLevel(request)?.members.get('input')
-  const input = range && parseToRewrite(request.toString('utf8', range.start, range.end))
-  return setMembers(request, { input: readList(input).filter((item) => !isReasoning(item)) }) ?? request
+/** Returns the request without these items of a list, or the same bytes where there are none. */
+function withoutItems(
+  request: Buffer,
+  body: Json,
+  name: 'include' | 'input',
+  isRefused: (item: unknown) => boolean,
+): Buffer {
+  if (!readList(body[name]).some(isRefused)) return request
+  const range = scanTopLevel(request)?.members.get(name)
+  const items = range && parseToRewrite(request.toString('utf8', range.start, range.end))
+  return setMembers(request, { [name]: readList(items).filter((item) => !isRefused(item)) }) ?? request
 }
 
 function isReasoning(item: unknown): boolean {
