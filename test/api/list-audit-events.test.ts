@@ -59,6 +59,17 @@ const putModel = (name: string) =>
 const backendPath = (name: string) => `${TEAM}/backends/acme%2Fcore%2F${name}`
 const putBackend = (name: string) =>
   keys.send('PUT', backendPath(name), { dialects: ['chat'], url: 'https://api.vendor.example' })
+const sendForm = (page: string, fields: Record<string, string>) =>
+  keys.service.fetch(`/teams/acme/core/${page}`, form(fields, keys.ada))
+const sessionOf = async (deviceId: string) => {
+  await keys.service.signIn('member@example.com', { deviceId, team: '@acme/core' })
+  const { prisma } = keys.service.database
+  return (await prisma.deviceSession.findFirstOrThrow({ where: { deviceId, revokedAt: null } })).id
+}
+
+const LIMITS = `${TEAM}/limits`
+const limitOf = async (period: string) =>
+  (await made<{ id: string }>(LIMITS, { subject: 'team', period, amountNanoUsd: 1_000_000_000 })).id
 const start = (path: string) => async () => {
   const response = await keys.service.fetch(path, json({ email: 'ada@example.com', deviceId: 'walk' }))
   remembered.login = ((await response.clone().json()) as { deviceCode: string }).deviceCode
@@ -231,23 +242,6 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     action: 'api_key.revoked',
     make: async () => keys.send('DELETE', await keyOf(await serviceAccount('revoked'))),
   },
-}
-
-/** The operations of the pages of a team, and those for its devices. */
-const TEAM_PAGE = '/teams/acme/core'
-const sendForm = (page: string, fields: Record<string, string>) =>
-  keys.service.fetch(`${TEAM_PAGE}/${page}`, form(fields, keys.ada))
-const sessionOf = async (deviceId: string) => {
-  await keys.service.signIn('member@example.com', { deviceId, team: '@acme/core' })
-  const { prisma } = keys.service.database
-  return (await prisma.deviceSession.findFirstOrThrow({ where: { deviceId, revokedAt: null } })).id
-}
-
-const LIMITS = `${TEAM}/limits`
-const limitOf = async (period: string) =>
-  (await made<{ id: string }>(LIMITS, { subject: 'team', period, amountNanoUsd: 1_000_000_000 })).id
-
-Object.assign(CHANGES, {
   createSpendingLimit: {
     action: 'spending_limit.created',
     make: () => keys.send('POST', LIMITS, { subject: 'team', period: 'day', amountNanoUsd: 1_000_000_000 }),
@@ -285,7 +279,7 @@ Object.assign(CHANGES, {
     action: 'service_account.created',
     make: () => sendForm('keys', { action: 'create-account', account: 'form' }),
   },
-} satisfies typeof CHANGES)
+}
 
 /** The operations that leave nothing in the audit log, and why. */
 const NOT_AUDITED: Partial<Record<OperationId, string>> = {
