@@ -63,6 +63,7 @@ beforeAll(async () => {
       models: [
         ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
         served('any/refused', 'messages', 'chat'),
+        servedModel('any/small', { serve: [serveEntry('responses-server', 'small-2026')] }),
         servedModel('any/v4', { serve: [serveEntry('chat-v4', 'large-2026')] }),
         servedModel('any/counter', { serve: [serveEntry('counter', 'large-2026')] }),
         servedModel('any/vendora', { serve: [serveEntry('vendora', 'large-2026')] }),
@@ -270,8 +271,8 @@ describe('what a backend cannot be asked', () => {
   })
 
   describe('counts tokens at a responses backend', () => {
-    const count = (content: string, signal: AbortSignal | null = null) => {
-      const body = { model: 'any/responses', messages: [{ role: 'user', content }], tools: [] }
+    const count = (content: string, signal: AbortSignal | null = null, model = 'any/responses') => {
+      const body = { model, messages: [{ role: 'user', content }], tools: [] }
       return gateway.post('/vendorb/v1/messages/count_tokens', body, { signal })
     }
     const tokensOf = async (response: Response) => [
@@ -318,6 +319,9 @@ describe('what a backend cannot be asked', () => {
       expect(servers.responses.calls).toHaveLength(1)
       // No backend serves an estimate.
       expect(gateway.events).toEqual([])
+      // The server may not know only that model.
+      servers.responses.restart(answersJson({ object: 'response.input_tokens', input_tokens: 12 }))
+      expect(await tokensOf(await count('Hello', null, 'any/small'))).toEqual([12, 'responses-server', null])
       servers.responses.restart(saysHello('responses'))
     })
   })

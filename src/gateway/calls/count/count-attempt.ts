@@ -19,7 +19,7 @@ import type { TraceNeeds } from '../trace.ts'
 /** Agents count before they send, so a count that takes longer is not worth waiting for. */
 const LIMITS = { timeoutMs: 5_000, maxBytes: 64 * 1024 }
 
-/** `unable`: the backend counts no request. `failed`: it did not count this one. */
+/** `unable`: the backend counts no request to this model. `failed`: it did not count this one. */
 type Counted = { readonly attempt: Attempt; readonly tokens: number | 'unable' | 'failed' }
 
 /**

@@ -25,24 +25,26 @@ export type SendCount = (call: CountCall, candidates: readonly Candidate[]) => P
 /**
  * Makes the function that counts tokens where no backend of the model speaks the dialect of the request, or none of
  * those can be reached: by a backend of another dialect, or else with an estimate, which a header marks. It remembers
- * the backends that cannot count. A count of a backend is recorded as a call; an estimate is not, because no backend
- * serves it.
+ * for each model which backends cannot count: a 404 is about the route, or about the model only. A count of a backend is
+ * recorded as a call; an estimate is not, because no backend serves it.
  */
 export function makeSendCount(needs: Needs): SendCount {
-  const unable = new WeakSet<Backend>()
+  /** The names of the models whose tokens a backend cannot count. */
+  const unable = new WeakMap<Backend, ReadonlySet<string>>()
 
   return async (call, candidates) => {
     const attempts: Attempt[] = []
     const signal = signalOfClose(call.res)
     for (const candidate of candidates) {
       const backend = needs.backends.find(candidate.backend)
-      if (!backend || !candidate.isReachable || candidate.isTripped || unable.has(backend)) continue
+      if (!backend || !candidate.isReachable || candidate.isTripped) continue
+      if (unable.get(backend)?.has(candidate.model)) continue
       const counted = await attemptCount(needs, call, { backend, candidate }, signal)
       if (!counted) continue
       const { attempt, tokens } = counted
       attempts.push(attempt)
       if (attempt.outcome.kind === 'left') return recordCount(needs, call, attempts, attempt)
-      if (tokens === 'unable') unable.add(backend)
+      if (tokens === 'unable') unable.set(backend, new Set(unable.get(backend)).add(candidate.model))
       if (typeof tokens !== 'number') continue
       recordCount(needs, call, attempts, attempt)
       return send(call, tokens, { 'x-svc-served-by': backend.name })
