@@ -4,6 +4,7 @@ import { startEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { CHAT_PATH, codeOf, readEvents, TEAM, use } from '../support/local-worker.ts'
+import { servedModel } from '../support/served-models.ts'
 import { checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { answersJson, streams } from '../support/upstream.ts'
 import type { Script } from '../support/upstream.ts'
@@ -52,10 +53,10 @@ describe('an engine that speaks a dialect itself', () => {
     }
 
   /** A gateway that has found out whether its engine speaks this dialect. */
-  async function startNative(dialect: 'messages' | 'responses', script: Script) {
+  async function startNative(dialect: 'messages' | 'responses', script: Script, team = TEAM) {
     const native = await use(startEngine())
     native.routes = { [`/v1/${dialect}`]: script }
-    const gateway = await use(startGateway({ team: TEAM, engine: native.url }))
+    const gateway = await use(startGateway({ team, engine: native.url }))
     const path = dialect === 'messages' ? '/vendorb/v1/messages' : '/v1/responses'
     const body =
       dialect === 'messages' ? { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } : { input: 'hi' }
@@ -202,6 +203,15 @@ describe('an engine that speaks a dialect itself', () => {
     native.routes = {}
     expect(await codeOf(await call())).toBe('model_unavailable')
     expect(await (await call()).json()).toMatchObject({ content: [{ text: 'Hello!' }] })
+  })
+
+  it('still gets calls as they are after one of a model that it lacks', async () => {
+    const lacks = answersJson({ error: { message: "model 'gone:1b' not found" } }, { status: 404 })
+    const script: Script = (call) => (call.body.includes('gone:1b') ? lacks : answers(MESSAGE, MESSAGE_EVENTS))(call)
+    const models = [...TEAM.models, servedModel('svc/gone', { backendModel: 'gone:1b' })]
+    const { call } = await startNative('messages', script, { ...TEAM, models })
+    expect(await codeOf(await call({ model: 'svc/gone' }))).toBe('model_unavailable')
+    expect(await (await call()).json()).toMatchObject({ content: [{ text: 'native' }] })
   })
 
   it('is not sent a previous_response_id that it would ignore (400)', async () => {

@@ -59,7 +59,7 @@ const MODEL_NOT_FOUND = /^model '.*' not found$/
 function refuseMissing({ admission: { operation }, step, backend }: CallStep): ApiError {
   const isModelMissing = backend.health.lastKnown(step.model) === 'model_missing'
   if (operation.reach === 'own_dialect' && !isModelMissing) return new ApiError('not_supported')
-  if (operation.reach === 'any_dialect') backend.dialects.forget(operation.dialect)
+  if (!isModelMissing) backend.dialects.forget(step.dialect)
   return new ApiError('model_unavailable')
 }
 
