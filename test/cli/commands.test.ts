@@ -711,10 +711,11 @@ describe('svc doctor', () => {
 
   it('warns of variables that lead agents elsewhere', async () => {
     const { stdout, status } = await machine.svc(['doctor'], {
-      env: { ANTHROPIC_API_KEY: 'secret-key', HTTPS_PROXY: 'http://proxy:3128' },
+      env: { CLAUDE_CODE_USE_BEDROCK: '1', ANTHROPIC_API_KEY: 'secret-key', HTTPS_PROXY: 'http://proxy:3128' },
     })
     expect(status).toBe(0)
-    expect(stdout).toMatch(/^warning +environment +ANTHROPIC_API_KEY is set/m)
+    expect(stdout).toMatch(/^warning +environment +CLAUDE_CODE_USE_BEDROCK is set: claude calls another service\./m)
+    expect(stdout).toMatch(/^warning +environment +ANTHROPIC_API_KEY is set: claude sends it to svc\./m)
     expect(stdout).toMatch(/^warning +environment +HTTPS_PROXY is set/m)
     expect(stdout).not.toContain('secret-key')
   })

@@ -10,17 +10,24 @@ const TOKEN_REFRESH_MS = '45000'
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
-/** Variables that override `apiKeyHelper`, send calls to another service, or name models of another service. */
-const CONFLICTING = [
-  'ANTHROPIC_API_KEY',
-  'ANTHROPIC_AUTH_TOKEN',
-  'CLAUDE_CODE_OAUTH_TOKEN',
+/** Variables with credentials, which Claude Code sends beside or instead of that of `apiKeyHelper`. */
+export const CREDENTIAL_VARIABLES = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
+
+/** Variables with which Claude Code calls another service. */
+export const SERVICE_VARIABLES = [
   'CLAUDE_CODE_USE_ANTHROPIC_AWS',
   'CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD',
   'CLAUDE_CODE_USE_BEDROCK',
   'CLAUDE_CODE_USE_FOUNDRY',
   'CLAUDE_CODE_USE_MANTLE',
   'CLAUDE_CODE_USE_VERTEX',
+]
+
+/** The variables that other settings of the person may set for another service. */
+const CONFLICTING = [
+  ...CREDENTIAL_VARIABLES,
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  ...SERVICE_VARIABLES,
   MODEL_VARIABLE,
   WINDOW_VARIABLE,
   ...CLAUDE_FAMILIES.map(({ variable }) => variable),

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
 import { AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
+import { CREDENTIAL_VARIABLES, SERVICE_VARIABLES } from '../agents/claude.ts'
 import { findProgram } from '../agents/program.ts'
 import { explainUnusedProxy } from '../environment.ts'
 import type { Environment } from '../environment.ts'
@@ -40,21 +41,18 @@ function findExisting(folder: string): string {
   return parent === folder || existsSync(parent) ? parent : findExisting(parent)
 }
 
-/** Warns of environment variables that override the settings, or that have no effect here. */
+/** Warns of environment variables that lead Claude Code elsewhere, or that have no effect here. */
 export function checkVariables({ variables }: Environment): Finding[] {
-  const findings: Finding[] = []
-  if (variables['ANTHROPIC_API_KEY']) {
-    findings.push(
-      warning(
-        'environment',
-        'ANTHROPIC_API_KEY is set: claude uses it instead of the settings of svc setup. Unset it, or use svc run.',
-      ),
-    )
-  }
-  const unusedProxy = explainUnusedProxy(variables)
-  if (unusedProxy !== null) findings.push(warning('environment', unusedProxy))
-  return findings
+  const isSet = (name: string) => Boolean(variables[name])
+  const texts = [
+    ...SERVICE_VARIABLES.filter(isSet).map((name) => `${name} is set: claude calls another service. ${CLEAR}`),
+    ...CREDENTIAL_VARIABLES.filter(isSet).map((name) => `${name} is set: claude sends it to svc. ${CLEAR}`),
+    explainUnusedProxy(variables) ?? [],
+  ].flat()
+  return texts.map((text) => warning('environment', text))
 }
+
+const CLEAR = 'Unset it, or use svc run.'
 
 /**
  * Checks that an agent is installed, and that the settings that svc wrote for it are still there. `url`: the deployment
