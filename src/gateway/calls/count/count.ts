@@ -25,8 +25,8 @@ export type SendCount = (call: CountCall, candidates: readonly Candidate[]) => P
 /**
  * Makes the function that counts tokens where no backend of the model speaks the dialect of the request, or none of
  * those can be reached: by a backend of another dialect, or else with an estimate, which a header marks. It remembers
- * for each model which backends cannot count: a 404 is about the route, or about the model only. A count of a backend is
- * recorded as a call; an estimate is not, because no backend serves it.
+ * for each model which backends cannot count: a 404 is about the route, or about the model only. A count of a backend
+ * is recorded as a call; an estimate is not, because no backend serves it.
  */
 export function makeSendCount(needs: Needs): SendCount {
   /** The names of the models whose tokens a backend cannot count. */
