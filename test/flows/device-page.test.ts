@@ -49,6 +49,15 @@ describe('GET /device in a browser', () => {
     expect(response.headers.get('content-security-policy')).toContain("script-src 'self'")
   })
 
+  it('marks the browser that asks for it, and counts the others', async () => {
+    const email = persons.next()
+    await signInBrowser(service, email)
+    const { get } = await personInBrowser(email)
+    const page = await (await get()).text()
+    expect(page.match(/<span class="badge">This browser<\/span>/g)).toHaveLength(1)
+    expect(page).toContain('This browser and one other device or browser will be signed out.')
+  })
+
   it('shows how to sign in, with the code kept, without a session', async () => {
     const response = await service.fetch('/device?userCode=BCDF-GHJK', { headers: { accept: 'text/html' } })
     expect(response.status).toBe(401)
