@@ -111,6 +111,16 @@ describe('finishPasskeyLogin', () => {
       expect((await ask(second)).status).toBe(401)
     })
 
+    it('in cookie mode tells a person nothing of the device of another one in the same browser', async () => {
+      const [former, next] = [await owner(), await owner()]
+      const first = await signInWithPasskey(service, former.authenticator, {}, IN_COOKIES)
+      const headers = { ...IN_COOKIES, cookie: cookiesOf(first) }
+      const second = await signInWithPasskey(service, next.authenticator, {}, headers)
+      const [one, two] = [(await first.json()) as TokenSet, (await second.json()) as TokenSet]
+      expect(two.account).toBe(next.email)
+      expect(two.deviceId).not.toBe(one.deviceId)
+    })
+
     it('accepts a synced passkey, whose counter stays 0, more than once', async () => {
       const { authenticator } = await owner({ signCounterIncrement: 0 })
       for (let times = 0; times < 3; times++) expect((await signInWithPasskey(service, authenticator)).status).toBe(200)
