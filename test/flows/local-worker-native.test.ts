@@ -205,13 +205,29 @@ describe('an engine that speaks a dialect itself', () => {
     expect(await (await call()).json()).toMatchObject({ content: [{ text: 'Hello!' }] })
   })
 
-  it('still gets calls as they are after one of a model that it lacks', async () => {
+  describe('after a call of a model that it lacks', () => {
     const lacks = answersJson({ error: { message: "model 'gone:1b' not found" } }, { status: 404 })
     const script: Script = (call) => (call.body.includes('gone:1b') ? lacks : answers(MESSAGE, MESSAGE_EVENTS))(call)
-    const models = [...TEAM.models, servedModel('svc/gone', { backendModel: 'gone:1b' })]
-    const { call } = await startNative('messages', script, { ...TEAM, models })
-    expect(await codeOf(await call({ model: 'svc/gone' }))).toBe('model_unavailable')
-    expect(await (await call()).json()).toMatchObject({ content: [{ text: 'native' }] })
+    const team = { ...TEAM, models: [...TEAM.models, servedModel('svc/gone', { backendModel: 'gone:1b' })] }
+
+    it('still gets calls of others as they are', async () => {
+      const { call } = await startNative('messages', script, team)
+      expect(await codeOf(await call({ model: 'svc/gone' }))).toBe('model_unavailable')
+      expect(await (await call()).json()).toMatchObject({ content: [{ text: 'native' }] })
+    })
+
+    it('is probed again with another', async () => {
+      const native = await use(startEngine())
+      native.routes = { '/v1/messages': script }
+      const gateway = await use(startGateway({ team, engine: native.url }))
+      const post = (model: string) =>
+        gateway.post('/vendorb/v1/messages', { model, max_tokens: 9, messages: [{ role: 'user', content: 'x' }] })
+      await post('svc/gone')
+      await expect.poll(() => native.calls.filter(({ url }) => url === '/v1/messages').length).toBe(1)
+      await expect
+        .poll(async () => (await (await post('svc/fast')).json()) as object)
+        .toMatchObject({ content: [{ text: 'native' }] })
+    })
   })
 
   it('is not sent a previous_response_id that it would ignore (400)', async () => {

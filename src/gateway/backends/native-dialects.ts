@@ -42,7 +42,10 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
   async function find(dialect: Dialect, probe: NativeProbe, model: string): Promise<void> {
     const startedIn = generation
     probing.add(dialect)
-    const send = (body: Json) => sendProbe(DIALECTS[dialect].path, { model, ...body })
+    const send = async (body: Json): Promise<ProbeAnswer> => {
+      const answer = await sendProbe(DIALECTS[dialect].path, { model, ...body })
+      return answer && lacksModel(answer, model) ? null : answer
+    }
     const support = await probeDialect(send, probe)
     probing.delete(dialect)
     if (!support || startedIn !== generation) return
@@ -64,6 +67,11 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
       known.clear()
     },
   }
+}
+
+/** Whether the engine knows the path, and not the model. Another model may show the support for the dialect. */
+function lacksModel({ status, body }: NonNullable<ProbeAnswer>, model: string): boolean {
+  return status === 404 && body.includes(model)
 }
 
 /** The support for a dialect without a probe: every engine has it. */

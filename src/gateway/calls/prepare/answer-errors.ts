@@ -35,7 +35,7 @@ export function writeMisreported(dialect: DialectTraits, failure: Failure): Whol
 export function readError(call: CallStep, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
   const { status, body } = answer
   const failure = failureOf(body)
-  if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call)
+  if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call, failure)
   if (status === 501 && call.admission.operation.reach === 'own_dialect') return new ApiError('not_supported')
   if (status < 400) {
     const { title } = call.backend.traits
@@ -54,12 +54,12 @@ const MODEL_NOT_FOUND = /^model '.*' not found$/
 
 /**
  * The backend lacks the model or does not know the operation. An operator can cure only the first, by loading the
- * model.
+ * model. An error that names the model says nothing about the dialect.
  */
-function refuseMissing({ admission: { operation }, step, backend }: CallStep): ApiError {
+function refuseMissing({ admission: { operation }, step, backend }: CallStep, { message }: Failure): ApiError {
   const isModelMissing = backend.health.lastKnown(step.model) === 'model_missing'
   if (operation.reach === 'own_dialect' && !isModelMissing) return new ApiError('not_supported')
-  if (!isModelMissing) backend.dialects.forget(step.dialect)
+  if (!message.includes(step.model)) backend.dialects.forget(step.dialect)
   return new ApiError('model_unavailable')
 }
 
