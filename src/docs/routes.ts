@@ -57,6 +57,6 @@ export function makeDocsHandlers({
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined
-  return () => (made ??= { value: make() }).value
+  let made: Value | undefined
+  return () => (made ??= make())
 }

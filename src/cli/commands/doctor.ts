@@ -5,7 +5,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { checkDeployment } from '../doctor/check-deployment.ts'
 import { checkAgent, checkFolder, checkVariables } from '../doctor/check-machine.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { CommandError, EXIT } from '../failures.ts'
+import { CommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
@@ -26,8 +26,7 @@ async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
   if (json) output.json(findings)
   else for (const finding of findings) output.print(lineOf(cli, finding))
   const problems = findings.filter(({ state }) => state === 'problem').length
-  if (problems > 0)
-    throw new CommandError(`${problems} ${problems === 1 ? 'problem' : 'problems'} to fix.`, EXIT.failed)
+  if (problems > 0) throw new CommandError(`${problems} ${problems === 1 ? 'problem' : 'problems'} to fix.`)
 }
 
 const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const
