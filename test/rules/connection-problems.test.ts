@@ -19,6 +19,11 @@ describe('a request without an answer is explained', () => {
     ['ENOTFOUND', `There is no host named svc.example.com. ${CHECK}`],
     ['EAI_AGAIN', `The name svc.example.com cannot be looked up now. ${CHECK}`],
     ['ENETUNREACH', `svc.example.com cannot be reached from this network. ${CHECK}`],
+    [
+      'ECONNRESET',
+      'svc.example.com closed the connection. Try again; if it stays like this, check whether its URL begins with ' +
+        'http or https.',
+    ],
     ['UND_ERR_CONNECT_TIMEOUT', `svc.example.com does not answer. ${CHECK}`],
     ['CERT_HAS_EXPIRED', 'The TLS certificate of svc.example.com has expired, or the clock of this machine is wrong.'],
     [

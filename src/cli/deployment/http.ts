@@ -117,7 +117,7 @@ function explainNoConnection({ host }: URL, proxy: string | null): string {
 const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${checkNetwork()}`
 
 const explainClosed = ({ host }: URL) =>
-  `${host} closed the connection. If its URL starts with https, try http, and the other way round.`
+  `${host} closed the connection. Try again; if it stays like this, check whether its URL begins with http or https.`
 
 const explainNoTls = ({ host }: URL) => `${host} does not speak TLS. Try the URL with http:// instead of https://.`
 
