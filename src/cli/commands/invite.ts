@@ -23,6 +23,8 @@ async function invite(cli: Cli, email: string, options: Options): Promise<void> 
   const body = { email, ...(role && { role }) }
   const invitation = await unwrap(control.POST('/v1/teams/{team}/invitations', { params, body }))
   if (json) return output.json(invitation)
-  const how = invitation.emailed ? 'An email tells them how.' : `Tell them to run: svc login ${deployment.url}`
+  const how = invitation.emailed
+    ? 'An email tells them how.'
+    : `Tell them to open ${deployment.url}, which says how to install svc and sign in.`
   output.print(`${invitation.email} may sign in to ${team} as ${invitation.role}. ${how}`)
 }

@@ -9,7 +9,7 @@ const NOTICES = {
   invited: { status: 200, text: 'Invited. An email is on its way.' },
   invited_without_email: {
     status: 200,
-    text: 'Invited. No email was sent: tell them to sign in with svc login, or on this site.',
+    text: 'Invited. No email was sent: tell them to open this site, which says how to install svc and sign in.',
   },
   invalid_email: { status: 400, text: 'That is not one email address. Nobody was invited.' },
   invited_before: { status: 409, text: 'This address is invited to the team already.' },
