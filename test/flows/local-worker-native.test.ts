@@ -236,15 +236,20 @@ describe('an engine that speaks a dialect itself', () => {
     expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
   })
 
-  it('is sent a previous_response_id that it knows', async () => {
+  it('is sent a previous_response_id, which it may not know', async () => {
     const stateful: Script = (call) => {
       const { previous_response_id: id } = JSON.parse(call.body.toString()) as { previous_response_id?: string }
       const knows = id === undefined || id === 'resp_1'
-      return (knows ? answers(RESPONSE, RESPONSE_EVENTS) : answersJson({ error: {} }, { status: 404 }))(call)
+      const unknown = answersJson({ error: { message: 'No such response.' } }, { status: 404 })
+      return (knows ? answers(RESPONSE, RESPONSE_EVENTS) : unknown)(call)
     }
     const { native, call } = await startNative('responses', stateful)
     expect((await call({ previous_response_id: 'resp_1' })).status).toBe(200)
     expect(JSON.parse(native.last().body.toString())).toMatchObject({ previous_response_id: 'resp_1' })
+    // An engine that has lost its answers still has the model, and still speaks the dialect.
+    const lost = await call({ previous_response_id: 'resp_2' })
+    expect([lost.status, await lost.json()]).toEqual([404, { error: { message: 'No such response.' } }])
+    expect((await call({ previous_response_id: 'resp_1' })).status).toBe(200)
   })
 
   it.each([

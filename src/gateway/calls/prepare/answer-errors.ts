@@ -41,6 +41,12 @@ export function readError(call: CallStep, dialect: DialectTraits, answer: WholeA
     const { title } = call.backend.traits
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }
+  return showError(dialect, answer, failure)
+}
+
+/** An error of the backend itself, in the caller's dialect. */
+export function showError(dialect: DialectTraits, answer: WholeAnswer, failure = failureOf(answer.body)): WholeAnswer {
+  const { status, body } = answer
   const shown = dialect.errorAnswer(status, failure)
   const isReadable =
     dialect.isErrorBody(parseShallowJson(body.toString('utf8'))) &&

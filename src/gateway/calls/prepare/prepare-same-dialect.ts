@@ -16,7 +16,7 @@ import { locateMembers } from '../request/decisive-members.ts'
 import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { readError, refuseOtherShape } from './answer-errors.ts'
+import { readError, refuseOtherShape, showError } from './answer-errors.ts'
 import { capsOf, toStepHeaders } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 
@@ -34,6 +34,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
   const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
+  const refersBack = DIALECTS[admission.operation.dialect].needsStoredState(req.body)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
   const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
@@ -47,7 +48,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
       headers: toStepHeaders(call, req, false),
       body: DIALECTS[admission.operation.dialect].toAcceptedRequest?.(changed, req.body, capsOf(call)) ?? changed,
     },
-    rewrite: isRenamed ? renameAnswers(call, usage !== null) : null,
+    rewrite: isRenamed ? renameAnswers(call, { hidesUsage: usage !== null, refersBack }) : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
 }
@@ -77,14 +78,18 @@ function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Bu
   return changed
 }
 
+/** `refersBack`: the request names an earlier answer, so a 404 may be about that. */
+type Renaming = { readonly hidesUsage: boolean; readonly refersBack: boolean }
+
 /** The answer names the model as the caller did, and a stream that breaks off never looks complete. */
-function renameAnswers(call: CallStep, hidesUsage: boolean): AnswerRewrite {
+function renameAnswers(call: CallStep, { hidesUsage, refersBack }: Renaming): AnswerRewrite {
   const { operation, calledAs } = call.admission
   const dialect = DIALECTS[operation.dialect]
   return {
     isTranslated: false,
     stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
     whole(answer) {
+      if (answer.status === 404 && refersBack) return showError(dialect, answer)
       if (answer.status >= 300) return readError(call, dialect, answer)
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)
       return body ? toJsonAnswer({ status: answer.status, body }) : refuseOtherShape(call, dialect, answer)
