@@ -17,7 +17,7 @@ type Place = {
 type Print = (settings: AgentSettings, place: Place) => PrintedSettings
 
 /** The tools whose settings `svc setup` prints and does not write, by name. */
-export const PRINTED = {
+const PRINTED = {
   openai: ({ gatewayUrl }, { deploymentUrl, environment, url }) => {
     const { toText, toEvaluate } = isPowerShell(environment) ? POWERSHELL : POSIX_SHELL
     const command = toEvaluate(withSameTarget('svc setup openai', { url }))

@@ -22,7 +22,7 @@ export type Processes = {
 }
 
 /** The first process could not start. It has printed why. */
-export class ProcessStartError extends OperatorError {
+class ProcessStartError extends OperatorError {
   override readonly name = 'ProcessStartError'
 }
 
