@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { heapUsed } from '../support/garbage.ts'
+import { bytesOutsideHeap, heapUsed } from '../support/garbage.ts'
 import { startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
@@ -120,6 +123,29 @@ it('what is parsed of a body is not kept while the only backend of the call work
   expect((await heapUsed()) - before).toBeLessThan(1024 * 1024)
   caller.abort()
   await call
+})
+
+it('the bytes of large bodies are not kept while their answers stream', async () => {
+  await using roomy = await startGateway({ team: { models: [servedModel('v/large')] }, vendora: upstream.url })
+  upstream.restart(streams([CHUNK], { end: 'stalls' }))
+  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
+  const body = JSON.stringify(bodyOf(2_000_000, true))
+  const before = await bytesOutsideHeap()
+  const calls: ClientRequest[] = []
+  while (calls.length < 10) {
+    // `fetch` keeps the body that it has sent.
+    const call = request(`${roomy.url}${PATH}`, { method: 'POST', headers }).end(body)
+    calls.push(call)
+    const [answer] = (await once(call, 'response')) as [IncomingMessage]
+    await once(
+      answer.on('error', () => {}),
+      'data',
+    )
+  }
+  upstream.restart(neverAnswers)
+  await expect.poll(async () => (await bytesOutsideHeap()) - before).toBeLessThan(8_000_000)
+  expect(upstream.openCalls()).toBeGreaterThanOrEqual(calls.length)
+  for (const call of calls) call.destroy()
 })
 
 it('a body counts until the answer begins, not until a stream ends', async () => {

@@ -19,3 +19,9 @@ export async function heapUsed(): Promise<number> {
   await collectGarbage()
   return process.memoryUsage().heapUsed
 }
+
+/** The bytes of buffers, which are outside of the heap, when garbage has been collected. */
+export async function bytesOutsideHeap(): Promise<number> {
+  await collectGarbage()
+  return process.memoryUsage().arrayBuffers
+}

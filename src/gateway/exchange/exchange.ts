@@ -10,6 +10,7 @@ import { NO_ROOM_FOR_ANSWER, UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, NO_ROOM, SERVICE_STOPPED } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
+import { withReleasedBody } from './released-body.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import { StreamOpening } from './stream-opening.ts'
@@ -50,7 +51,7 @@ export function startExchange(
   options: ExchangeOptions,
 ): Exchange {
   const exchange = new OpenExchange(res, idleTimeoutMs, options)
-  if (!exchange.isOver) pool.dispatch(request, exchange)
+  if (!exchange.isOver) pool.dispatch(withReleasedBody(request), exchange)
   return exchange
 }
 
