@@ -84,7 +84,7 @@ describe('with any chunks of an engine', () => {
           '[DONE]',
         ]
         expect(foldMessage(run(toMessages(), ...chunks(...bodies))).content).toEqual([
-          { type: 'text', text: said.join(''), citations: null },
+          { type: 'text', text: said.join('') },
         ])
       }),
     )

@@ -255,6 +255,13 @@ describe('the source of a text', () => {
     expect(content).toMatchObject([{ citations: [{ type: 'web_search_result_location', ...PAGE, cited_text: 'One' }] }])
   })
 
+  it('has a title for a messages client also where the backend gives none, as the AI SDK 5 and 6 require', () => {
+    const annotations = [{ type: 'url_citation', url_citation: { url: PAGE.url, start_index: 0, end_index: 4 } }]
+    const choices = [{ index: 0, message: { content: SAID, annotations }, finish_reason: 'stop' }]
+    const { content } = answerOf('messages', 'chat', { ...COMPLETION, choices })
+    expect(content).toMatchObject([{ citations: [{ url: PAGE.url, title: PAGE.url, cited_text: 'Rain' }] }])
+  })
+
   it('has no half of a character in these words', () => {
     const annotations = [{ type: 'url_citation', ...PAGE, start_index: 1, end_index: 4 }]
     const item = { type: 'message', content: [{ type: 'output_text', text: '😀 b', annotations }] }

@@ -143,7 +143,7 @@ const NOT_ENDED: MessageEnd = {
 function openBlock(part: OpenPart): Json {
   if (part.kind === 'tool') return toToolUse(part, {})
   if (part.kind === 'reasoning') return { type: 'thinking', thinking: '', signature: '' }
-  return { type: 'text', text: '', citations: null }
+  return { type: 'text', text: '' }
 }
 
 function toToolUse({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, input: Json): Json {
@@ -157,7 +157,8 @@ function wholeBlock(event: CloseEvent, context: TranslationContext): Json[] {
   if (part.kind === 'reasoning')
     return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, context) }]
   const citations = writeCitations(event, context)
-  if (part.kind !== 'tool') return [{ type: 'text', text, citations: citations.length > 0 ? citations : null }]
+  // `citations` is absent where there are none, as in the vendor's answers: the AI SDK 5 and 6 refuse null.
+  if (part.kind !== 'tool') return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
   const input = parseExactly(text)
   return input === null ? [] : [toToolUse(part, input)]
 }
@@ -184,7 +185,7 @@ function writeCitations({ citations = [], text }: CloseEvent, context: Translati
   return citations.map(({ url, title, range }) => ({
     type: 'web_search_result_location',
     url,
-    title,
+    title: title ?? url,
     // Vendors do not say what they count, so a range may begin or end in the middle of a character.
     cited_text: range ? text.slice(range.start, range.end).toWellFormed() : text,
     encrypted_index: markOf(context),
