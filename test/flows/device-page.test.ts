@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, newAuthenticator } from '../support/passkeys.ts'
+import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { expectOk, form, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -242,6 +242,26 @@ describe('the forms for signing out', () => {
     expect(await response.text()).toContain('This browser is signed out')
     expect(response.headers.getSetCookie()).toHaveLength(3)
     expect((await get()).status).toBe(401)
+  })
+
+  it('sign this browser out by its row in the list, and a browser of a passkey by the row of its device', async () => {
+    const { email, cookie, post, get } = await personInBrowser()
+    const { prisma } = service.database
+    const where = { revokedAt: null, invitation: { account: { email } } }
+    const authenticator = newAuthenticator()
+    await addPasskey(service, { cookie }, authenticator)
+    const bySession = await prisma.browserSession.findFirstOrThrow({ where })
+    const left = await post({ action: 'revoke-device', sessionId: bySession.id })
+    expect(await left.text()).toContain('This browser is signed out')
+    expect((await get()).status).toBe(401)
+
+    const headers = { 'x-svc-use-cookies': 'true' }
+    const again = cookiesOf(await expectOk('The sign-in', signInWithPasskey(service, authenticator, {}, headers)))
+    const byDevice = await prisma.deviceSession.findFirstOrThrow({ where })
+    const fields = { action: 'revoke-device', sessionId: byDevice.id }
+    const leftAgain = await service.fetch('/device', form(fields, { cookie: again }))
+    expect(await leftAgain.text()).toContain('This browser is signed out')
+    expect(leftAgain.headers.getSetCookie()).toHaveLength(3)
   })
 
   it('sign out everywhere else, or everywhere', async () => {
