@@ -76,8 +76,8 @@ describe('createApiKey', () => {
       expect(JSON.stringify(row)).not.toContain(key.slice(9, 30))
     })
 
-    it('writes an audit event with the account, and nothing of the key', async () => {
-      const { key, info } = await keys.createKey({ models: ['svc/fast'] })
+    it('writes an audit event with the account and each model once, and nothing of the key', async () => {
+      const { key, info } = await keys.createKey({ models: ['svc/fast', 'svc/fast'] })
       const rows = await auditOf(info.id)
       expect(rows).toMatchObject([{ kind: 'api_key.created', details: { name: 'opencode', models: ['svc/fast'] } }])
       expect(JSON.stringify(rows.map(({ details }) => details))).not.toContain(key.slice(5, 20))

@@ -182,6 +182,19 @@ it.each(['created', 'rotated'])('no key is %s while its owner signs the device o
   expect(await service.database.prisma.apiKey.count({ where: { invitation: { account: { email } } } })).toBe(1)
 })
 
+it('no key is created for a team by a person who is removed from it meanwhile, and signed in to another team', async () => {
+  const email = persons.next()
+  const by = bearerOf((await service.signIn(email)).accessToken)
+  const { prisma } = service.database
+  const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email } })
+  const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'other' } })
+  const now = service.clock.now()
+  await prisma.invitation.create({ data: { accountId, teamId, role: 'member', source: 'admin', createdAt: now } })
+  const create = () => service.fetch('/v1/keys', json({ name: 'Script', team: '@acme/other' }, by))
+  const remove: Step = (tx) => tx.invitation.updateMany({ where: { accountId, teamId }, data: { revokedAt: now } })
+  expect(await whileLocked(email, create, async () => undefined, remove)).toBe('403 not_invited')
+})
+
 it('a login without an address that is approved while its person is withdrawn opens no session when they are listed again', async () => {
   const { accessToken } = await service.signIn(persons.next())
   const started = await service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
