@@ -152,6 +152,13 @@ describe('the usage of a call', () => {
     },
   )
 
+  it('has the standard price where the vendor did not serve the call in the tier that it asks for', async () => {
+    const choices = [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }]
+    upstream.restart(streams([chatChunk({ choices, service_tier: 'default' }), REPORT, DONE]))
+    await (await gateway.post('/v1/chat/completions', { ...chat, service_tier: 'priority' })).text()
+    expect((await ended()).result).toMatchObject({ costNanoUsd: COST })
+  })
+
   it('of a translated call has the standard price, because the service tier is left out', async () => {
     upstream.restart(streams([MESSAGE_START, MESSAGE_END]))
     await (

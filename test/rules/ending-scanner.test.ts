@@ -46,12 +46,39 @@ it.each<[string, Dialect, string, readonly [string | null, ...string[]]]>([
 ])('reads the model and why it ended of %s, cut at every byte', (_, dialect, answer, [model, ...reasons]) => {
   const scanner = scanEnding(DIALECTS[dialect])
   for (const byte of byteByByte(answer)) scanner.push(byte)
-  expect(scanner.end()).toEqual({ model, reasons })
+  expect(scanner.end()).toMatchObject({ model, reasons })
+})
+
+it.each<[Dialect, string]>([
+  [
+    'chat',
+    stream({ ...CHUNK, service_tier: 'flex' }, { choices: [{ finish_reason: 'stop' }], service_tier: 'default' }),
+  ],
+  ['chat', JSON.stringify({ ...CHUNK, service_tier: 'default' })],
+  [
+    'responses',
+    stream(
+      { type: 'response.created', response: { ...RESPONSE, status: 'in_progress', service_tier: 'flex' } },
+      { type: 'response.completed', response: { ...RESPONSE, status: 'completed', service_tier: 'default' } },
+    ),
+  ],
+  ['messages', JSON.stringify({ model: 'm-1', usage: { speed: 'default' } })],
+  [
+    'messages',
+    stream(
+      { type: 'message_start', message: { model: 'm-1', usage: { speed: 'default' } } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
+    ),
+  ],
+])('reads the last service tier that a %s answer names: %s', (dialect, answer) => {
+  const scanner = scanEnding(DIALECTS[dialect])
+  scanner.push(Buffer.from(answer))
+  expect(scanner.end().serviceTier).toBe('default')
 })
 
 it('gives up on an answer that is too large', () => {
   const scanner = scanEnding(DIALECTS.chat)
   scanner.push(Buffer.from('{"model":"m-1","choices":[{"message":{"content":"'))
   scanner.push(Buffer.alloc(2 * 1024 * 1024, 'x'))
-  expect(scanner.end()).toEqual({ model: null, reasons: [] })
+  expect(scanner.end()).toEqual({ model: null, reasons: [], serviceTier: null })
 })

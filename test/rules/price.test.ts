@@ -3,7 +3,7 @@ import { openPrices } from '../../src/gateway/prices/cost.ts'
 import { costOfUsage, toInteger, toPrice, toTierPrice } from '../../src/gateway/prices/price.ts'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { PriceList } from '../../src/gateway/prices/read-prices.ts'
-import { readServiceTier } from '../../src/gateway/prices/service-tier.ts'
+import { readServiceTier, toServedTier } from '../../src/gateway/prices/service-tier.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 
@@ -111,6 +111,17 @@ it.each([
   [{}, 'standard'],
 ] as const)('a request with %j asks for the service tier %s', (body, tier) => {
   expect(readServiceTier(body)).toBe(tier)
+})
+
+it.each([
+  ['flex', 'default', 'standard'],
+  ['fast', 'standard', 'standard'],
+  ['fast', 'priority', 'fast'],
+  ['flex', 'auto', 'flex'],
+  ['flex', null, 'flex'],
+  ['standard', 'priority', 'standard'],
+] as const)('a call that asks for %s and is served as %s has the price of the tier %s', (asked, word, tier) => {
+  expect(toServedTier(asked, word)).toBe(tier)
 })
 
 function allClasses(): Partial<Usage> {

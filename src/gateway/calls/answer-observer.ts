@@ -5,14 +5,18 @@ import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
 import { scanUsage } from '../dialects/tokens/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
+import { toServedTier } from '../prices/service-tier.ts'
+import type { ServiceTier } from '../prices/service-tier.ts'
 
 /** What an answer has reported of itself. */
 export type Observed = {
   readonly usage: Usage
   /** The bytes behind the last report of the usage, whose tokens are not in it; to the precision of a chunk. */
   readonly unreportedBytes: number
-  /** Null where the call is not traced. */
+  /** Null where it was not read: the call is not traced, and its price does not depend on it. */
   readonly answerEnding: AnswerEnding | null
+  /** As the answer says, else as the request asks for. */
+  readonly serviceTier: ServiceTier
 }
 
 /** Reads an answer of a backend while its bytes pass. */
@@ -25,21 +29,26 @@ type Options = {
   /** A count of tokens uses none itself, although its answer names the tokens that it has counted. */
   readonly isCount: boolean
   readonly isTraced: boolean
+  readonly askedTier: ServiceTier
 }
 
 /** Makes an observer for one answer in the dialect of its backend. */
-export function observeAnswer(dialect: Dialect, { isCount, isTraced }: Options): AnswerObserver {
+export function observeAnswer(dialect: Dialect, { isCount, isTraced, askedTier }: Options): AnswerObserver {
   const usage = scanUsage()
-  const ending = isTraced ? scanEnding(DIALECTS[dialect]) : null
+  const ending = isTraced || askedTier !== 'standard' ? scanEnding(DIALECTS[dialect]) : null
   return {
     push(chunk) {
       usage.push(chunk)
       ending?.push(chunk)
     },
-    end: () => ({
-      usage: isCount ? FREE_USAGE : usage.end(),
-      unreportedBytes: isCount ? 0 : usage.unreportedBytes(),
-      answerEnding: ending && ending.end(),
-    }),
+    end() {
+      const answerEnding = ending && ending.end()
+      return {
+        usage: isCount ? FREE_USAGE : usage.end(),
+        unreportedBytes: isCount ? 0 : usage.unreportedBytes(),
+        answerEnding,
+        serviceTier: toServedTier(askedTier, answerEnding?.serviceTier ?? null),
+      }
+    },
   }
 }

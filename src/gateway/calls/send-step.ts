@@ -67,8 +67,9 @@ export function sendStep(
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.
-  const serviceTier = isSameDialect ? admission.size.serviceTier : 'standard'
-  const observer = observeAnswer(step.dialect, { isCount: operation.writeCount !== undefined, isTraced: span !== null })
+  const askedTier = isSameDialect ? admission.size.serviceTier : 'standard'
+  const isCount = operation.writeCount !== undefined
+  const observer = observeAnswer(step.dialect, { isCount, isTraced: span !== null, askedTier })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
   const startedAt = backend.condition.noteStart()
@@ -99,7 +100,7 @@ export function sendStep(
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
     const { name, kind: backendKind } = backend
-    const asked = { backend: name, backendKind, model: step.model, serviceTier, sentAt }
+    const asked = { backend: name, backendKind, model: step.model, sentAt }
     const attempt = { ...asked, outcome, refusal, ...observer.end() }
     if (span) endAttemptSpan(span, attempt)
     return attempt

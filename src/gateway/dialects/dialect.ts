@@ -64,7 +64,7 @@ export type DialectTraits = {
    * is the request.
    */
   readonly toAcceptedRequest: ((request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer) | null
-  /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
+  /** Reads the model, the service tier, and why the answer ended, from a whole answer or one event of a stream. */
   readonly readEnding: (answer: Json) => WrittenEnding
 }
 
@@ -76,8 +76,12 @@ export type TokenCount = {
   readonly members: readonly string[]
 }
 
-/** The model and the reasons of an answer, not checked yet. */
-export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
+/** The model, the reasons and the service tier of an answer, not checked yet. */
+export type WrittenEnding = {
+  readonly model: unknown
+  readonly reasons: readonly unknown[]
+  readonly serviceTier: unknown
+}
 
 /** `hidesUsage`: the caller did not ask for the event that only reports usage. */
 export type PassOptions = { readonly model: string; readonly hidesUsage?: boolean }

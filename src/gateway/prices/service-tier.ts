@@ -14,3 +14,12 @@ export function readServiceTier({ speed, service_tier: tier }: Json): ServiceTie
   if (speed === 'fast' || tier === 'fast' || tier === 'priority') return 'fast'
   return tier === 'flex' ? 'flex' : 'standard'
 }
+
+/**
+ * The service tier whose price a call has. `word`: the vendor's word for it in the answer, which counts where the call
+ * has asked for another tier than the standard one; null: there is none. Vendors serve such a call in the standard tier
+ * where the other one has no room.
+ */
+export function toServedTier(asked: ServiceTier, word: string | null): ServiceTier {
+  return asked === 'standard' || word === null || word === 'auto' ? asked : readServiceTier({ service_tier: word })
+}

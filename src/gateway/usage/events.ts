@@ -33,12 +33,12 @@ export type Attempt = {
   readonly backendKind: BackendKind
   /** The model's name there. */
   readonly model: string
-  /** As the request to it asks for. */
+  /** As the answer says, else as the request to it asks for. */
   readonly serviceTier: ServiceTier
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
-  /** What the answer says of itself; null where calls are not traced. */
+  /** What the answer says of itself; null where it was not read. */
   readonly answerEnding: AnswerEnding | null
   /** The size of the answer behind the last report of its usage. */
   readonly unreportedBytes: number

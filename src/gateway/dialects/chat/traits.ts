@@ -35,8 +35,9 @@ export const CHAT: DialectTraits = {
   tokenCount: null,
   refusedParts: CHAT_REFUSED_PARTS,
   toAcceptedRequest,
-  readEnding: ({ model, choices }) => ({
+  readEnding: ({ model, choices, service_tier: serviceTier }) => ({
     model,
+    serviceTier,
     reasons: readList(choices).map((choice) => readObject(choice).finish_reason),
   }),
 }

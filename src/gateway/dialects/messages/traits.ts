@@ -56,8 +56,9 @@ export const MESSAGES: DialectTraits = {
   tokenCount: TOKEN_COUNT,
   refusedParts: [],
   toAcceptedRequest: null,
-  readEnding: ({ message, delta, model, stop_reason: reason }) => ({
+  readEnding: ({ message, delta, model, stop_reason: reason, usage }) => ({
     model: model ?? readObject(message).model,
+    serviceTier: readObject(usage ?? readObject(message).usage).speed,
     reasons: [reason ?? readObject(delta).stop_reason],
   }),
 }

@@ -1,12 +1,17 @@
-/** Reads what traces say of an answer while its bytes pass: which model wrote it, and why it ended. */
+/** Reads what an answer says of itself while its bytes pass: which model wrote it, how fast, and why it ended. */
 import { ByteChunks } from '../../../kernel/pieces.ts'
 import type { DialectTraits } from '../dialect.ts'
 import { parseObject, readName } from '../json/read-json.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { startsJson } from '../tokens/usage-scanner.ts'
 
-/** What an answer, or one event of it, says. The reasons are those of its dialect, one for each choice. */
-export type AnswerEnding = { readonly model: string | null; readonly reasons: readonly string[] }
+/** What an answer says of itself. The reasons are those of its dialect, one for each choice. */
+export type AnswerEnding = {
+  readonly model: string | null
+  readonly reasons: readonly string[]
+  /** The vendor's word for the service tier that served the call. */
+  readonly serviceTier: string | null
+}
 
 export type EndingScanner = {
   push(chunk: Buffer): void
@@ -25,11 +30,13 @@ export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): E
   let isWhole: boolean | null = null
   let isUnreadable = false
   let model: string | null = null
+  let serviceTier: string | null = null
   const reasons: string[] = []
 
   function note(text: string): void {
     const written = readEnding(parseObject(text) ?? {})
     model ??= toWord(written.model)
+    serviceTier = toWord(written.serviceTier) ?? serviceTier
     reasons.push(...written.reasons.flatMap((reason) => toWord(reason) ?? []))
   }
 
@@ -55,12 +62,12 @@ export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): E
     },
     end() {
       if (held.length > 0) note(held.take().toString())
-      return { model, reasons }
+      return { model, reasons, serviceTier }
     },
   }
 }
 
-/** Spans never contain content, so only what looks like a name is taken. */
+/** Spans and records never contain content, so only what looks like a name is taken. */
 function toWord(value: unknown): string | null {
   const text = readName(value)
   return text !== null && /^[\w.:/@+-]{1,128}$/.test(text) ? text : null

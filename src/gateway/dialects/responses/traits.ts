@@ -64,9 +64,10 @@ export const RESPONSES: DialectTraits = {
 const PREAMBLE: ReadonlySet<string> = new Set(['response.created', 'response.in_progress', 'response.queued'])
 
 function readEnding(answer: Json): WrittenEnding {
-  const { model, status, incomplete_details: details } = isObject(answer.response) ? answer.response : answer
+  const response = isObject(answer.response) ? answer.response : answer
+  const { model, status, incomplete_details: details, service_tier: serviceTier } = response
   const isOver = typeof status === 'string' && FINAL_STATUSES.has(status)
-  return { model, reasons: isOver ? [readObject(details).reason ?? status] : [] }
+  return { model, serviceTier, reasons: isOver ? [readObject(details).reason ?? status] : [] }
 }
 
 const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
