@@ -19,8 +19,9 @@ import { offlineCalls, openSilentPort } from './offline.ts'
 import { openProcesses, rssKb } from './processes.ts'
 import type { Memory, Server, WatchedServer } from './processes.ts'
 
-const ROUNDS = readCountOption('load', 'rounds', 5)
 const WARM_UP_ROUNDS = 2
+/** At least one round is compared with the last of those that warm up. */
+const ROUNDS = readCountOption('load', 'rounds', 5, WARM_UP_ROUNDS + 1)
 /** About 14,000 calls are made between the compared rounds, so a leak of 1 KB per call exceeds this. */
 const MAX_GROWTH_BYTES = 8 * 1024 * 1024
 const UPSTREAM_PORT = 18_711
