@@ -4,7 +4,7 @@ import path from 'node:path'
 import type * as Nodemailer from 'nodemailer'
 import type { MailConfig } from './config/values.ts'
 import { codeOf, UNTRUSTED_CERTIFICATE } from './kernel/error-code.ts'
-import { isLoopback } from './kernel/ip-address.ts'
+import { isLoopback, withoutBrackets } from './kernel/ip-address.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
 import { explainDirectoryError, makePrivateDirectory } from './private-files.ts'
@@ -50,7 +50,7 @@ export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn
  */
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   const { protocol, hostname, username, password } = new URL(url.reveal())
-  const host = hostname.replace(/^\[|\]$/g, '')
+  const host = withoutBrackets(hostname)
   const secure = protocol === 'smtps:'
   const requireTLS = protocol === 'smtp:' && !isLoopback(host)
   const transport = openLater(({ createTransport }) =>

@@ -4,6 +4,7 @@ import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
 import { VERSION_AT_END } from '../kernel/backend-url.ts'
 import { readEncryptionKey } from '../kernel/credentials/cipher.ts'
 import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
+import { withoutBrackets } from '../kernel/ip-address.ts'
 import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')
@@ -176,5 +177,5 @@ function isOrigin(value: string): boolean {
 
 /** Whether the host of a URL is an IP address, IPv6 in brackets. */
 export function isIpAddress(host: string): boolean {
-  return isIP(host.replace(/^\[|\]$/g, '')) !== 0
+  return isIP(withoutBrackets(host)) !== 0
 }

@@ -5,6 +5,7 @@
  * host can choose the addresses of its own name. An address is listed for one port, a range for the ports of all names.
  */
 import { BlockList, isIP } from 'node:net'
+import { withoutBrackets } from './ip-address.ts'
 
 export type AllowedHosts = {
   /** The list as it was given, without its ranges of addresses, for people. */
@@ -79,10 +80,6 @@ function contains(ranges: BlockList, address: string): boolean {
 
 function toAddressKey(host: string, port: string): string {
   return `${withoutBrackets(host)} ${port}`
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '')
 }
 
 /** The IPv4 addresses that are not on the public internet (IANA special-purpose registry), and multicast. */

@@ -26,6 +26,11 @@ export function networkOf(ip: string, { ipv4Numbers, ipv6Groups }: NetworkSize):
   return [...before, ...zeros, ...after].slice(0, ipv6Groups).join(':')
 }
 
+/** The host of a URL as an address or name: without the brackets that a URL has around an IPv6 address. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '')
+}
+
 /** Whether a host is this machine, which no other machine can reach under that name or address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { withoutBrackets } from '../../kernel/ip-address.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -103,7 +104,7 @@ export function makeConnectProbe(
   { lookup, connectTimeoutMs: timeout }: Connecting,
 ): () => Promise<boolean> {
   const connect = buildConnector({ lookup, timeout, allowH2: false })
-  const to = { hostname: hostname.replace(/^\[|\]$/g, ''), host, protocol, port }
+  const to = { hostname: withoutBrackets(hostname), host, protocol, port }
   return () =>
     new Promise((resolve) => {
       connect(to, (error, socket) => {
