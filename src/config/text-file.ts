@@ -6,7 +6,12 @@ export function readTextFile(file: string): { readonly text: string } | { readon
   try {
     return { text: readFileSync(file, 'utf8') }
   } catch (error) {
-    if (hasCode(error, 'EACCES')) return { problem: 'cannot be read by the user of this process' }
-    return { problem: hasCode(error, 'ENOENT') ? 'cannot be read: it does not exist' : 'cannot be read' }
+    return { problem: explainUnreadable(error) }
   }
+}
+
+/** Why a file that a setting names cannot be read, to follow its name. */
+export function explainUnreadable(error: unknown): string {
+  if (hasCode(error, 'EACCES')) return 'cannot be read by the user of this process'
+  return hasCode(error, 'ENOENT') ? 'cannot be read: it does not exist' : 'cannot be read'
 }

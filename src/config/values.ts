@@ -45,7 +45,7 @@ export type Config = {
   readonly baseUrl: string
   /** The gateway's public address, without a slash at the end. */
   readonly gatewayUrl: string
-  /** The packed command that people download; null: the one that the packed service brings. */
+  /** The packed command that people download; null: the one that the package of the service contains. */
   readonly commandFile: string | null
   readonly database: DatabaseConfig | null
   readonly directoryFile: string | null

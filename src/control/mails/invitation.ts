@@ -11,7 +11,7 @@ export type InvitationMail = {
   readonly invitedBy: string
   /** The public address of the deployment. */
   readonly baseUrl: string
-  /** Where the person downloads the command; null: from nowhere. */
+  /** Where the person downloads the command; null: the deployment does not offer it. */
   readonly commandUrl: string | null
 }
 
@@ -23,9 +23,8 @@ export function invitationMail({ team, role, invitedBy, baseUrl, commandUrl }: I
       'svc gives the coding agents and SDKs of a team one login and one address.',
     { kind: 'link', label: 'Sign in with this email address', address: `${baseUrl}${PATHS.signIn}` },
     'There is no password: you get a link by email, and can then add a passkey.',
-    `To use a coding agent, you need the command “svc” on your computer. ${
-      commandUrl ? 'It' : 'Ask the person who invited you for its file. It'
-    } needs Node.js 20.12 or newer.`,
+    'To use a coding agent, you need the command “svc” on your computer.' +
+      `${commandUrl ? '' : ' Ask the person who invited you for its file.'} It needs Node.js 20.12 or newer.`,
     { kind: 'command', label: 'Install the command', command: `npm install -g ${commandUrl ?? 'FILE'}` },
     { kind: 'command', label: 'Then sign your computer in', command: `svc login ${baseUrl}` },
     'After that, “svc run codex”, “svc run claude” or “svc run opencode” starts the agent.',

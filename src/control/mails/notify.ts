@@ -36,7 +36,7 @@ type Needs = {
   /** Null when email is not configured; then nothing is sent. */
   readonly mailer: Mailer | null
   readonly baseUrl: string
-  /** Where people download the command; null: from nowhere. */
+  /** Where people download the command; null: the deployment does not offer it. */
   readonly commandUrl: string | null
   readonly log: Logger
 }

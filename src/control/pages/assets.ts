@@ -16,7 +16,6 @@ export type Assets = {
 
 /** Reads the files once. Throws when one is missing, so that the start fails instead of a page. */
 export function readAssets(): Assets {
-  const readAsset = (file: string | URL, type: string) => toAsset(readFileSync(file), type)
   return {
     stylesheet: readAsset(new URL('assets/auth.css', import.meta.url), 'text/css; charset=utf-8'),
     passkeyScript: readAsset(new URL('assets/passkeys.js', import.meta.url), 'text/javascript; charset=utf-8'),
@@ -32,7 +31,8 @@ function libraryFile(): string {
   return path.join(path.dirname(entry), '../dist/bundle/index.umd.min.js')
 }
 
-/** Makes an asset of the bytes of a file. */
-export function toAsset(bytes: Buffer, type: string): Asset {
+/** Reads a file to be served. Throws what reading it throws. */
+export function readAsset(file: string | URL, type: string): Asset {
+  const bytes = readFileSync(file)
   return { type, bytes, etag: makeEtag(bytes) }
 }

@@ -1,38 +1,39 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { explainUnreadable } from '../../config/text-file.ts'
 import type { Config } from '../../config/values.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import { toAsset } from './assets.ts'
+import { readAsset } from './assets.ts'
 import type { Asset } from './assets.ts'
 import { PATHS } from './forms.ts'
 
 /** The packed command `svc` that this deployment offers, and the URL from which `npm install -g` takes it. */
 export type CommandPackage = { readonly asset: Asset; readonly url: string }
 
-/** Where the packed service has the command. A checkout has no such file. */
-const BROUGHT = fileURLToPath(new URL('../../../svc-cli.tgz', import.meta.url))
+/** Where the package of the service contains the command. A checkout has no such file. */
+const INCLUDED = fileURLToPath(new URL('../../../svc-cli.tgz', import.meta.url))
 
 /**
- * Reads the packed command; null when none is configured and the service brings none. Throws an `OperatorError` when
- * the file is not one.
+ * Reads the packed command; null when no file is configured and the service does not contain one. Throws an
+ * `OperatorError` when the file cannot be read or is no archive.
  */
 export function readCommandPackage({
   commandFile,
   baseUrl,
 }: Pick<Config, 'commandFile' | 'baseUrl'>): CommandPackage | null {
-  const file = commandFile ?? (existsSync(BROUGHT) ? BROUGHT : null)
+  const file = commandFile ?? (existsSync(INCLUDED) ? INCLUDED : null)
   if (file === null) return null
-  return { asset: toAsset(readArchive(file), 'application/gzip'), url: baseUrl + PATHS.command }
+  const asset = readArchive(file)
+  if (asset.bytes.subarray(0, 2).equals(GZIP_MAGIC)) return { asset, url: baseUrl + PATHS.command }
+  throw new OperatorError(`SVC_COMMAND_FILE: ${file} is not a .tgz file, as "npm run pack -- cli" writes it.`)
 }
 
-function readArchive(file: string): Buffer {
+function readArchive(file: string): Asset {
   try {
-    const bytes = readFileSync(file)
-    if (bytes.subarray(0, 2).equals(GZIP_MAGIC)) return bytes
+    return readAsset(file, 'application/gzip')
   } catch (cause) {
-    throw new OperatorError(`SVC_COMMAND_FILE: ${file} cannot be read.`, { cause })
+    throw new OperatorError(`SVC_COMMAND_FILE: ${file} ${explainUnreadable(cause)}.`, { cause })
   }
-  throw new OperatorError(`SVC_COMMAND_FILE: ${file} is not a .tgz file, as "npm run pack -- cli" writes it.`)
 }
 
 /** The first bytes of each gzip file (RFC 1952, section 2.3.1). */

@@ -6,7 +6,7 @@ import { ICONS } from './icons.ts'
 
 type HomeData = {
   readonly baseUrl: string
-  /** Where people download the command; null: from nowhere. */
+  /** Where people download the command; null: the deployment does not offer it. */
   readonly commandUrl: string | null
 }
 
