@@ -103,7 +103,7 @@ const TLS_HELP =
   'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
 
 /** What to check where no connection can be made. The network may require a proxy that is set, but not used. */
-function checkNetwork(): string {
+function networkAdvice(): string {
   const unusedProxy = explainUnusedProxy()
   return `Check the URL and your network or VPN.${unusedProxy === null ? '' : ` ${unusedProxy}`}`
 }
@@ -111,10 +111,10 @@ function checkNetwork(): string {
 /** `proxy`: the variable with the proxy, which may be what does not answer. */
 function explainNoConnection({ host }: URL, proxy: string | null): string {
   const who = proxy === null ? `${host} does not answer.` : `${host}, or the proxy of ${proxy}, does not answer.`
-  return `${who} ${checkNetwork()}`
+  return `${who} ${networkAdvice()}`
 }
 
-const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${checkNetwork()}`
+const explainNoRoute = ({ host }: URL) => `${host} cannot be reached from this network. ${networkAdvice()}`
 
 const explainClosed = ({ host }: URL) =>
   `${host} closed the connection. Try again; if it stays like this, check whether its URL begins with http or https.`
@@ -126,8 +126,8 @@ const explainUntrusted = ({ host }: URL) => `The TLS certificate of ${host} is n
 /** Why there was no answer, and what to do, by the error code of Node.js. */
 const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL, proxy: string | null) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
-  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${checkNetwork()}`,
-  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${checkNetwork()}`,
+  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${networkAdvice()}`,
+  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${networkAdvice()}`,
   ENETUNREACH: explainNoRoute,
   EHOSTUNREACH: explainNoRoute,
   ECONNRESET: explainClosed,
@@ -157,7 +157,7 @@ export function explainConnection(url: URL, error: unknown, proxy = findProxyVar
   if (known) return CONNECTION_PROBLEMS[known]?.(url, proxy) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
-  return `${url.origin} cannot be reached${reason}. ${checkNetwork()}`
+  return `${url.origin} cannot be reached${reason}. ${networkAdvice()}`
 }
 
 /** The proxy of the environment is named too, because it may be what does not answer. */

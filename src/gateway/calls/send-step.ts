@@ -107,7 +107,7 @@ export function sendStep(
   })
 }
 
-/** A request was accepted without what was refused before. */
+/** Remembers what the model refuses, after it has accepted the request without that. */
 function noteLearned({ step, backend, refusedParts }: Sending): void {
   for (const { caps, isOfModel } of refusedParts) if (isOfModel) backend.condition.learned.note(step.model, caps)
 }

@@ -35,8 +35,8 @@ export type ModelCaps = {
   /** Has a web search that the backend runs. */
   readonly hostedSearch: boolean
   /**
-   * Whether earlier reasoning is sent back. `required`: a history without it is refused. `unreadable`: that of one
-   * conversation cannot be read; the directory never says so.
+   * Whether earlier reasoning is sent back. `required`: a history without it is refused. `unreadable`: the backend
+   * cannot read that of this conversation. Only an error says so, never the directory.
    */
   readonly reasoningReplay: 'required' | 'accepted' | 'refused' | 'unreadable'
   /** Has Mistral's rules for the ids of calls and the order of messages in chat. */

@@ -29,7 +29,7 @@ export class EarlyEnd {
   note(state: StreamState, hasEvents: boolean): void {
     if (state === 'finishing' && hasEvents) this.#endWithin(MAX_FINISHING_MS)
     if (state === 'ended' && this.#state !== 'ended') this.#endWithin(MAX_TRAILER_MS)
-    // More of the answer has come behind its reason to end.
+    // The answer has gone on after its reason to end.
     if (state === 'open') this.stop()
     this.#state = state
   }

@@ -28,13 +28,13 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
+  const dialect = DIALECTS[admission.operation.dialect]
   const { isRenamed, refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const parsed = parsedOf(req)
   const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const usage = askForUsage(call, req.body)
-  const refersBack = DIALECTS[admission.operation.dialect].needsStoredState(req.body)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
   const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
@@ -46,9 +46,11 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: DIALECTS[admission.operation.dialect].toAcceptedRequest?.(changed, req.body, capsOf(call)) ?? changed,
+      body: dialect.toAcceptedRequest?.(changed, req.body, capsOf(call)) ?? changed,
     },
-    rewrite: isRenamed ? renameAnswers(call, { hidesUsage: usage !== null, refersBack }) : null,
+    rewrite: isRenamed
+      ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
+      : null,
     filter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
 }

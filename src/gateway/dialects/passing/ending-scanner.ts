@@ -1,4 +1,4 @@
-/** Reads what an answer says of itself while its bytes pass: which model wrote it, how fast, and why it ended. */
+/** Reads what an answer says of itself while its bytes pass: its model, its service tier, and why it ended. */
 import { ByteChunks } from '../../../kernel/pieces.ts'
 import type { DialectTraits } from '../dialect.ts'
 import { parseObject, readName } from '../json/read-json.ts'
