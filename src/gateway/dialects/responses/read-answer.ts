@@ -15,6 +15,8 @@ import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
+import { isOfItem, ItemKeys, toContentKey } from './item-keys.ts'
+import type { ContentType } from './item-keys.ts'
 
 /** Calls that are translated, or that the vendor runs itself. */
 const KNOWN_CALLS: ReadonlySet<string> = new Set([
@@ -40,6 +42,7 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 export class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
   readonly #parts: PartQueue<string>
+  readonly #items = new ItemKeys()
   /** The form and the index of the current part of a reasoning item. */
   readonly #reasoning = new Map<string, { readonly form: ReasoningForm; readonly place: number }>()
   /** The whole text of a part, which its own last event repeats. Needed where its item has no last event. */
@@ -94,10 +97,8 @@ export class ResponsesReader implements AnswerReader {
     return part ? this.#parts.open(index, part) : []
   }
 
-  /** The key of a message's part contains its index within the item. */
-  #openContent(key: string, part: Json): PartEvent[] {
-    if (part.type === 'output_text') return this.#parts.open(key, { kind: 'text' })
-    return part.type === 'refusal' ? this.#parts.open(key, { kind: 'refusal' }) : []
+  #openContent(key: string, type: ContentType): PartEvent[] {
+    return this.#parts.open(key, { kind: type === 'refusal' ? 'refusal' : 'text' })
   }
 
   /** Reads a summary or the reasoning itself. Where an item has both, the one that comes first is shown. */
@@ -106,7 +107,8 @@ export class ResponsesReader implements AnswerReader {
     const before = this.#reasoning.get(index) ?? { form, place }
     if (before.form !== form) return []
     this.#reasoning.set(index, { form, place })
-    return this.#parts.delta(index, (place > before.place ? '\n\n' : '') + readText(event.delta))
+    const isNext = form === 'summary' && place > before.place
+    return this.#parts.delta(index, (isNext ? '\n\n' : '') + readText(event.delta))
   }
 
   #closeItem(index: string, item: Json): PartEvent[] {
@@ -114,14 +116,14 @@ export class ResponsesReader implements AnswerReader {
     if (item.type !== 'message') {
       return [...this.#openItem(index, item), ...this.#parts.close(index, { cut, ...toEnd(item) })]
     }
+    const places = { output_text: 0, refusal: 0 }
     return readList(item.content)
       .map(readObject)
-      .flatMap((part, at) => {
-        const key = `${index}.${String(at)}`
-        const text = readText(part.text) + readText(part.refusal)
-        const citations = readUrlCitations(part.annotations)
-        const end = { cut, text, logprobs: readList(part.logprobs), ...(citations.length > 0 && { citations }) }
-        return [...this.#openContent(key, part), ...this.#parts.close(key, end)]
+      .flatMap((content) => {
+        const { type } = content
+        if (type !== 'output_text' && type !== 'refusal') return []
+        const key = toContentKey(index, type, places[type]++)
+        return [...this.#openContent(key, type), ...this.#parts.close(key, { cut, ...toContentEnd(content) })]
       })
   }
 
@@ -161,22 +163,19 @@ export class ResponsesReader implements AnswerReader {
   }
 
   #takePart(event: Json): AnswerEvent[] {
-    const item = readObject(event.item)
-    // llama.cpp's server writes no index, and no id of an item that is a call.
-    const place = event.output_index ?? event.item_id ?? item.id ?? item.call_id
-    const index = String(place)
-    const key = `${index}.${String(readCount(event.content_index) ?? 0)}`
-    this.#hasItems ||= place !== undefined
+    this.#hasItems ||= isOfItem(event)
+    const index = this.#items.keyOf(event)
     switch (event.type) {
       case 'response.output_item.added':
       case 'response.output_item.done':
-        return this.#takeItem(event.type === 'response.output_item.done', index, item)
+        return this.#takeItem(event.type === 'response.output_item.done', index, readObject(event.item))
       case 'response.content_part.added':
-        return this.#openContent(key, readObject(event.part))
+        this.#items.noteContent(event)
+        return []
       case 'response.output_text.delta':
-        return this.#takeText(key, 'output_text', event)
+        return this.#takeText('output_text', event)
       case 'response.refusal.delta':
-        return this.#takeText(key, 'refusal', event)
+        return this.#takeText('refusal', event)
       case 'response.reasoning_summary_text.delta':
         return this.#takeReasoning(index, 'summary', event)
       case 'response.reasoning_text.delta':
@@ -185,8 +184,7 @@ export class ResponsesReader implements AnswerReader {
       case 'response.custom_tool_call_input.delta':
         return this.#parts.delta(index, readText(event.delta))
       case 'response.output_text.done':
-        this.#given.set(key, readText(event.text))
-        return this.#openContent(key, { type: 'output_text' })
+        return this.#takeGivenText(event)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
         this.#given.set(index, readArguments(event.arguments) + readText(event.input))
@@ -201,8 +199,15 @@ export class ResponsesReader implements AnswerReader {
     return isDone ? this.#closeItem(index, item) : this.#openItem(index, item)
   }
 
-  #takeText(key: string, type: 'output_text' | 'refusal', { delta, logprobs }: Json): PartEvent[] {
-    return [...this.#openContent(key, { type }), ...this.#parts.delta(key, readText(delta), readList(logprobs))]
+  #takeText(type: ContentType, event: Json): PartEvent[] {
+    const key = this.#items.contentKeyOf(event, type)
+    return [...this.#openContent(key, type), ...this.#parts.delta(key, readText(event.delta), readList(event.logprobs))]
+  }
+
+  #takeGivenText(event: Json): PartEvent[] {
+    const key = this.#items.contentKeyOf(event, 'output_text')
+    this.#given.set(key, readText(event.text))
+    return this.#openContent(key, 'output_text')
   }
 }
 
@@ -224,6 +229,16 @@ function toPart(item: Json, names: ToolNames): OpenPart | null {
       return { kind: 'tool', id: readText(item.call_id), tool: names.toTool(readText(item.name)) }
     default:
       return null
+  }
+}
+
+/** Reads the whole text of a content of a message that is done. */
+function toContentEnd({ text, refusal, annotations, logprobs }: Json): GivenEnd {
+  const citations = readUrlCitations(annotations)
+  return {
+    text: readText(text) + readText(refusal),
+    logprobs: readList(logprobs),
+    ...(citations.length > 0 && { citations }),
   }
 }
 

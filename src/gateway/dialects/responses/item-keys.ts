@@ -1,0 +1,99 @@
+import { readName, readObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+
+/** An item of an answer, as its first event describes it. */
+type KnownItem = {
+  readonly key: string
+  readonly id: string | null
+  readonly index: unknown
+  readonly type: unknown
+  isDone: boolean
+  /** The indexes of its contents, in their order. */
+  readonly contents: Readonly<Record<ContentType, unknown[]>>
+}
+
+export type ContentType = 'output_text' | 'refusal'
+
+/**
+ * Gives each item of a streamed answer a key, and each content of a message. Servers write wrong indexes and ids:
+ * - Ollama gives a text and all calls behind it one index;
+ * - SGLang ends reasoning with the index of the next item and a new id;
+ * - GitHub Copilot writes another id in each event;
+ * - llama.cpp's server writes no index;
+ * - vLLM counts the contents of all items together, and older versions count each delta.
+ */
+export class ItemKeys {
+  readonly #items: KnownItem[] = []
+
+  /** The key of the item that an event is about. */
+  keyOf(event: Json): string {
+    return this.#itemOf(event).key
+  }
+
+  /** The key of the content of this type that an event is about. */
+  contentKeyOf(event: Json, type: ContentType): string {
+    const { key, contents } = this.#itemOf(event)
+    const indexes = contents[type]
+    if (indexes.length === 0) indexes.push(event.content_index)
+    const known = indexes.indexOf(event.content_index)
+    return toContentKey(key, type, known === -1 ? indexes.length - 1 : known)
+  }
+
+  /** Notes that a content begins. */
+  noteContent(event: Json): void {
+    const { type } = readObject(event.part)
+    if (type !== 'output_text' && type !== 'refusal') return
+    const indexes = this.#itemOf(event).contents[type]
+    if (!indexes.includes(event.content_index)) indexes.push(event.content_index)
+  }
+
+  #itemOf(event: Json): KnownItem {
+    const item = this.#find(event) ?? this.#add(event)
+    item.isDone ||= event.type === 'response.output_item.done'
+    return item
+  }
+
+  #find({ type: eventType, output_index: index, item_id, item }: Json): KnownItem | undefined {
+    const id = toId(item_id, item)
+    const { type } = readObject(item)
+    const same = this.#items.findLast((known) => known.id === id && known.index === index)
+    if (same || eventType === 'response.output_item.added') return same
+    const withId = id === null ? undefined : this.#items.findLast((known) => known.id === id)
+    const open = this.#items.filter(({ isDone }) => !isDone)
+    const isAlike = (known: KnownItem) => type === undefined || known.type === undefined || known.type === type
+    return (
+      withId ??
+      open.findLast((known) => known.index === index && isAlike(known)) ??
+      open.findLast((known) => type !== undefined && known.type === type)
+    )
+  }
+
+  #add({ output_index: index, item_id, item }: Json): KnownItem {
+    const added: KnownItem = {
+      key: String(this.#items.length),
+      id: toId(item_id, item),
+      index,
+      type: readObject(item).type,
+      isDone: false,
+      contents: { output_text: [], refusal: [] },
+    }
+    this.#items.push(added)
+    return added
+  }
+}
+
+/** The key of a content by its place among those of its type. */
+export function toContentKey(itemKey: string, type: ContentType, place: number): string {
+  return `${itemKey}.${type}.${String(place)}`
+}
+
+/** Whether an event is about an item. */
+export function isOfItem({ output_index, item_id, item }: Json): boolean {
+  return output_index !== undefined || toId(item_id, item) !== null
+}
+
+/** llama.cpp's server writes no id of an item that is a call. */
+function toId(itemId: unknown, item: unknown): string | null {
+  const { id, call_id } = readObject(item)
+  return readName(itemId) ?? readName(id) ?? readName(call_id)
+}
