@@ -504,6 +504,11 @@ describe('a failure', () => {
     'tokens in request more than max tokens allowed',
     'Total tokens of image and text exceed max message tokens.',
     'Prompt tokens too long',
+    "Your input exceeds this model's context window.",
+    "You passed 9 input tokens and requested 8 output tokens. However, the model's context length is only 16 tokens.",
+    'The estimated number of input and maximum output tokens (9) exceeded this model context window limit (8).',
+    'Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)',
+    'Trying to keep the first 9 tokens when context the overflows. However, the model is loaded with context length 8.',
   ])('is about the length of the prompt: %s', (message) => {
     expect(readFailure({ error: { message } }, 400).kind).toBe('context')
   })

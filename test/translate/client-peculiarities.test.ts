@@ -106,6 +106,10 @@ describe('the message of a prompt that is too long', () => {
       "'max_tokens' is too large: 4000. This model's maximum context length is 8192 tokens and your request has 5000 input tokens.",
       '5000 + 4000 > 8192',
     ],
+    [
+      "Requested token count exceeds the model's maximum context length of 8192 tokens. You requested a total of 9000 tokens: 5000 tokens from the input messages and 4000 tokens for the completion.",
+      '5000 + 4000 > 8192',
+    ],
   ])('makes an agent lower its token limit where the prompt itself fits: %s', (message, sum) => {
     expect(messageOf(message)).toContain(`input length and \`max_tokens\` exceed context limit: ${sum}`)
   })

@@ -115,7 +115,7 @@ const CONTEXT_EXCEEDED = new RegExp(
   [
     CONTEXT_CODES.source,
     'maximum context length',
-    'exceeds? the (available )?context',
+    "exceeds? (the|this) (available |model's )?context",
     'context size has been exceeded',
     '(prompt|prompt tokens) (is )?too long',
     'input length and',
@@ -125,6 +125,7 @@ const CONTEXT_EXCEEDED = new RegExp(
     'reduce the length of the messages',
     'exceeds the maximum allowed (input )?length',
     'configured context size is \\d',
+    'context length is only \\d',
     // TensorRT-LLM, and Hugging Face's server.
     'should not exceed max_num_tokens',
     '`inputs` (tokens \\+|must have less than)',
@@ -136,7 +137,10 @@ const CONTEXT_EXCEEDED = new RegExp(
     'exceeded model token limit',
     'context window exceeds limit',
     'greater than the context length',
-    // GitHub Copilot, Alibaba, Zhipu, Volcengine.
+    'cannot truncate prompt with n_keep',
+    'trying to keep the first \\d+ tokens',
+    // Cloudflare, GitHub Copilot, Alibaba, Zhipu, Volcengine.
+    'exceeded this model context window limit',
     'prompt token count of \\d+ exceeds',
     'range of input length should be',
     'prompt exceeds max length',

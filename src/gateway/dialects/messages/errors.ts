@@ -37,13 +37,18 @@ function toMessage({ kind }: Failure, message: string): string {
 type Sum = { readonly window: number; readonly input: number; readonly output: number }
 
 /**
- * Reads the numbers of the messages that OpenAI, vLLM and servers that copy them write. Without limits, a message of
- * many digits would take quadratic time.
+ * Reads the numbers of the messages that OpenAI, vLLM, SGLang and servers that copy them write. Without limits, a
+ * message of many digits would take quadratic time.
  */
 function readSum(message: string): Sum | null {
-  const window = /maximum context length is (\d{1,15})/i.exec(message)
-  const input = /\((\d{1,15}) in the (?:messages|prompt|input)|request has (\d{1,15}) input tokens/i.exec(message)
-  const output = /\b(\d{1,15}) in the (?:completion|output)|is too large: (\d{1,15})/i.exec(message)
+  const window = /maximum context length (?:is|of) (\d{1,15})/i.exec(message)
+  const input = INPUT_TOKENS.exec(message)
+  const output = OUTPUT_TOKENS.exec(message)
   if (!window || !input || !output) return null
   return { window: Number(window[1]), input: Number(input[1] ?? input[2]), output: Number(output[1] ?? output[2]) }
 }
+
+const INPUT_TOKENS =
+  /\b(\d{1,15}) (?:in the (?:messages|prompt|input)|tokens from the input)|request has (\d{1,15}) input tokens/i
+const OUTPUT_TOKENS =
+  /\b(\d{1,15}) (?:in the (?:completion|output)|tokens for the completion)|is too large: (\d{1,15})/i
