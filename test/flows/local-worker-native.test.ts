@@ -206,19 +206,22 @@ describe('an engine that speaks a dialect itself', () => {
   })
 
   describe('after a call of a model that it lacks', () => {
-    const lacks = answersJson({ error: { message: "model 'gone:1b' not found" } }, { status: 404 })
-    const script: Script = (call) => (call.body.includes('gone:1b') ? lacks : answers(MESSAGE, MESSAGE_EVENTS))(call)
+    const lacks = (status: number) => answersJson({ error: { message: "model 'gone:1b' not found" } }, { status })
+    const lackingWith =
+      (status: number): Script =>
+      (call) =>
+        (call.body.includes('gone:1b') ? lacks(status) : answers(MESSAGE, MESSAGE_EVENTS))(call)
     const team = { ...TEAM, models: [...TEAM.models, servedModel('svc/gone', { backendModel: 'gone:1b' })] }
 
-    it('still gets calls of others as they are', async () => {
-      const { call } = await startNative('messages', script, team)
+    it.each([404, 400])('still gets calls of others as they are: %i', async (status) => {
+      const { call } = await startNative('messages', lackingWith(status), team)
       expect(await codeOf(await call({ model: 'svc/gone' }))).toBe('model_unavailable')
       expect(await (await call()).json()).toMatchObject({ content: [{ text: 'native' }] })
     })
 
-    it('is probed again with another', async () => {
+    it.each([404, 400])('is probed again with another: %i', async (status) => {
       const native = await use(startEngine())
-      native.routes = { '/v1/messages': script }
+      native.routes = { '/v1/messages': lackingWith(status) }
       const gateway = await use(startGateway({ team, engine: native.url }))
       const post = (model: string) =>
         gateway.post('/vendorb/v1/messages', { model, max_tokens: 9, messages: [{ role: 'user', content: 'x' }] })

@@ -112,7 +112,8 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
 
   it('answers 503 when the engine reports the missing model as a bad request', async () => {
     const { status, body: said } = recorded('llama-server/chat-unknown-model.http')
-    engine.chat = answersJson(JSON.parse(said.toString()) as object, { status })
+    const error = said.toString().replace("'unknown'", "'qwen3:8b'")
+    engine.chat = answersJson(JSON.parse(error) as object, { status })
     const res = await stream()
     expect([status, res.status, await codeOf(res)]).toEqual([400, 503, 'model_unavailable'])
   })

@@ -1,5 +1,6 @@
 import type { Dialect, NativeProbe } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
+import { isModelMissing } from '../dialects/failures/missing-model.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 
 /**
@@ -44,7 +45,8 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
     probing.add(dialect)
     const send = async (body: Json): Promise<ProbeAnswer> => {
       const answer = await sendProbe(DIALECTS[dialect].path, { model, ...body })
-      return answer && lacksModel(answer, model) ? null : answer
+      // Another model may show the support for the dialect.
+      return answer && isModelMissing(answer.status, answer.body, model) ? null : answer
     }
     const support = await probeDialect(send, probe)
     probing.delete(dialect)
@@ -67,11 +69,6 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
       known.clear()
     },
   }
-}
-
-/** Whether the engine knows the path, and not the model. Another model may show the support for the dialect. */
-function lacksModel({ status, body }: NonNullable<ProbeAnswer>, model: string): boolean {
-  return status === 404 && body.includes(model)
 }
 
 /** The support for a dialect without a probe: every engine has it. */

@@ -5,6 +5,7 @@ import type { DialectTraits } from '../../dialects/dialect.ts'
 import { parseErrorBody } from '../../dialects/failures/error-body.ts'
 import { readFailure } from '../../dialects/failures/failure.ts'
 import type { Failure } from '../../dialects/failures/failure.ts'
+import { isModelMissing } from '../../dialects/failures/missing-model.ts'
 import { toFailureAnswer, toJsonAnswer } from '../../exchange/answer.ts'
 import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { CallStep } from './prepared-call.ts'
@@ -35,7 +36,8 @@ export function writeMisreported(dialect: DialectTraits, failure: Failure): Whol
 export function readError(call: CallStep, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
   const { status, body } = answer
   const failure = failureOf(body)
-  if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call, failure)
+  const lacksModel = isModelMissing(status, failure.message, call.step.model)
+  if (status === 404 || lacksModel) return refuseMissing(call, lacksModel)
   if (status === 501 && call.admission.operation.reach === 'own_dialect') return new ApiError('not_supported')
   if (status < 400) {
     const { title } = call.backend.traits
@@ -55,17 +57,14 @@ export function showError(dialect: DialectTraits, answer: WholeAnswer, failure =
   return isReadable ? answer : toJsonAnswer(shown)
 }
 
-/** llama.cpp's words where it serves several models. */
-const MODEL_NOT_FOUND = /^model '.*' not found$/
-
 /**
  * The backend lacks the model or does not know the operation. An operator can cure only the first, by loading the
- * model. An error that names the model says nothing about the dialect.
+ * model.
  */
-function refuseMissing({ admission: { operation }, step, backend }: CallStep, { message }: Failure): ApiError {
-  const isModelMissing = backend.health.lastKnown(step.model) === 'model_missing'
-  if (operation.reach === 'own_dialect' && !isModelMissing) return new ApiError('not_supported')
-  if (!message.includes(step.model)) backend.dialects.forget(step.dialect)
+function refuseMissing({ admission: { operation }, step, backend }: CallStep, lacksModel: boolean): ApiError {
+  const isListed = backend.health.lastKnown(step.model) !== 'model_missing'
+  if (operation.reach === 'own_dialect' && isListed) return new ApiError('not_supported')
+  if (!lacksModel) backend.dialects.forget(step.dialect)
   return new ApiError('model_unavailable')
 }
 
