@@ -1,4 +1,5 @@
 import type { StreamState } from '../dialects/dialect.ts'
+import { hasUnread } from './chunk-writer.ts'
 import type { Relay, RelayedExchange } from './relay.ts'
 
 /**
@@ -15,12 +16,12 @@ const MAX_FINISHING_MS = 3000
 
 /** Ends a call whose answer is complete, and whose backend does not end it. */
 export class EarlyEnd {
-  readonly #exchange: Pick<RelayedExchange, 'abort'>
+  readonly #exchange: Pick<RelayedExchange, 'abort' | 'res'>
   readonly #relay: Pick<Relay, 'end'>
   #state: StreamState = 'open'
   #timer: NodeJS.Timeout | null = null
 
-  constructor(exchange: Pick<RelayedExchange, 'abort'>, relay: Pick<Relay, 'end'>) {
+  constructor(exchange: Pick<RelayedExchange, 'abort' | 'res'>, relay: Pick<Relay, 'end'>) {
     this.#exchange = exchange
     this.#relay = relay
   }
@@ -41,6 +42,8 @@ export class EarlyEnd {
   #endWithin(ms: number): void {
     this.stop()
     this.#timer = setTimeout(() => {
+      // The backend is paused, so its silence says nothing.
+      if (hasUnread(this.#exchange.res)) return this.#endWithin(ms)
       this.#relay.end()
       this.#exchange.abort()
     }, ms)
