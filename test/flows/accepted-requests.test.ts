@@ -29,7 +29,7 @@ beforeAll(async () => {
         servedModel('any/new-name', { caps: { limitName: 'max_completion_tokens' }, serve }),
         servedModel('any/old-name', { caps: { limitName: 'max_tokens' }, serve }),
         servedModel('any/other', { serve }),
-        ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values'].map((name) =>
+        ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values', 'grammar', 'grammar-claude'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
         ...['untold', 'untold-claude', 'unreasoning-codex', 'unreasoning-claude'].map((name) =>
@@ -312,5 +312,77 @@ describe('a reasoning effort', () => {
     vendor.restart(saysHello('chat'))
     await post('high')
     expect(bodyOf(vendor.last())).toMatchObject({ reasoning_effort: 'high' })
+  })
+})
+
+describe('limits in the schemas of tools', () => {
+  const GRAMMAR = {
+    error: {
+      code: 400,
+      message: 'Failed to initialize samplers: failed to parse grammar',
+      type: 'invalid_request_error',
+    },
+  }
+  const parameters = {
+    type: 'object',
+    properties: {
+      script: { type: 'string', description: 'A script.', maxLength: 524_288 },
+      id: { type: 'string', pattern: '^wf_[a-z0-9-]{6,}$' },
+      to: { type: 'string', allOf: [{ pattern: '^[^\\n]*$' }, { pattern: '^[\\s\\S]{0,300}$' }] },
+      files: { type: 'array', items: { type: 'string', minLength: 1 }, maxItems: 256 },
+      env: { type: 'object', properties: {}, additionalProperties: { type: 'string' } },
+      options: { type: 'object', properties: {}, additionalProperties: false },
+    },
+    required: ['script'],
+    additionalProperties: false,
+  }
+  const empty = { type: 'object', properties: {} }
+  const TOOLS = {
+    chat: [
+      { type: 'function', function: { name: 'run', parameters } },
+      { type: 'function', function: { name: 'list', parameters: empty } },
+    ],
+    messages: [
+      { name: 'run', input_schema: parameters },
+      { name: 'list', input_schema: empty },
+    ],
+  }
+
+  it.each([
+    ['any/grammar', 'chat'],
+    ['any/grammar-claude', 'messages'],
+  ] as const)('become descriptions where a server cannot make a grammar of them: %s', async (model, client) => {
+    const isRefused = (body: string) =>
+      /"(?:maxLength|pattern|maxItems)":/.test(body) || body.includes('"properties":{}}')
+    vendor.restart((call) =>
+      (isRefused(call.body.toString()) ? answersJson(GRAMMAR, { status: 400 }) : saysHello('chat'))(call),
+    )
+    const body = { ...greeting(client, model), tools: TOOLS[client] }
+    const post = () => gateway.post(GATEWAY_PATHS[client], body)
+    const first = await post()
+    expect([first.status, first.headers.get('x-svc-attempts')]).toEqual([200, 'vendor=400,vendor=200'])
+    expect((await post()).headers.get('x-svc-attempts')).toBe(null)
+    expect(bodyOf(vendor.last())).toMatchObject({
+      tools: [
+        {
+          function: {
+            parameters: {
+              type: 'object',
+              properties: {
+                script: { type: 'string', description: 'A script.\nIt must match: {"maxLength":524288}' },
+                id: { type: 'string', description: 'It must match: {"pattern":"^wf_[a-z0-9-]{6,}$"}' },
+                to: { type: 'string', description: expect.stringContaining('{0,300}') as unknown },
+                files: { type: 'array', items: { type: 'string' }, description: 'It must match: {"maxItems":256}' },
+                env: { type: 'object', additionalProperties: { type: 'string' } },
+                options: { type: 'object' },
+              },
+              required: ['script'],
+              additionalProperties: false,
+            },
+          },
+        },
+        { function: { name: 'list', parameters: { type: 'object' } } },
+      ],
+    })
   })
 })

@@ -33,6 +33,15 @@ describe('what an error says of a model', () => {
       { code: 'invalid-argument', error: 'Model grok does not support parameter reasoningEffort.' },
       { efforts: [] },
     ],
+    ['chat', of('Failed to initialize samplers: failed to parse grammar'), { schemaLimits: false }],
+    [
+      'chat',
+      of(
+        'Unable to generate parser for this template. Automatic parser generation failed: JSON schema conversion ' +
+          "failed:\nPattern must start with '^' and end with '$'",
+      ),
+      { schemaLimits: false },
+    ],
     ['responses', of(EFFORT), { efforts: [] }],
     [
       'responses',

@@ -23,6 +23,11 @@ export type ModelCaps = {
   /** The name of the token limit in the chat dialect. */
   readonly limitName: 'max_tokens' | 'max_completion_tokens'
   readonly strictTools: boolean
+  /**
+   * Accepts patterns, lengths and counts in the schemas of tools. llama.cpp makes a grammar of the schemas, and refuses
+   * those that it cannot express. Only an error says so, never the directory.
+   */
+  readonly schemaLimits: boolean
   readonly images: boolean
   readonly pdf: boolean
   readonly audio: boolean
@@ -64,6 +69,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     maxOutput: 32_000,
     limitName: 'max_tokens',
     strictTools: false,
+    schemaLimits: true,
     images: true,
     pdf: false,
     audio: false,
@@ -89,6 +95,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     maxOutput: 32_000,
     limitName: 'max_completion_tokens',
     strictTools: true,
+    schemaLimits: true,
     images: true,
     pdf: true,
     audio: false,
@@ -114,6 +121,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     maxOutput: 32_000,
     limitName: 'max_tokens',
     strictTools: false,
+    schemaLimits: true,
     images: true,
     pdf: true,
     audio: false,

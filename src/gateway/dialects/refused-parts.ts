@@ -79,5 +79,15 @@ const REASONING_OF_OTHERS: RefusedPart = {
   isOfModel: false,
 }
 
-export const CHAT_REFUSED_PARTS = [OLD_LIMIT_NAME, NEW_LIMIT_NAME, EFFORT]
+/** llama.cpp, LM Studio. One tool of an agent is enough, and each agent has some (ggml-org/llama.cpp#25923). */
+const SCHEMA_LIMITS: RefusedPart = {
+  error: beginsLike([
+    '(?:failed to initialize samplers: )?failed to parse grammar',
+    String.raw`(?:unable to generate parser [^:]*: )?json schema conversion failed`,
+  ]),
+  caps: { schemaLimits: false },
+  isOfModel: true,
+}
+
+export const CHAT_REFUSED_PARTS = [OLD_LIMIT_NAME, NEW_LIMIT_NAME, EFFORT, SCHEMA_LIMITS]
 export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING, REASONING_OF_OTHERS]

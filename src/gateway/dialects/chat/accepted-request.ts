@@ -4,6 +4,7 @@ import { renameMember, scanTopLevel, setMembers } from '../json/edit-json.ts'
 import { parseToRewrite, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
+import { toPlainSchema } from '../tools/tool-schemas.ts'
 import { toStrictHistory } from './strict-history.ts'
 
 type GivenCaps = Partial<ModelCaps>
@@ -17,12 +18,13 @@ const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
  *   send it, and after a change of the model no client has it. An empty one is accepted.
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
+ * - Some servers fail at limits in the schemas of tools (`schemaLimits`).
  *
  * Returns the same bytes where nothing would be refused. `body`: the request, whose long texts may be cut.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
   const accepted = withoutRefusedHints(request, body, caps, HINT_NAMES)
-  return withCompleteHistory(withNamedLimit(accepted, body, caps), caps)
+  return withPlainTools(withCompleteHistory(withNamedLimit(accepted, body, caps), caps), caps)
 }
 
 /** Servers have one of two names for the token limit. */
@@ -37,13 +39,29 @@ function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): 
 function withCompleteHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {
   const isRequired = reasoningReplay === 'required'
   if (!isRequired && !strictHistory) return request
-  const range = scanTopLevel(request)?.members.get('messages')
-  const given = range && parseToRewrite(request.toString('utf8', range.start, range.end))
+  const given = readMember(request, 'messages')
   if (!Array.isArray(given)) return request
   const messages = isRequired ? given.map(withReasoning) : given
   const complete = strictHistory ? toStrictHistory(messages) : messages
   const isChanged = complete.some((message, index) => message !== given[index])
   return isChanged ? (setMembers(request, { messages: complete }) ?? request) : request
+}
+
+function withPlainTools(request: Buffer, { schemaLimits = true }: GivenCaps): Buffer {
+  const tools = schemaLimits ? null : readMember(request, 'tools')
+  if (!Array.isArray(tools)) return request
+  return setMembers(request, { tools: tools.map(withPlainSchema) }) ?? request
+}
+
+function withPlainSchema(tool: unknown): unknown {
+  if (!isObject(tool) || !isObject(tool.function) || !isObject(tool.function.parameters)) return tool
+  return { ...tool, function: { ...tool.function, parameters: toPlainSchema(tool.function.parameters) } }
+}
+
+/** A member of the request, with its numbers as they are written; undefined where there is none. */
+function readMember(request: Buffer, name: string): unknown {
+  const range = scanTopLevel(request)?.members.get(name)
+  return range && parseToRewrite(request.toString('utf8', range.start, range.end))
 }
 
 function withReasoning(message: unknown): unknown {

@@ -125,24 +125,74 @@ const REFUSED: ReadonlySet<string> = new Set(['$schema', '$comment'])
 
 /** Adds the items of arrays that have none, which some vendors require, and removes what some vendors refuse. */
 function completeArrays(schema: Json): Json {
-  const isArray = isOfType(schema, 'array')
-  const items = isArray && schema.items === undefined && schema.prefixItems === undefined ? { items: {} } : {}
-  const given = Object.entries(schema).filter(([name, value]) => isKept(name, value))
-  return { ...Object.fromEntries(given.map(completeMember)), ...items }
+  return mapSchemas(schema, (one) => {
+    const isArray = isOfType(one, 'array')
+    const items = isArray && one.items === undefined && one.prefixItems === undefined ? { items: {} } : {}
+    const kept = Object.entries(one).filter(([name, value]) => isKept(name, value))
+    return { ...Object.fromEntries(kept), ...items }
+  })
 }
 
 function isKept(name: string, value: unknown): boolean {
   return !REFUSED.has(name) && (value !== null || NULLABLE.has(name))
 }
 
-function completeMember([name, value]: [string, unknown]): [string, unknown] {
-  if (NESTED.has(name)) return [name, completeAny(value)]
-  if (LISTS.has(name) && Array.isArray(value)) return [name, value.map(completeAny)]
-  if (!MAPS.has(name) || !isObject(value)) return [name, value]
-  return [name, Object.fromEntries(Object.entries(value).map(([key, one]) => [key, completeAny(one)]))]
+type ChangeSchema = (schema: Json) => Json
+
+/** Changes a schema, and then each schema inside it. */
+function mapSchemas(schema: Json, change: ChangeSchema): Json {
+  const members = Object.entries(change(schema))
+  return Object.fromEntries(members.map(([name, value]) => [name, mapMember(name, value, change)]))
+}
+
+function mapMember(name: string, value: unknown, change: ChangeSchema): unknown {
+  if (NESTED.has(name)) return mapAny(value, change)
+  if (LISTS.has(name) && Array.isArray(value)) return value.map((one) => mapAny(one, change))
+  if (!MAPS.has(name) || !isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapAny(one, change)]))
 }
 
 /** A schema may also be true or false. */
-function completeAny(schema: unknown): unknown {
-  return isObject(schema) ? completeArrays(schema) : schema
+function mapAny(schema: unknown, change: ChangeSchema): unknown {
+  return isObject(schema) ? mapSchemas(schema, change) : schema
+}
+
+/** Keywords that llama.cpp cannot put into a grammar, or only up to a size. */
+const LIMITS: ReadonlySet<string> = new Set(['pattern', 'minLength', 'maxLength', 'minItems', 'maxItems'])
+
+/**
+ * Returns the schema of a tool for a server that makes a grammar of it and fails (`schemaLimits`): the limits of values
+ * move into the descriptions for the model, and an object without properties allows any.
+ */
+export function toPlainSchema(schema: Json): Json {
+  return mapSchemas(schema, (one) => {
+    const [limits, rest] = splitMembers(one, isLimit)
+    const plain = isEmptyObject(rest) ? splitMembers(rest, (name) => EMPTY_OBJECT.has(name))[1] : rest
+    if (Object.keys(limits).length === 0) return plain
+    return { ...plain, description: addSentence(plain.description, `It must match: ${JSON.stringify(limits)}`) }
+  })
+}
+
+function isLimit(name: string, value: unknown): boolean {
+  const branches = name === 'allOf' ? readList(value) : []
+  return LIMITS.has(name) || (branches.length > 0 && branches.every(hasOnlyLimits))
+}
+
+function hasOnlyLimits(schema: unknown): boolean {
+  return isObject(schema) && Object.keys(schema).every((name) => LIMITS.has(name))
+}
+
+const EMPTY_OBJECT: ReadonlySet<string> = new Set(['properties', 'additionalProperties'])
+
+function isEmptyObject(schema: Json): boolean {
+  const isClosed = schema.additionalProperties === undefined || schema.additionalProperties === false
+  return isOfType(schema, 'object') && isClosed && Object.keys(readObject(schema.properties)).length === 0
+}
+
+/** Splits an object into the members that are chosen, and the rest. */
+function splitMembers(object: Json, isChosen: (name: string, value: unknown) => boolean): readonly [Json, Json] {
+  const members = Object.entries(object)
+  const chosen = members.filter(([name, value]) => isChosen(name, value))
+  const rest = members.filter(([name, value]) => !isChosen(name, value))
+  return [Object.fromEntries(chosen), Object.fromEntries(rest)]
 }
