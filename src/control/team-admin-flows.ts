@@ -37,7 +37,7 @@ export function makeTeamAdminFlows(needs: TeamAdminNeeds) {
   const { database, findAdminTeam, adminBackends: trust, onSessionEnd, clock, log } = needs
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
-  const { invite, announce, ...invitations } = makeInvitationsFlow({ ...needs, members: teamMembers })
+  const { invite, announce, ...invitations } = makeInvitationsFlow({ ...needs, members: memberChanges })
   const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock })
   const audit = makeAuditStore(database)
   const teamModels = makeTeamModelStore(database)

@@ -2,7 +2,7 @@ import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
-import type { TeamMemberStore } from '../members/store.ts'
+import type { MemberChanges } from '../members/changes.ts'
 import type { FindAdminTeam } from '../team-access.ts'
 import { makeAnnounceInvitation } from './announce.ts'
 import type { InvitationMails } from './announce.ts'
@@ -12,23 +12,21 @@ import { makeInvitationStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly members: Pick<TeamMemberStore, 'remove'>
+  readonly members: Pick<MemberChanges, 'remove'>
   readonly findAdminTeam: FindAdminTeam
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
   readonly mails: InvitationMails
-  /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onSessionEnd: (id: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { database, members, findAdminTeam, findEmail, notify, mails, onSessionEnd, clock, log } = needs
+  const { database, members, findAdminTeam, findEmail, notify, mails, clock, log } = needs
   const invitations = makeInvitationStore(database)
   const announce = makeAnnounceInvitation({ notify, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
-  const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })
+  const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite })
   return { invite, announce, handlers }
 }

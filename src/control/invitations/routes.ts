@@ -1,10 +1,8 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import type { Logger } from '../../log.ts'
 import { toMemberError } from '../members/answers.ts'
-import type { TeamMemberStore } from '../members/store.ts'
+import type { MemberChanges } from '../members/changes.ts'
 import { findPage, readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import { invalidEmail } from '../request-fields.ts'
 import type { FindAdminTeam } from '../team-access.ts'
@@ -13,13 +11,9 @@ import type { InvitationStore, ListedInvitation } from './store.ts'
 
 type Needs = {
   readonly invitations: InvitationStore
-  readonly members: Pick<TeamMemberStore, 'remove'>
+  readonly members: Pick<MemberChanges, 'remove'>
   readonly findAdminTeam: FindAdminTeam
   readonly invite: Invite
-  /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onSessionEnd: (id: string) => void
-  readonly clock: Clock
-  readonly log: Logger
 }
 
 type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
@@ -27,8 +21,7 @@ type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 const DEFAULT_LIMIT = 500
 
 /** The invitations of a team, for its admins. */
-export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
-  const { invitations, members, findAdminTeam, invite, onSessionEnd, clock, log } = needs
+export function makeInvitationHandlers({ invitations, members, findAdminTeam, invite }: Needs): Handlers<Operations> {
   return {
     async listInvitations(req, res) {
       const { limit = DEFAULT_LIMIT, after } = req.query
@@ -51,12 +44,10 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
     async withdrawInvitation(req, res) {
       const admin = actorOf(req)
       const teamId = await findAdminTeam(req.params.team, admin)
-      const ended = await members.remove({ id: req.params.id, teamId }, admin, clock.now())
-      if (ended === 'not_found')
+      const removed = await members.remove(admin, { teamId, invitationId: req.params.id })
+      if (removed === 'not_found')
         throw new ApiError('not_found', { message: 'The team has no invitation with this id.' })
-      if (typeof ended === 'string') throw toMemberError(ended)
-      ended.forEach(onSessionEnd)
-      log.info({ invitationId: req.params.id, teamId, by: admin.accountId }, 'invitation.withdrawn')
+      if (removed !== 'removed') throw toMemberError(removed)
       res.status(200).json({ ok: true })
     },
   }

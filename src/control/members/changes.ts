@@ -7,6 +7,9 @@ import type { ListedMember, MemberRefusal, TeamMemberStore } from './store.ts'
 /** Which member of which team. */
 export type NamedMember = { readonly teamId: string; readonly accountId: string }
 
+/** Which invitation to which team. */
+type NamedInvitation = { readonly teamId: string; readonly invitationId: string }
+
 /**
  * Changes the members of a team, for an admin of it. Refusals are values, because the API and the page answer them
  * differently.
@@ -14,7 +17,8 @@ export type NamedMember = { readonly teamId: string; readonly accountId: string 
 export type MemberChanges = {
   /** Making somebody an admin needs a fresh sign-in, because a stolen token must not give its thief a lasting role. */
   setRole(admin: Actor, member: NamedMember, role: Role): Promise<ListedMember | MemberRefusal | 'reauthenticate'>
-  remove(admin: Actor, member: NamedMember): Promise<'removed' | MemberRefusal>
+  /** Withdraws the invitation of a member, and ends what depends on it. */
+  remove(admin: Actor, member: NamedMember | NamedInvitation): Promise<'removed' | MemberRefusal>
 }
 
 type Needs = {
@@ -37,7 +41,9 @@ export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs):
     },
 
     async remove(admin, member) {
-      const ended = await members.remove(member, admin, clock.now())
+      const { teamId } = member
+      const named = 'accountId' in member ? member : { teamId, id: member.invitationId }
+      const ended = await members.remove(named, admin, clock.now())
       if (typeof ended === 'string') return ended
       ended.forEach(onSessionEnd)
       log.info({ ...member, by: admin.accountId }, 'member.removed')
