@@ -192,7 +192,7 @@ describe('svc login', () => {
     expect([ran.status, ran.stderr]).toEqual([
       1,
       'The login was approved, but then it failed: The service answered 500. (request r) The new session was ended. ' +
-        `To sign in, run: svc login ${url}\n`,
+        `To sign in, run: svc login ${url} --email grace@example.com\n`,
     ])
     expect(await stored()).toEqual(before)
   })
@@ -212,7 +212,7 @@ describe('svc login', () => {
     expect([ran.status, ran.stderr]).toEqual([
       1,
       `The login was approved, but then it failed: ${machine.tokensOf(service)} cannot be used: its disk is full. ` +
-        `The new session was ended. To sign in, run: svc login ${url}\n`,
+        `The new session was ended. To sign in, run: svc login ${url} --email ada@example.com\n`,
     ])
     const id = (await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')).trim()
     expect((await other.svc(['devices', '--json'])).stdout).not.toContain(id)
@@ -278,6 +278,42 @@ describe('svc login', () => {
     expect((await machine.svc(['token'])).status).toBe(3)
   })
 
+  it.each([
+    ['when it was not approved in time', [400, { error: { code: 'expired', message: 'Expired.' } }] as const, '/poll'],
+    ['when it fails after the approval', [500, {}] as const, '/teams/'],
+  ])('repeats the address and the team in its advice %s', async (_when, refusal, at) => {
+    await using machine = await newMachine()
+    await using failing = await startDeployment((path) => (path.includes(at) ? refusal : undefined))
+    const { stderr } = await machine.svc(['login', failing.url, '--email', "o'hara@example.com", '--team', '@acme/two'])
+    const advice = `svc login ${failing.url} --email 'o'\\''hara@example.com' --team @acme/two\n`
+    expect(stderr.slice(-advice.length)).toBe(advice)
+  })
+
+  it('signs in to the team of the last login of the same address again', async () => {
+    const core = { name: 'core', models: [], members: [{ email: 'ada@example.com' }] }
+    const team = (name: string) => ({ ...core, name })
+    const directory = { organizations: [{ name: 'acme', teams: [core, team('two')] }], models: [] }
+    await using several = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+    await several.applyDirectory(JSON.stringify(directory))
+    await using machine = await newMachine()
+    const url = several.config.baseUrl
+    const signIn = async (...options: string[]) =>
+      machine.svc(['login', url, '--email', 'ada@example.com', ...options], {
+        onPrint: async (printed) => {
+          if (printed.includes('Waiting for the approval')) await several.approveByMail('ada@example.com')
+        },
+      })
+    expect((await signIn()).stdout).toContain('team @acme/core,')
+    expect((await signIn('--team', '@acme/two')).stdout).toContain('team @acme/two,')
+    expect((await signIn()).stdout).toContain('team @acme/two,')
+
+    await several.applyDirectory(JSON.stringify({ ...directory, organizations: [{ name: 'acme', teams: [core] }] }))
+    expect((await signIn()).stderr).toBe(
+      'ada@example.com has no active invitation to @acme/two. Ask an admin of the team for one, or name another team ' +
+        'with --team.\n',
+    )
+  })
+
   it('says that the login was denied', async () => {
     await using machine = await newMachine()
     const { accessToken } = await service.signIn('ada@example.com', { deviceId: 'approver' })
@@ -299,6 +335,10 @@ describe('svc login', () => {
     [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /must not contain a user name or a password/],
     [['login', 'svc.example.com/v1/', '--email', 'a@b.c'], /leave out \/v1\/, and give https:\/\/svc\.example\.com$/m],
     [['login', 'svc.example.com'], /svc login https:\/\/svc\.example\.com --email ADDRESS/],
+    [
+      ['login', 'a.example.com', '--team', '@b/c'],
+      /svc login https:\/\/a\.example\.com --email ADDRESS --team @b\/c$/m,
+    ],
   ])('refuses %j as wrong usage', async (args, message) => {
     await using machine = await newMachine()
     const ran = await machine.svc(args)

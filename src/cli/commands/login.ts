@@ -11,10 +11,12 @@ import { sendRequest } from '../deployment/http.ts'
 import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
 import { CommandError, EXIT, toCommandError, wrongUsage } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 import { openBrowser } from '../terminal/browser.ts'
 import { printable } from '../terminal/output.ts'
 import type { Output } from '../terminal/output.ts'
 import { loadPrompts } from '../terminal/prompts.ts'
+import { quoteForShell } from '../terminal/shell.ts'
 
 type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
 
@@ -26,7 +28,11 @@ export const makeLogin: MakeCommand = (cli) =>
     .description('Sign this machine in to a deployment. The other commands then use it.')
     .argument('[url]', `the deployment (default: the one of the last login, or else ${DEFAULT_URL})`)
     .option('--email <address>', 'the invited email address, which gets the approval link')
-    .option('--team <team>', '@organization/name, when several teams have invited this email address', toTeam)
+    .option(
+      '--team <team>',
+      '@organization/name, when several teams have invited this email address (default: the one of its last login)',
+      toTeam,
+    )
     .option('--no-browser', 'do not open a browser')
     .action(actionOf(cli, login))
 
@@ -34,16 +40,15 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const { environment, output } = cli
   const profiles = openProfiles(environment.folder)
   const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
-  const email = options.email ?? (await askEmail(cli, url, await findLastAccount(profiles, url)))
-  const granted = await signIn(url, {
-    email,
-    ...(options.team !== undefined && { team: options.team }),
-    deviceId: await profiles.deviceId(),
-    deviceName: hostname(),
-    onCode: (shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown),
-  })
+  const last = await findLast(profiles, url)
+  const email = options.email ?? (await askEmail(cli, { url, team: options.team }, last?.account))
+  const team = options.team ?? (last?.account === email ? last.team : undefined)
+  const again = withSameTarget(`svc login ${url} --email ${quoteForShell(email, environment.platform)}`, { team })
+  const device = { deviceId: await profiles.deviceId(), deviceName: hostname() }
+  const onCode = (shown: Shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown)
+  const granted = await signIn(url, { email, ...(team !== undefined && { team }), ...device, onCode }, again)
   const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
-    giveUp(url, granted, error),
+    giveUp(url, granted, error, again),
   )
   output.print(
     `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, ` +
@@ -53,13 +58,17 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   if (earlier !== null && !isReplaced(earlier, toStored(granted))) await endEarlier(output, url, earlier)
 }
 
-/** The account of the last login. A damaged profile is no failure, because the login replaces it. */
-async function findLastAccount(profiles: Profiles, url: string): Promise<string | undefined> {
-  return (await profiles.find(url).catch(() => null))?.account
+/** The profile of the last login. A damaged one is no failure, because the login replaces it. */
+function findLast(profiles: Profiles, url: string): Promise<Profile | null> {
+  return profiles.find(url).catch(() => null)
 }
 
-async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
-  if (!output.isInteractive) throw wrongUsage(`Give the invited email address: svc login ${url} --email ADDRESS`)
+type Target = { readonly url: string; readonly team: string | undefined }
+
+async function askEmail({ output }: Cli, { url, team }: Target, last: string | undefined): Promise<string> {
+  if (!output.isInteractive) {
+    throw wrongUsage(`Give the invited email address: ${withSameTarget(`svc login ${url} --email ADDRESS`, { team })}`)
+  }
   const { isCancel, text } = await loadPrompts()
   const answer = await text({
     message: `Email address that is invited to ${url}`,
@@ -71,10 +80,14 @@ async function askEmail({ output }: Cli, url: string, last: string | undefined):
   return answer
 }
 
-/** Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. */
+/**
+ * Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. `again`: the command that
+ * repeats the login.
+ */
 async function signIn(
   url: string,
   options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal'>,
+  again: string,
 ): Promise<TokenSet> {
   const waiting = new AbortController()
   const interrupt = () => waiting.abort()
@@ -86,11 +99,18 @@ async function signIn(
     if (error.status === 404) {
       throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway cannot sign you in.`)
     }
-    if (error.code === 'expired') throw new CommandError(`The login was not approved in time. Run: svc login ${url}`)
+    if (error.code === 'expired') throw new CommandError(`The login was not approved in time. Run: ${again}`)
+    if (error.code === 'not_invited' && options.team !== undefined) throw notInvited(options.email, options.team)
     throw error
   } finally {
     process.off('SIGINT', interrupt)
   }
+}
+
+function notInvited(email: string, team: string): CommandError {
+  return new CommandError(
+    `${email} has no active invitation to ${team}. Ask an admin of the team for one, or name another team with --team.`,
+  )
 }
 
 type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
@@ -142,13 +162,13 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
 }
 
 /** Ends the new session, because nothing has its tokens, and throws a message that says so. A bug stays as it is. */
-async function giveUp(url: string, granted: TokenSet, error: unknown): Promise<never> {
+async function giveUp(url: string, granted: TokenSet, error: unknown, again: string): Promise<never> {
   const failure = await tryToEnd(url, toStored(granted))
   const known = toCommandError(error)
   if (!known) throw error
   const state = failure ? `The new session could not be ended: ${failure.message}` : 'The new session was ended.'
   throw new CommandError(
-    `The login was approved, but then it failed: ${known.message} ${state} To sign in, run: svc login ${url}`,
+    `The login was approved, but then it failed: ${known.message} ${state} To sign in, run: ${again}`,
   )
 }
 
