@@ -90,8 +90,8 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
 async function requireWhole(backup: string): Promise<void> {
   if (!existsSync(join(backup, SUMS_FILE))) {
     throw new BackupError(
-      `${backup} has no checksums: it is not complete, or an earlier version wrote it. If you trust it, write them: ` +
-        `cd '${backup}' && find data -type f -exec sha256sum {} + > ${SUMS_FILE}`,
+      `${backup} has no checksums: it is not complete, or an earlier version wrote it. If you trust it, write them ` +
+        `there: find data -type f -exec sha256sum {} + > ${SUMS_FILE}`,
     )
   }
   const damaged = await findDamagedFile(backup)
