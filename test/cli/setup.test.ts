@@ -410,6 +410,14 @@ describe('what svc setup writes', () => {
     await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
   })
 
+  it('makes one API key for opencode where two setups run at once', async () => {
+    await using machine = await newMachine(signedIn)
+    const { stdout: before } = await machine.svc(['keys', '--json'])
+    await Promise.all([setup(machine, 'opencode', '--write'), setup(machine, 'opencode', '--write')])
+    await setup(machine, 'opencode', '--remove')
+    expect((await machine.svc(['keys', '--json'])).stdout).toBe(before)
+  })
+
   it('leaves no API key behind where the settings of opencode cannot be written', async () => {
     await using machine = await newMachine(signedIn)
     const { stdout: before } = await machine.svc(['keys', '--json'])

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { DAY_MS } from '../../kernel/durations.ts'
 import { rewriteFile } from '../../sdk/node-files.ts'
+import { withLock } from '../../sdk/node-lock.ts'
 import { SvcError } from '../../sdk/index.ts'
 import type { ApiKeyInfo } from '../../sdk/index.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -37,7 +38,17 @@ export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean; read
  * Provides a valid API key for a tool. Keeps an earlier one, unless it belongs to another deployment, expires within a
  * week, or `days` is given.
  */
-export async function provideToolKey(
+export function provideToolKey(
+  deployment: Deployment,
+  environment: Environment,
+  tool: string,
+  days: number | undefined,
+): Promise<ToolKey> {
+  // Of two setups at the same time, the second one finds the key of the first.
+  return withLock(recordFile(environment, tool), () => provide(deployment, environment, tool, days))
+}
+
+async function provide(
   deployment: Deployment,
   environment: Environment,
   tool: string,
