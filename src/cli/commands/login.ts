@@ -42,11 +42,20 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
   const last = await findLast(profiles, url)
   const email = options.email ?? (await askEmail(cli, { url, team: options.team }, last?.account))
-  const team = options.team ?? (last?.account === email ? last.team : undefined)
-  const again = withSameTarget(`svc login ${url} --email ${quoteForShell(email, environment.platform)}`, { team })
   const device = { deviceId: await profiles.deviceId(), deviceName: hostname() }
   const onCode = (shown: Shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown)
-  const granted = await signIn(url, { email, ...(team !== undefined && { team }), ...device, onCode }, again)
+  const command = `svc login ${url} --email ${quoteForShell(email, environment.platform)}`
+  const again = withSameTarget(command, { team: options.team })
+  const signInTo = (team: string | undefined) =>
+    signIn(url, { email, ...(team !== undefined && { team }), ...device, onCode }, again)
+  const lastTeam = last?.account === email ? last.team : undefined
+  const granted = await signInTo(options.team ?? lastTeam).catch((error: unknown) => {
+    if (!isNotInvited(error)) throw error
+    if (options.team !== undefined) throw notInvitedTo(options.team, email)
+    if (lastTeam === undefined) throw error
+    // The person has left the team of the last login, and may be in another one.
+    return signInTo(undefined)
+  })
   const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
     giveUp(url, granted, error, again),
   )
@@ -100,16 +109,19 @@ async function signIn(
       throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway cannot sign you in.`)
     }
     if (error.code === 'expired') throw new CommandError(`The login was not approved in time. Run: ${again}`)
-    if (error.code === 'not_invited' && options.team !== undefined) throw notInvited(options.email, options.team)
     throw error
   } finally {
     process.off('SIGINT', interrupt)
   }
 }
 
-function notInvited(email: string, team: string): CommandError {
+function isNotInvited(error: unknown): boolean {
+  return error instanceof SvcError && error.code === 'not_invited'
+}
+
+function notInvitedTo(team: string, email: string): CommandError {
   return new CommandError(
-    `${email} has no active invitation to ${team}. Ask an admin of the team for one, or name another team with --team.`,
+    `${email} has no active invitation to ${team}. Ask an admin of the team for one, or leave out --team.`,
   )
 }
 
