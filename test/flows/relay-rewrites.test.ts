@@ -182,8 +182,15 @@ describe('a rewritten answer', () => {
       stream: () => ({ ...capitals.stream(), push: () => [] }),
     }
     const relay = await startRelay(floods(8500), { rewrite: silent })
-    expect((await relay.post().then(readAnswer)).ended).toBe('broken')
+    const text = expect.stringContaining(UNREADABLE.too_large) as unknown
+    expect(await relay.post().then(readAnswer)).toMatchObject({ ended: 'broken', text })
     expect(await relay.outcome()).toMatchObject({ kind: 'cut', reason: 'too_large' })
+  })
+
+  it('breaks off and says why when one event is too large', async () => {
+    const relay = await startRelay(streams(['data: a\n\n', `data: ${'x'.repeat(17_000_000)}`]), { rewrite: capitals })
+    const text = expect.stringContaining('larger than 16777216 characters') as unknown
+    expect(await relay.post().then(readAnswer)).toMatchObject({ ended: 'broken', text })
   })
 
   it('fails when the upstream sends it compressed', async () => {

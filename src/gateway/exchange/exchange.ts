@@ -8,13 +8,13 @@ import type { StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer } from './answer.ts'
 import { NO_ROOM_FOR_ANSWER, UNAUTHORIZED } from './outcome.ts'
 import type { Outcome } from './outcome.ts'
-import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, NO_ROOM, SERVICE_STOPPED } from './relay.ts'
+import { NO_ROOM, SERVICE_STOPPED } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
 import { withReleasedBody } from './released-body.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import { StreamOpening } from './stream-opening.ts'
-import { explain, isCompressed, keepCompressedError, UnreadableAnswer } from './unreadable-answer.ts'
+import { explain, isCompressed, keepCompressedError, toBreak, UnreadableAnswer } from './unreadable-answer.ts'
 import { isWebPage, WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
@@ -151,7 +151,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (hasCode(error, 'UND_ERR_DESTROYED')) return this.end(SERVICE_STOPPED)
     const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
     if (!this.#relay || !this.res.headersSent) this.#finish({ kind, ...explain(error), kept: null })
-    else this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
+    else this.#relay.cut('cut', toBreak(kind, error), reasonOf(error))
   }
 
   pause(): void {

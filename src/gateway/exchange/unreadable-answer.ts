@@ -1,13 +1,17 @@
 /** Answers of a backend that the gateway cannot read, although it must. */
 import { ApiError } from '../../http/errors.ts'
 import { hasCode } from '../../kernel/error-code.ts'
+import type { StreamFailure } from '../dialects/dialect.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
+import { SseEventTooLarge } from '../dialects/sse/decode.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Outcome } from './outcome.ts'
+import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT } from './relay.ts'
 import type { RelayedExchange } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 import type { FailureNeeds } from './reported-failure.ts'
 import { reasonOf } from './send.ts'
+import type { NoAnswer } from './send.ts'
 
 export const UNREADABLE = {
   compressed: 'The backend compressed its answer, although it was asked not to.',
@@ -48,11 +52,21 @@ export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead,
 export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
   const unasked = hasCode(error, 'UND_ERR_SOCKET') ? UNASKED.get(error.message) : undefined
   const cause = unasked ? new UnreadableAnswer(unasked) : error
-  const isUnreadable = cause instanceof UnreadableAnswer
   return {
     reason: reasonOf(cause),
-    refusal: isUnreadable ? new ApiError('upstream_failed', { message: cause.message }) : null,
+    refusal: isUnreadable(cause) ? new ApiError('upstream_failed', { message: cause.message }) : null,
   }
+}
+
+/** What the caller gets when an error breaks off its answer. */
+export function toBreak(kind: NoAnswer, error: Error): StreamFailure {
+  if (kind === 'timeout') return BACKEND_WAS_SILENT
+  return isUnreadable(error) ? { ...BACKEND_BROKE_OFF, message: error.message } : BACKEND_BROKE_OFF
+}
+
+/** Whether this side has given up the answer. */
+function isUnreadable(error: Error): boolean {
+  return error instanceof UnreadableAnswer || error instanceof SseEventTooLarge
 }
 
 /** undici fails on these statuses, with messages that do not name them, and has no setting to accept them. */
