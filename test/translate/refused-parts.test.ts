@@ -8,6 +8,7 @@ const capsAfter = (dialect: 'chat' | 'responses', error: unknown) =>
 
 const of = (message: string) => ({ error: { message, type: 'invalid_request_error', param: null, code: null } })
 const ofFastApi = (type: string, name: string, msg: string) => ({ detail: [{ type, loc: ['body', name], msg }] })
+const EXTRA = 'Extra inputs are not permitted'
 const MAX_TOKENS = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
 const EFFORT = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
 
@@ -20,14 +21,10 @@ describe('what an error says of a model', () => {
       { limitName: 'max_completion_tokens' },
     ],
     ['chat', of('Unrecognized request argument supplied: max_completion_tokens'), { limitName: 'max_tokens' }],
-    [
-      'chat',
-      ofFastApi('extra_forbidden', 'max_completion_tokens', 'Extra inputs are not permitted'),
-      { limitName: 'max_tokens' },
-    ],
+    ['chat', ofFastApi('extra_forbidden', 'max_completion_tokens', EXTRA), { limitName: 'max_tokens' }],
     ['chat', of("Unsupported parameter: 'reasoning_effort' is not supported with this model."), { efforts: [] }],
     ['chat', of('Unrecognized request argument supplied: reasoning_effort'), { efforts: [] }],
-    ['chat', ofFastApi('extra_forbidden', 'reasoning_effort', 'Extra inputs are not permitted'), { efforts: [] }],
+    ['chat', ofFastApi('extra_forbidden', 'reasoning_effort', EXTRA), { efforts: [] }],
     [
       'chat',
       { code: 'invalid-argument', error: 'Model grok does not support parameter reasoningEffort.' },
@@ -41,6 +38,43 @@ describe('what an error says of a model', () => {
           "failed:\nPattern must start with '^' and end with '$'",
       ),
       { schemaLimits: false },
+    ],
+    ['chat', ofFastApi('extra_forbidden', 'user', EXTRA), { userHint: false }],
+    ['chat', ofFastApi('extra_forbidden', 'stream_options', EXTRA), { streamUsage: false }],
+    ['chat', of('Unrecognized request argument supplied: stream_options. Contact us.'), { streamUsage: false }],
+    ['chat', of("Unknown parameter: 'stream_options'."), { streamUsage: false }],
+    [
+      'chat',
+      { object: 'error', message: "Unexpected role 'user' after role 'tool'", code: '3230' },
+      { strictHistory: true },
+    ],
+    [
+      'chat',
+      { object: 'error', message: 'Tool call id was turn1_0 but must be a-z, A-Z, 0-9, with a length of 9.' },
+      { strictHistory: true },
+    ],
+    [
+      'chat',
+      of(
+        "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property " +
+          "'reasoning_content' is unsupported)]",
+      ),
+      { reasoningReplay: 'refused' },
+    ],
+    [
+      'chat',
+      {
+        message:
+          "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",
+        type: 'invalid_request_error',
+        code: 'wrong_api_format',
+      },
+      { reasoningReplay: 'refused' },
+    ],
+    [
+      'chat',
+      { detail: [{ loc: ['body', 'messages', 3, 'assistant', 'reasoning_content'], msg: EXTRA }] },
+      { reasoningReplay: 'refused' },
     ],
     ['responses', of(EFFORT), { efforts: [] }],
     [

@@ -79,6 +79,42 @@ const REASONING_OF_OTHERS: RefusedPart = {
   isOfModel: false,
 }
 
+/** Mistral. Claude Code and Codex name their user in every call. */
+const USER: RefusedPart = {
+  error: beginsLike([String.raw`body\.user: extra inputs are not permitted`]),
+  caps: { userHint: false },
+  isOfModel: true,
+}
+
+/** Mistral, and old deployments of Azure. */
+const STREAM_USAGE: RefusedPart = {
+  error: beginsLike([
+    String.raw`body\.stream_options: extra inputs are not permitted`,
+    'unrecognized request argument supplied: stream_options',
+    "unknown parameter: 'stream_options'",
+  ]),
+  caps: { streamUsage: false },
+  isOfModel: true,
+}
+
+/** Mistral. */
+const LOOSE_HISTORY: RefusedPart = {
+  error: beginsLike([String.raw`tool call id was \S+ but must be a-z`, "unexpected role 'user' after role 'tool'"]),
+  caps: { strictHistory: true },
+  isOfModel: true,
+}
+
+/** Groq, Cerebras and Mistral. Agents send back the reasoning that a model has shown, and so after another model. */
+const SHOWN_REASONING: RefusedPart = {
+  error: beginsLike([
+    String.raw`'messages\.\d+' : for 'role: ?assistant' [^:]+: property 'reasoning(?:_content)?' is unsupported`,
+    String.raw`messages\.\d+\.assistant\.reasoning(?:_content)?: property \S+ is unsupported`,
+    String.raw`body\.messages\.\d+\.assistant\.reasoning(?:_content)?: extra inputs are not permitted`,
+  ]),
+  caps: { reasoningReplay: 'refused' },
+  isOfModel: true,
+}
+
 /** llama.cpp, LM Studio. One tool of an agent is enough, and each agent has some (ggml-org/llama.cpp#25923). */
 const SCHEMA_LIMITS: RefusedPart = {
   error: beginsLike([
@@ -89,5 +125,14 @@ const SCHEMA_LIMITS: RefusedPart = {
   isOfModel: true,
 }
 
-export const CHAT_REFUSED_PARTS = [OLD_LIMIT_NAME, NEW_LIMIT_NAME, EFFORT, SCHEMA_LIMITS]
+export const CHAT_REFUSED_PARTS = [
+  OLD_LIMIT_NAME,
+  NEW_LIMIT_NAME,
+  EFFORT,
+  USER,
+  STREAM_USAGE,
+  LOOSE_HISTORY,
+  SHOWN_REASONING,
+  SCHEMA_LIMITS,
+]
 export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING, REASONING_OF_OTHERS]

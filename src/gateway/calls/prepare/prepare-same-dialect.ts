@@ -59,10 +59,10 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
 type UsageRequest = Pick<StreamUsage, 'makeFilter'> & { readonly changes: Json }
 
 /** What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. */
-function askForUsage({ admission, step }: CallStep, body: Json): UsageRequest | null {
-  const { operation, wantsStream } = admission
+function askForUsage(call: CallStep, body: Json): UsageRequest | null {
+  const { operation, wantsStream } = call.admission
   const { streamUsage } = DIALECTS[operation.dialect]
-  const isSupported = step.caps.streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
+  const isSupported = capsOf(call).streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
   if (!streamUsage || !isSupported || !wantsStream) return null
   const changes = streamUsage.ask(body)
   return changes && { changes, makeFilter: streamUsage.makeFilter }

@@ -16,7 +16,7 @@ const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
  * - Hints that it refuses are removed (`refused-members.ts`). None of them changes what the model is asked.
  * - The token limit gets the name that the model accepts (`limitName`).
  * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
- *   send it, and after a change of the model no client has it. An empty one is accepted.
+ *   send it, and after a change of the model no client has it. An empty one is accepted. Others refuse it.
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
  * - Some servers fail at limits in the schemas of tools (`schemaLimits`).
  *
@@ -24,7 +24,7 @@ const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
   const accepted = withoutRefusedHints(request, body, caps, HINT_NAMES)
-  return withPlainTools(withCompleteHistory(withNamedLimit(accepted, body, caps), caps), caps)
+  return withPlainTools(withAcceptedHistory(withNamedLimit(accepted, body, caps), caps), caps)
 }
 
 /** Servers have one of two names for the token limit. */
@@ -36,15 +36,28 @@ function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): 
   return given in body ? renameMember(request, given, limitName) : request
 }
 
-function withCompleteHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {
-  const isRequired = reasoningReplay === 'required'
-  if (!isRequired && !strictHistory) return request
+function withAcceptedHistory(request: Buffer, { reasoningReplay, strictHistory = false }: GivenCaps): Buffer {
+  const change = reasoningReplay && REASONING_CHANGES[reasoningReplay]
+  if (!change && !strictHistory) return request
   const given = readMember(request, 'messages')
   if (!Array.isArray(given)) return request
-  const messages = isRequired ? given.map(withReasoning) : given
-  const complete = strictHistory ? toStrictHistory(messages) : messages
-  const isChanged = complete.some((message, index) => message !== given[index])
-  return isChanged ? (setMembers(request, { messages: complete }) ?? request) : request
+  const messages = change ? given.map(change) : given
+  const accepted = strictHistory ? toStrictHistory(messages) : messages
+  const isChanged = accepted.some((message, index) => message !== given[index])
+  return isChanged ? (setMembers(request, { messages: accepted }) ?? request) : request
+}
+
+/** How a message is changed for a model that requires or refuses reasoning. */
+const REASONING_CHANGES: { readonly [Replay in ModelCaps['reasoningReplay']]?: (message: unknown) => unknown } = {
+  required: withReasoning,
+  refused: withoutReasoning,
+}
+
+function withoutReasoning(message: unknown): unknown {
+  if (!isObject(message) || message.role !== 'assistant') return message
+  if (!('reasoning_content' in message || 'reasoning' in message)) return message
+  const { reasoning_content: _content, reasoning: _reasoning, ...rest } = message
+  return rest
 }
 
 function withPlainTools(request: Buffer, { schemaLimits = true }: GivenCaps): Buffer {
