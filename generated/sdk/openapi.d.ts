@@ -4436,6 +4436,35 @@ export interface components {
             /** @description The `deviceCode` that `startDeviceLogin` returned. */
             deviceCode: components["schemas"]["SecretText"];
         };
+        /**
+         * @description The request continues an earlier response (`previous_response_id`), and no backend holds it. Send the whole
+         *     conversation as `input`. Clients that know this code of vendor A do so by themselves.
+         */
+        PreviousResponseNotFound: {
+            /**
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "invalid_request_error";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "previous_response_not_found";
+                /**
+                 * @description For people. The wording may change.
+                 * @example previous_response_id: Responses are not stored here: set store: false and send the whole conversation as input.
+                 */
+                message: string;
+            };
+        };
         /** @description A public Ed25519 key (RFC 8037). */
         PublicKey: {
             /** @description The id of the key, which the header of each token names. */
@@ -6065,6 +6094,7 @@ export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
 export type PickedModel = components['schemas']['PickedModel'];
 export type PlanDirectory = components['schemas']['PlanDirectory'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
+export type PreviousResponseNotFound = components['schemas']['PreviousResponseNotFound'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type PutTeamBackend = components['schemas']['PutTeamBackend'];
 export type PutTeamModel = components['schemas']['PutTeamModel'];
@@ -19592,7 +19622,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["PreviousResponseNotFound"];
                 };
             };
             /**
@@ -19828,7 +19858,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["PreviousResponseNotFound"];
                 };
             };
             /**

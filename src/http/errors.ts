@@ -40,6 +40,11 @@ type Row = {
 /** The status and default message of each code. A new code of the contract does not compile until it has a row here. */
 export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
+  previous_response_not_found: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'This service does not store responses: send the whole conversation.',
+  },
   unauthorized: {
     status: 401,
     type: 'authentication_error',

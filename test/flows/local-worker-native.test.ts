@@ -236,7 +236,7 @@ describe('an engine that speaks a dialect itself', () => {
   it('is not sent a previous_response_id that it would ignore (400)', async () => {
     const { call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const res = await call({ previous_response_id: 'resp_1' })
-    expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
+    expect([res.status, await codeOf(res)]).toEqual([400, 'previous_response_not_found'])
   })
 
   it('is sent a previous_response_id, which it may not know', async () => {

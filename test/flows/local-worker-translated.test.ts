@@ -54,7 +54,7 @@ describe.each(TRANSLATED_OPERATIONS)('$path on an engine that speaks chat only',
     const [given, param] =
       dialect === 'messages'
         ? [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools.0']
-        : [{ previous_response_id: 'resp_1' }, 'previous_response_id']
+        : [{ conversation: 'conv_1' }, 'conversation']
     const asked = engine.calls.length
     const res = await call(given)
     const { error } = (await res.json()) as { error: { code: string; message: string } }

@@ -1,10 +1,12 @@
 import { readName } from './json/read-json.ts'
 
 /**
- * Why a request cannot be translated. The client gets a 400 with the parameter and the message. `isThreadLost`: the
- * request is the rest of a conversation that is not here, and the client gets a 404 by which it sends all of it.
+ * Why a request cannot be translated. The client gets a 400 with the parameter and the message. `lost`: the request is
+ * the rest of a conversation that is not here, and the client gets the code of its vendor, by which it sends all of it.
  */
-export type Refusal = { readonly param: string; readonly message: string; readonly isThreadLost?: true }
+export type Refusal = { readonly param: string; readonly message: string; readonly lost?: LostConversation }
+
+type LostConversation = 'thread_not_found' | 'previous_response_not_found'
 
 class RefusedError extends Error {
   readonly refusal: Refusal
@@ -20,10 +22,9 @@ export function refuse(param: string, message: string): never {
   throw new RefusedError({ param, message })
 }
 
-/** Ends the translation of a request that only has what is new in a thread. Vendor B calls its conversations so. */
-export function refuseThread(param: string): never {
-  const message = 'This service does not store threads: send the whole conversation as messages.'
-  throw new RefusedError({ param, message, isThreadLost: true })
+/** Ends the translation of a request that only has what is new in a conversation. */
+export function refuseRest(param: string, message: string, lost: LostConversation): never {
+  throw new RefusedError({ param, message, lost })
 }
 
 /** Runs a translation and returns its result, or the refusal that ended it. */

@@ -78,8 +78,8 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
   })
   if ('refused' in translation) {
-    const { param, message, isThreadLost } = translation.refused
-    return new ApiError(isThreadLost ? 'thread_not_found' : 'invalid_request', { message: `${param}: ${message}` })
+    const { param, message, lost = 'invalid_request' } = translation.refused
+    return new ApiError(lost, { message: `${param}: ${message}` })
   }
   const ofDialect = Object.entries(translation.headers).flat()
   return { ...translation, headers: [...toStepHeaders(call, req, true), ...ofDialect], texts }

@@ -15,7 +15,7 @@ import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { requireSchema } from '../read-format.ts'
 import { readLimit } from '../read-limit.ts'
-import { refuse, refuseThread } from '../refusal.ts'
+import { refuse, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { listTools } from './tool-changes.ts'
@@ -30,7 +30,7 @@ import { makeMessagesWriter } from './write-answer.ts'
  */
 export function readMessagesRequest(body: Json, context: TranslationContext): ClientCall {
   for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
-  if (continuesThread(body)) refuseThread('thread')
+  if (continuesThread(body)) refuseRest('thread', NO_THREADS, 'thread_not_found')
   const listed = listTools(body)
   const tools = listed.map(({ tool, path }) => readTool(tool, path, listed.length === 1))
   const stop = readTexts(body.stop_sequences)
@@ -65,6 +65,8 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   inference_geo: 'This model makes no promise about its place: leave inference_geo out.',
   billing_policy: 'This model makes no promise about its price: leave billing_policy out.',
 }
+
+const NO_THREADS = 'This service does not store threads: send the whole conversation as messages.'
 
 /**
  * Whether the vendor holds the first part of the conversation. A request that creates a thread has all of it. It is

@@ -13,7 +13,7 @@ import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, Tool } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
 import { readLimit } from '../read-limit.ts'
-import { refuse } from '../refusal.ts'
+import { refuse, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
@@ -76,6 +76,9 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
 }
 
 function refuseUnsupported(body: Json): void {
+  if (isGiven(body.previous_response_id)) {
+    refuseRest('previous_response_id', NO_RESPONSES, 'previous_response_not_found')
+  }
   for (const [param, message] of Object.entries(NEEDS_STATE)) {
     if (isGiven(body[param])) refuse(param, message)
   }
@@ -83,8 +86,9 @@ function refuseUnsupported(body: Json): void {
   if (isObject(body.moderation)) refuse('moderation', 'This model has no moderation: leave it out.')
 }
 
+const NO_RESPONSES = 'Responses are not stored here: set store: false and send the whole conversation as input.'
+
 const NEEDS_STATE: Readonly<Record<string, string>> = {
-  previous_response_id: 'Responses are not stored here: set store: false and send the whole conversation as input.',
   conversation: 'Conversations are not stored here: set store: false and send the whole conversation as input.',
   prompt: 'Prompts are not stored here: send the text as instructions and input.',
 }
