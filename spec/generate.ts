@@ -101,10 +101,12 @@ function readJson(file: string): unknown {
 }
 
 function run(command: string, args: readonly string[], env: Record<string, string> = {}): void {
-  const { status } = spawnSync(path.join(root, 'node_modules/.bin', command), args, {
+  const { status, stdout } = spawnSync(path.join(root, 'node_modules/.bin', command), args, {
     cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
     env: { ...process.env, ...env },
   })
-  if (status !== 0) throw new Error(`${command} failed.`)
+  // TypeSpec writes the mistakes of a specification to stdout.
+  if (status !== 0) throw new Error(`${command} failed.\n${stdout}`)
 }
