@@ -96,6 +96,7 @@ const capsMembers = object({
   maxOutput: tokens,
   limitName: oneOf(['max_tokens', 'max_completion_tokens']),
   strictTools: trueOrFalse,
+  schemaLimits: trueOrFalse,
   images: trueOrFalse,
   pdf: trueOrFalse,
   audio: trueOrFalse,

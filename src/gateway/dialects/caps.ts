@@ -24,8 +24,8 @@ export type ModelCaps = {
   readonly limitName: 'max_tokens' | 'max_completion_tokens'
   readonly strictTools: boolean
   /**
-   * Accepts patterns, lengths and counts in the schemas of tools. llama.cpp makes a grammar of the schemas, and refuses
-   * those that it cannot express. Only an error says so, never the directory.
+   * Accepts patterns, lengths and counts in the schemas of tools in chat. llama.cpp makes a grammar of the schemas, and
+   * refuses those that it cannot express.
    */
   readonly schemaLimits: boolean
   readonly images: boolean
