@@ -252,6 +252,7 @@ describe('finishPasskeyLogin', () => {
         orderBy: { id: 'asc' },
       })
       expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added', 'passkey.counter_regressed'])
+      expect(rows.at(-1)?.details).toEqual({ stored: 99, reported: 2 })
       expect(await service.database.prisma.passkey.count({ where: { id: passkeyId } })).toBe(1)
     })
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { expectJson, outcomeOf } from '../support/requests.ts'
+import { expectJson, expectOk, outcomeOf } from '../support/requests.ts'
 import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -12,6 +12,9 @@ beforeAll(async () => {
 afterAll(() => team[Symbol.asyncDispose]())
 
 const list = (query: string) => expectJson<List>('The invitations', team.asAdmin(`${INVITATIONS_PATH}${query}`))
+
+const withdraw = (id: string) =>
+  expectOk('The withdrawal', team.asAdmin(`${INVITATIONS_PATH}/${id}`, { method: 'DELETE' }))
 
 async function pagesOf(limit: number): Promise<List['invitations'][]> {
   const pages: List['invitations'][] = []
@@ -26,19 +29,26 @@ async function pagesOf(limit: number): Promise<List['invitations'][]> {
 describe('listInvitations', () => {
   describe('200', () => {
     it('lists the active invitations, the oldest first, in pages', async () => {
-      await team.invite('new@example.com')
-      const gone = await team.invite('gone@example.com')
-      await team.asAdmin(`${INVITATIONS_PATH}/${gone}`, { method: 'DELETE' })
+      const restored = await team.invite('restored@example.com')
+      await withdraw(restored)
+      await withdraw(await team.invite('gone@example.com'))
+      for (const email of ['new@example.com', 'restored@example.com', 'newest@example.com']) {
+        team.service.clock.advance({ seconds: 1 })
+        await team.invite(email)
+      }
       const { invitations, next } = await list('')
       expect(invitations).toEqual([
         expect.objectContaining({ email: 'ada@example.com', role: 'admin', source: 'directory' }),
         expect.objectContaining({ email: 'member@example.com', role: 'member', source: 'directory' }),
         expect.objectContaining({ email: 'new@example.com', role: 'member', source: 'admin' }),
+        // Its id is older than that of the one before it.
+        expect.objectContaining({ id: restored, email: 'restored@example.com' }),
+        expect.objectContaining({ email: 'newest@example.com' }),
       ])
       expect(next).toBeNull()
       // The first two have the same time, because the directory file has made both.
       expect(await pagesOf(1)).toEqual(invitations.map((invitation) => [invitation]))
-      expect(await pagesOf(3)).toEqual([invitations])
+      expect(await pagesOf(5)).toEqual([invitations])
     })
   })
 

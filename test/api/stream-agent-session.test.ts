@@ -224,6 +224,14 @@ describe('streamAgentSession', () => {
       expect(await outcomeOf(await follow('run', { query }))).toBe('404 not_found')
     })
 
+    it('refuses a session of another service account of the team', async () => {
+      const [asked, other] = [newRun(), newRun()]
+      await saveEvents(service, eventOf('finished', asked, { service: 'service:builds' }))
+      await saveEvents(service, eventOf('finished', other, { service: 'service:other' }))
+      const query = { account: 'service:other' }
+      expect(await outcomeOf(await follow(asked.sessionId, { query }))).toBe('404 not_found')
+    })
+
     it('refuses a session of a service account of another team', async () => {
       const theirs = { ...newRun(), team: OTHER }
       await saveEvents(service, eventOf('finished', theirs, { service: 'service:builds' }))

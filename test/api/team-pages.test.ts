@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
+import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { signInBrowser } from '../support/people.ts'
 import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
@@ -247,6 +248,23 @@ describe('showTeamSessions', () => {
   it('200: lists the sessions with links to their live view', async () => {
     const markup = await (await team.asMember(`${HOME}/sessions`)).text()
     expect(markup).toContain('href="/session#id=run-1&amp;account=ada%40example.com&amp;team=%40acme%2Fcore"')
+  })
+
+  it('200: leads to the older sessions, and back to the first page', async () => {
+    const accountId = await accountIdOf(team.service, 'ada@example.com')
+    const ids = Array.from({ length: 51 }, (_, index) => `run-${index}`)
+    const runs = ids.map((sessionId) => ({ team: '@acme/other', accountId, sessionId }))
+    await saveEvents(team.service, ...runs.map((run) => eventOf('finished', run)))
+    const page = async (path: string) => (await team.asStranger(path)).text()
+    const idsOf = (markup: string) => [...markup.matchAll(/#id=(run-\d+)/g)].map(([, id]) => id)
+    const path = '/teams/acme/other/sessions'
+
+    const first = await page(path)
+    const older = await page(/href="([^"]*before=[^"]*)"/.exec(first)?.[1] ?? '')
+    expect(idsOf(first)).toHaveLength(50)
+    expect([...idsOf(first), ...idsOf(older)].toSorted()).toEqual(ids.toSorted())
+    expect(older).toContain(`href="${path}"`)
+    expect(older).not.toContain('before=')
   })
 
   it('400: refuses a place that is none', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { expectOk, form, outcomeOf } from '../support/requests.ts'
+import { expectData, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { requestSignInLink } from '../support/sign-in-links.ts'
@@ -168,6 +168,24 @@ describe('the link in the email of a login that was approved by code', () => {
     const offers = async (by?: string) => (await (await open(token, by)).text()).includes('Sign in here</button>')
     expect(await Promise.all([offers(), offers(other.cookie), offers(cookie)])).toEqual([true, true, false])
     expect(await (await open(token, cookie)).text()).toContain('href="/device"')
+  })
+
+  it('offers no sign-in in approval mode code, because that needs the code', async () => {
+    const email = 'ada@example.com'
+    await using strict = await startService({ env: { SVC_APPROVAL_MODE: 'code' } })
+    const { deviceCode } = await strict.startLogin(email)
+    const approval = strict.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(strict, email) }))
+    await expectOk('The first approval', approval)
+    const polled = await strict.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+    const { accessToken } = expectData('The poll', polled)
+
+    const { userCode } = await strict.startLogin(email, { deviceId: 'second' })
+    const body = { userCode, action: 'approve' } as const
+    expect((await strict.clientOf(accessToken).POST('/device', { body })).response.status).toBe(200)
+    const path = `/v1/auth/magic/consume?token=${mailTokenOf(strict, email)}`
+    const page = await (await strict.fetch(path, { headers: { accept: 'text/html' } })).text()
+    expect(page).toContain('<h1>Already approved</h1>')
+    expect(page).not.toContain('<form')
   })
 })
 
