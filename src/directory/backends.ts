@@ -105,6 +105,8 @@ const capsMembers = object({
   namedChoice: trueOrFalse,
   hostedSearch: trueOrFalse,
   reasoningReplay: oneOf(['required', 'accepted', 'refused']),
+  unsignedCalls: trueOrFalse,
+  reasoningSummaries: trueOrFalse,
   strictHistory: trueOrFalse,
   vendorHints: trueOrFalse,
   userHint: trueOrFalse,

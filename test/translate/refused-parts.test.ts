@@ -63,6 +63,16 @@ describe('what an error says of a model', () => {
     ],
     [
       'chat',
+      { error: { code: 400, message: 'Function call is missing a thought_signature in functionCall parts.' } },
+      { unsignedCalls: false },
+    ],
+    [
+      'chat',
+      of('Missing `reasoning_content` field in the assistant message at message index 1.'),
+      { reasoningReplay: 'required' },
+    ],
+    [
+      'chat',
       {
         message:
           "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",

@@ -44,6 +44,13 @@ export type ModelCaps = {
    * cannot read that of this conversation. Only an error says so, never the directory.
    */
   readonly reasoningReplay: 'required' | 'accepted' | 'refused' | 'unreadable'
+  /**
+   * Accepts calls in the history without a signature. Gemini refuses those that it has not written itself, and those
+   * whose signature the client has lost.
+   */
+  readonly unsignedCalls: boolean
+  /** Writes summaries of its reasoning. OpenAI refuses to do so for organizations that it has not verified. */
+  readonly reasoningSummaries: boolean
   /** Has Mistral's rules for the ids of calls and the order of messages in chat. */
   readonly strictHistory: boolean
   /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */
@@ -78,6 +85,8 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: false,
     hostedSearch: false,
     reasoningReplay: 'refused',
+    unsignedCalls: true,
+    reasoningSummaries: true,
     strictHistory: false,
     vendorHints: false,
     userHint: true,
@@ -104,6 +113,8 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: true,
     hostedSearch: false,
     reasoningReplay: 'accepted',
+    unsignedCalls: true,
+    reasoningSummaries: true,
     strictHistory: false,
     vendorHints: true,
     userHint: true,
@@ -130,6 +141,8 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     namedChoice: true,
     hostedSearch: false,
     reasoningReplay: 'accepted',
+    unsignedCalls: true,
+    reasoningSummaries: true,
     strictHistory: false,
     vendorHints: false,
     userHint: true,

@@ -115,6 +115,34 @@ const SHOWN_REASONING: RefusedPart = {
   isOfModel: true,
 }
 
+/** Gemini, where another model has written a call, or the client does not send its signature back. */
+const UNSIGNED_CALLS: RefusedPart = {
+  error: beginsLike([
+    String.raw`(?:unable to submit request because )?function call (?:\S+ in the \S+ content block )?` +
+      'is missing a .?thought_signature',
+  ]),
+  caps: { unsignedCalls: false },
+  isOfModel: true,
+}
+
+/** DeepSeek and Moonshot, where another model has written a call, or the client does not send its reasoning back. */
+const MISSING_REASONING: RefusedPart = {
+  error: beginsLike([
+    'the .?reasoning_content.? in the thinking mode must be passed back',
+    'missing .?reasoning_content.? field in the assistant message',
+    'thinking is enabled but reasoning_content is missing in assistant tool call message',
+  ]),
+  caps: { reasoningReplay: 'required' },
+  isOfModel: true,
+}
+
+/** OpenAI. Codex and Claude Code ask every model to show its reasoning. */
+const SUMMARIES: RefusedPart = {
+  error: beginsLike(['your organization must be verified to generate reasoning summaries']),
+  caps: { reasoningSummaries: false },
+  isOfModel: true,
+}
+
 /** llama.cpp, LM Studio. One tool of an agent is enough, and each agent has some (ggml-org/llama.cpp#25923). */
 const SCHEMA_LIMITS: RefusedPart = {
   error: beginsLike([
@@ -131,8 +159,10 @@ export const CHAT_REFUSED_PARTS = [
   EFFORT,
   USER,
   STREAM_USAGE,
-  LOOSE_HISTORY,
+  MISSING_REASONING,
   SHOWN_REASONING,
+  UNSIGNED_CALLS,
+  LOOSE_HISTORY,
   SCHEMA_LIMITS,
 ]
-export const RESPONSES_REFUSED_PARTS = [EFFORT, REASONING, REASONING_OF_OTHERS]
+export const RESPONSES_REFUSED_PARTS = [EFFORT, SUMMARIES, REASONING, REASONING_OF_OTHERS]

@@ -74,3 +74,25 @@ export function unsealReplayData({ kind, data }: Seal): ReplayData {
   const { extras, details } = readObject(kind === 'signed' && parseObject(Buffer.from(data, 'base64url').toString()))
   return { extras: isObject(extras) ? extras : null, details: readList(details).filter(isObject) }
 }
+
+/** What Gemini accepts in place of a signature (Gemini API, "Thought signatures"). */
+const NO_SIGNATURE = 'skip_thought_signature_validator'
+
+/**
+ * Returns the messages with a signature for the first call of each turn, as Gemini requires it (`unsignedCalls`). A
+ * message that needs no change is returned as it is.
+ */
+export function toSignedHistory<Message>(messages: readonly Message[]): Message[] {
+  // Cast: a message with a signature is a message of the same kind.
+  return messages.map((message) => withSignature(message) as Message)
+}
+
+function withSignature(message: unknown): unknown {
+  const [first, ...others] = readList(readObject(message).tool_calls)
+  if (!isObject(message) || !isObject(first)) return message
+  const extras = readObject(first.extra_content)
+  const google = readObject(extras.google)
+  if (readName(google.thought_signature) !== null) return message
+  const extra_content = { ...extras, google: { ...google, thought_signature: NO_SIGNATURE } }
+  return { ...message, tool_calls: [{ ...first, extra_content }, ...others] }
+}

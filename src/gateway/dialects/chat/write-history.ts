@@ -10,8 +10,8 @@ import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
+import { toAcceptedHistory } from './accepted-history.ts'
 import { addDetails, unsealReplayData, withoutUnsigned } from './replay-data.ts'
-import { toStrictHistory } from './strict-history.ts'
 import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
@@ -34,8 +34,7 @@ export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatM
     else if (role === 'assistant') history.assistant(parts)
     else history.user(parts)
   }
-  const messages = history.messages()
-  return needs.context.caps.strictHistory ? toStrictHistory(messages) : messages
+  return toAcceptedHistory(history.messages(), needs.context.caps)
 }
 
 /** A turn of the assistant, the results of its calls, then the turn of the user. */
@@ -217,10 +216,9 @@ class History {
 
   #toMessages({ texts, reasoning, details, calls, results, user }: Round): ChatMessage[] {
     const text = texts.join(PARAGRAPH)
-    const isRequired = this.#needs.context.caps.reasoningReplay === 'required' && calls.length > 0
     const signed = withoutUnsigned(details)
     const thought = {
-      ...((reasoning.length > 0 || isRequired) && { reasoning_content: reasoning.join(PARAGRAPH) }),
+      ...(reasoning.length > 0 && { reasoning_content: reasoning.join(PARAGRAPH) }),
       ...(signed.length > 0 && { reasoning_details: signed }),
     }
     const messages: ChatMessage[] = []

@@ -1,24 +1,31 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
 import { scanTopLevel, setMembers } from '../json/edit-json.ts'
-import { parseToRewrite, readList } from '../json/read-json.ts'
+import { isGiven, parseToRewrite, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
 /**
- * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), and reasoning
- * (`reasoningReplay`). A model that refuses reasoning also refuses to be asked for it. Returns the same bytes where
- * nothing would be refused.
+ * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), the request for
+ * summaries of reasoning (`reasoningSummaries`), and reasoning (`reasoningReplay`). A model that refuses reasoning also
+ * refuses to be asked for it. Returns the same bytes where nothing would be refused.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
-  const accepted = withoutRefusedHints(request, body, caps, { effort: 'reasoning' })
+  const accepted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
   const isRefused = caps.reasoningReplay === 'refused'
   const unasked = isRefused ? withoutItems(accepted, body, 'include', (item) => item === ENCRYPTED) : accepted
   return isRefused || caps.reasoningReplay === 'unreadable'
     ? withoutItems(unasked, body, 'input', isReasoning)
     : unasked
+}
+
+function withoutSummaries(request: Buffer, body: Json, { efforts, reasoningSummaries }: Partial<ModelCaps>): Buffer {
+  // `generate_summary` is the old name of `summary`.
+  const { summary, generate_summary: old, ...reasoning } = readObject(body.reasoning)
+  const isRefused = reasoningSummaries === false && efforts?.length !== 0 && (isGiven(summary) || isGiven(old))
+  return isRefused ? (setMembers(request, { reasoning }) ?? request) : request
 }
 
 /** Returns the request without these items of a list, or the same bytes where there are none. */

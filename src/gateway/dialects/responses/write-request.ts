@@ -76,7 +76,8 @@ function writeReasoning({ reasoning }: NeutralRequest, caps: ModelCaps): { reaso
   const isKnown = effort !== null && (!effortIsHint || caps.effortHints)
   if (caps.efforts.length === 0 || (!isKnown && show !== true)) return {}
   const wanted = isKnown ? { effort: nearestEffort(effort, caps.efforts) } : {}
-  return { reasoning: { ...wanted, ...(show !== false && effort !== 'none' && { summary: 'auto' }) } }
+  const isShown = show !== false && effort !== 'none' && caps.reasoningSummaries
+  return { reasoning: { ...wanted, ...(isShown && { summary: 'auto' }) } }
 }
 
 function writeText({ format, hints }: NeutralRequest, caps: ModelCaps): Json {

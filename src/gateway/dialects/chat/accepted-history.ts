@@ -1,0 +1,36 @@
+import { isObject } from '../../../kernel/json.ts'
+import type { ModelCaps } from '../caps.ts'
+import { readList } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import { toSignedHistory } from './replay-data.ts'
+import { toStrictHistory } from './strict-history.ts'
+
+type HistoryCaps = Partial<Pick<ModelCaps, 'reasoningReplay' | 'strictHistory' | 'unsignedCalls'>>
+
+/**
+ * Returns the messages as a model with these caps accepts them. A message that needs no change is returned as it is.
+ * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
+ *   send it, and after a change of the model no client has it. An empty one is accepted. Others refuse the member.
+ * - Some require a signature of the calls (`unsignedCalls`).
+ * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
+ */
+export function toAcceptedHistory<Message>(given: readonly Message[], caps: HistoryCaps): Message[] {
+  const { reasoningReplay, strictHistory = false, unsignedCalls = true } = caps
+  // Casts: a message with other reasoning is a message of the same kind.
+  const reasoned = given.map((message) => withAcceptedReasoning(message, reasoningReplay) as Message)
+  const signed = unsignedCalls ? reasoned : toSignedHistory(reasoned)
+  return strictHistory ? toStrictHistory(signed) : signed
+}
+
+function withAcceptedReasoning(message: unknown, replay: HistoryCaps['reasoningReplay']): unknown {
+  if (!isObject(message) || message.role !== 'assistant') return message
+  if (replay === 'refused') return withoutReasoning(message)
+  const isLacking = readList(message.tool_calls).length > 0 && typeof message.reasoning_content !== 'string'
+  return replay === 'required' && isLacking ? { ...message, reasoning_content: '' } : message
+}
+
+function withoutReasoning(message: Json): Json {
+  if (!('reasoning_content' in message || 'reasoning' in message)) return message
+  const { reasoning_content: _content, reasoning: _reasoning, ...rest } = message
+  return rest
+}

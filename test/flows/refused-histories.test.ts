@@ -1,0 +1,157 @@
+/** Backends that refuse a conversation which others accept get it again in the form that they accept. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
+import { startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { serveEntry, servedModel } from '../support/served-models.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const NAMES = ['gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq', 'openai', 'openai-claude']
+
+let vendor: TestUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  vendor = await startUpstream()
+  const backend = { url: vendor.url.href, basePath: '/v1', credential: null }
+  gateway = await startGateway({
+    backends: [
+      { name: 'chat', dialects: ['chat'], ...backend },
+      { name: 'responses', dialects: ['responses'], ...backend },
+    ],
+    team: {
+      models: NAMES.map((name) => {
+        const at = name.startsWith('openai') ? 'responses' : 'chat'
+        return servedModel(`any/${name}`, { serve: [serveEntry(at, name)] })
+      }),
+    },
+  })
+})
+afterAll(async () => {
+  for (const one of [gateway, vendor]) await one[Symbol.asyncDispose]()
+})
+
+/** Makes two calls of a model at a backend that answers with this error, unless its request matches. */
+async function callTwice(model: string, client: Dialect, more: object, error: unknown, isAccepted: RegExp) {
+  const at = model.startsWith('openai') ? 'responses' : 'chat'
+  vendor.restart((call) => {
+    const accepts = isAccepted.test(call.body.toString())
+    return (accepts ? saysHello(at) : answersJson(error, { status: 400 }))(call)
+  })
+  const post = () => gateway.post(GATEWAY_PATHS[client], { ...greeting(client, `any/${model}`), ...more })
+  const [first, second] = [await post(), await post()]
+  const attempts = [first, second].map(({ headers }) => headers.get('x-svc-attempts'))
+  expect([first.status, second.status, attempts]).toEqual([200, 200, [`${at}=400,${at}=200`, null]])
+  return bodyOf(vendor.last())
+}
+
+const hello = { role: 'user', content: 'Hi' }
+const toCall = (id: string) => ({ id, type: 'function', function: { name: 'read', arguments: '{}' } })
+const OF_CHAT = {
+  messages: [
+    hello,
+    { role: 'assistant', content: null, reasoning_content: 'Hm.', tool_calls: [toCall('a'), toCall('b')] },
+    { role: 'tool', tool_call_id: 'a', content: '1' },
+    { role: 'tool', tool_call_id: 'b', content: '2' },
+    { role: 'assistant', content: null, tool_calls: [toCall('c')] },
+    { role: 'tool', tool_call_id: 'c', content: '3' },
+  ],
+}
+const OF_CLAUDE = {
+  messages: [
+    hello,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'read', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: '1' }] },
+  ],
+}
+
+const GEMINI = 'Function call is missing a thought_signature in functionCall parts. This is required for tools.'
+const toGeminiError = (message: string) => [{ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }]
+const extra_content = { google: { thought_signature: 'skip_thought_signature_validator' } }
+
+it('get a word in place of the signatures that Gemini requires, and keep its own', async () => {
+  const own = { google: { thought_signature: 'EjQK' } }
+  const [first, asked, ...rest] = OF_CHAT.messages
+  const messages = [
+    first,
+    asked,
+    ...rest.slice(0, 2),
+    { ...rest[2], tool_calls: [{ ...toCall('c'), extra_content: own }] },
+  ]
+  const sent = await callTwice('gemini', 'chat', { messages }, toGeminiError(GEMINI), /skip_thought/)
+  expect(sent.messages).toMatchObject([
+    hello,
+    { tool_calls: [{ ...toCall('a'), extra_content }, toCall('b')] },
+    {},
+    {},
+    { tool_calls: [{ ...toCall('c'), extra_content: own }] },
+  ])
+})
+
+it('get a word in place of the signatures of translated calls, too', async () => {
+  const refused = 'Unable to submit request because function call `read` in the 2. content block is missing a'
+  const error = toGeminiError(`${refused} \`thought_signature\`. Learn more: https://docs.cloud.google.com/`)
+  const sent = await callTwice('gemini-claude', 'messages', OF_CLAUDE, error, /skip_thought/)
+  expect(sent.messages).toMatchObject([hello, { tool_calls: [{ id: 'a', extra_content }] }, {}])
+})
+
+it.each([
+  ['deepseek', 'chat', OF_CHAT, 'The `reasoning_content` in the thinking mode must be passed back to the API.'],
+  [
+    'deepseek-claude',
+    'messages',
+    OF_CLAUDE,
+    'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1',
+  ],
+] as const)('get an empty reasoning where a model requires it: %s', async (model, client, body, message) => {
+  const sent = await callTwice(model, client, body, { error: { message } }, /"reasoning_content":""/)
+  expect((sent.messages as object[]).at(-2)).toMatchObject({ reasoning_content: '' })
+})
+
+it.each([
+  [
+    'cerebras',
+    {
+      message:
+        "messages.1.assistant.reasoning_content: property 'messages.1.assistant.reasoning_content' is unsupported",
+      type: 'invalid_request_error',
+      param: 'validation_error',
+      code: 'wrong_api_format',
+    },
+  ],
+  [
+    'groq',
+    {
+      error: {
+        message:
+          "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
+      },
+    },
+  ],
+])('have no reasoning where a model refuses it: %s', async (model, error) => {
+  const sent = await callTwice(model, 'chat', OF_CHAT, error, /^(?!.*reasoning_content)/s)
+  expect(sent.messages).toEqual(
+    JSON.parse(
+      JSON.stringify(OF_CHAT.messages, (key, one: unknown) => {
+        return key === 'reasoning_content' ? undefined : one
+      }),
+    ),
+  )
+})
+
+it.each([
+  ['openai', 'responses', { reasoning: { effort: 'high', summary: 'auto' } }],
+  ['openai-claude', 'messages', { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+] as const)(
+  'ask for no summaries of reasoning where a vendor refuses to write them: %s',
+  async (model, client, more) => {
+    const message = 'Your organization must be verified to generate reasoning summaries. Please go to: https://x.test/'
+    const error = {
+      error: { message, type: 'invalid_request_error', param: 'reasoning.summary', code: 'unsupported_value' },
+    }
+    const sent = await callTwice(model, client, more, error, /^(?!.*"summary")/s)
+    expect(sent.reasoning).toEqual({ effort: 'high' })
+  },
+)
