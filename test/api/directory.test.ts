@@ -149,11 +149,30 @@ describe('applyDirectory', () => {
     ])
   })
 
-  it('403: asks for a fresh sign-in to make an admin', async () => {
+  it('200: chooses and removes the default model, with audit events', async () => {
+    const { prisma } = keys.service.database
+    const team = { where: { name: 'core' } }
+    await prisma.team.updateMany({ ...team, data: { defaultModel: null } })
+    for (const wanted of ['svc/deep', null]) {
+      const text = textOf(`defaultModel: ${wanted}`)
+      await expectOk('The directory', apply(text, await plan(text)))
+      expect(await expectJson('The team', keys.send('GET', TEAM))).toMatchObject({ defaultModel: wanted })
+    }
+    await prisma.team.updateMany({ ...team, data: { defaultModel: 'svc/fast' } })
+    const events = await prisma.auditEvent.findMany({ orderBy: { id: 'desc' }, take: 2 })
+    expect(events.map(({ kind, details }) => [kind, details])).toEqual([
+      ['team.default_model_changed', { name: null, previous: 'svc/deep' }],
+      ['team.default_model_changed', { name: 'svc/deep', previous: null }],
+    ])
+  })
+
+  it('403: asks for a fresh sign-in to make an admin, and for no other change', async () => {
     const text = members('email: admin@example.com, role: admin')
     const planned = await plan(text)
     expect(await outcomeOf(await apply(text, planned, keys.adaStale))).toBe('403 reauthenticate')
     expect(await emails()).not.toContain('admin@example.com admin')
+    const harmless = members('email: plain@example.com')
+    expect((await apply(harmless, await plan(harmless), keys.adaStale)).status).toBe(200)
   })
 
   it('409: changes nothing when the changes are not those of the plan any more', async () => {

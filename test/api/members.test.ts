@@ -67,19 +67,35 @@ describe('listMembers', () => {
   })
 
   it.each([
-    [29, 'counts'],
-    [31, 'does not count'],
-  ])('200: %i days after its last use, an API key of a person %s as seen', async (days) => {
+    ['of a browser', () => ({ isBrowser: true })],
+    ['at its idle end', (now: Date) => ({ idleExpiresAt: now })],
+    ['at its absolute end', (now: Date) => ({ absoluteExpiresAt: now })],
+  ])('200: counts no device session %s', async (_, change) => {
+    const { prisma } = team.service.database
+    const email = 'member@example.com'
+    const session = await prisma.deviceSession.findFirstOrThrow({ where: { invitation: { account: { email } } } })
+    const { id, isBrowser, idleExpiresAt, absoluteExpiresAt } = session
+    expect((await find(email)).devices).toBe(1)
+    await prisma.deviceSession.update({ where: { id }, data: change(team.service.clock.now()) })
+    expect((await find(email)).devices).toBe(0)
+    await prisma.deviceSession.update({ where: { id }, data: { isBrowser, idleExpiresAt, absoluteExpiresAt } })
+  })
+
+  it.each([
+    [29, 'grace@example.com', 'counts'],
+    [30, 'grace@example.com', 'does not count'],
+    [29, 'member@example.com', 'does not count'],
+  ])('200: %i days after its last use, an API key of %s %s as a use by grace', async (days, email, counts) => {
     const now = team.service.clock.now()
     const lastUsedAt = new Date(now.getTime() - days * DAY_MS)
     const { prisma } = team.service.database
-    const { id: invitationId } = await prisma.invitation.findFirstOrThrow({ where: { accountId: grace.id } })
+    const { id: invitationId } = await prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
     const hash = `used ${days} days ago`
     const key = { hash, prefix: 'svck_1', name: 'ci', invitationId, createdAt: lastUsedAt, expiresAt: now }
     await prisma.apiKey.create({ data: { ...key, lastUsedAt } })
     const seen = (await find(grace.email)).lastSeenAt
     await prisma.apiKey.delete({ where: { hash } })
-    expect(seen).toBe(days < 30 ? lastUsedAt.toISOString() : null)
+    expect(seen).toBe(counts === 'counts' ? lastUsedAt.toISOString() : null)
   })
 
   it('200: gives pages that follow each other', async () => {

@@ -106,6 +106,10 @@ describe('requestSignInLink', () => {
       },
     )
 
+    it('answers a program with an error', async () => {
+      expect(await outcomeOf(await request('nobody', { accept: 'application/json' }))).toBe('400 invalid_request')
+    })
+
     it('shows the form again with the address, what is wrong, and what the person came for', async () => {
       const send = async (fields: Record<string, string>) => {
         const response = await service.fetch(PATH, form({ email: 'a..b@example.com', ...fields }))
