@@ -1,8 +1,8 @@
-import type { components } from '../../generated/openapi.ts'
+import type { SpendingLimit } from '../../generated/openapi.ts'
 import { NOTHING_SPENT } from './rules.ts'
 import type { CountedLimit, Spent } from './rules.ts'
 
-export type LimitAnswer = components['schemas']['SpendingLimit']
+export type LimitAnswer = SpendingLimit
 
 /** A limit in the form of the contract. */
 export function toLimitAnswer({ span, ...limit }: CountedLimit, spent: Spent): LimitAnswer {

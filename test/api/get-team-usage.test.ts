@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { UsageReport } from '../../src/control/usage/report.ts'
+import type { UsageReport } from '../../generated/openapi.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from '../support/call-events.ts'
 import { outcomeOf } from '../support/requests.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toFileName, writeCsv } from '../../src/control/usage/csv.ts'
-import type { UsageReport, UsageRow } from '../../src/control/usage/report.ts'
+import type { UsageReport, UsageRow } from '../../generated/openapi.ts'
 import { choosePeriod, splitByMonth } from '../../src/control/usage/rules.ts'
 
 const NOW = new Date('2026-11-21T10:00:00Z')

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { AuditEvent } from '../../sdk/index.ts'
 import { isDay } from '../arguments/day.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
@@ -9,8 +9,6 @@ import type { Cli, MakeCommand } from '../command-line.ts'
 import { readPages } from '../deployment/pages.ts'
 import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
-
-type AuditEvent = components['schemas']['AuditEvent']
 
 type Options = TeamOptions & {
   readonly by?: string

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { PutTeamBackend, TeamBackend } from '../../sdk/index.ts'
 import { readInput } from '../arguments/read-input.ts'
 import { openTeam, toNameInTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
@@ -9,11 +9,8 @@ import type { Cli, MakeCommand } from '../command-line.ts'
 import { wrongUsage } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 
-type PutBackend = components['schemas']['PutTeamBackend']
-type Backend = components['schemas']['TeamBackend']
-
 type AddOptions = TeamOptions & {
-  readonly dialect: PutBackend['dialects']
+  readonly dialect: PutTeamBackend['dialects']
   readonly basePath?: string
   readonly credentialFile?: string
   readonly withoutCredential?: boolean
@@ -81,13 +78,13 @@ async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {
   )
 }
 
-function credentialOf({ source, credential }: Backend): string {
+function credentialOf({ source, credential }: TeamBackend): string {
   if (source === 'file') return ''
   return credential ? `set, sent as ${credential.as}` : 'none'
 }
 
 /** Why a backend cannot be called, in words. */
-function problemOf({ problem }: Backend): string {
+function problemOf({ problem }: TeamBackend): string {
   if (problem === 'host_not_allowed') return 'not called: the operator does not allow its host any more'
   return problem === 'credential_unreadable' ? 'not called: set its credential again' : ''
 }

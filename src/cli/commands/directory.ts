@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { DirectoryPlan } from '../../sdk/index.ts'
 import { readInput } from '../arguments/read-input.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
@@ -11,7 +11,6 @@ import { printable } from '../terminal/output.ts'
 import { loadPrompts } from '../terminal/prompts.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 
-type Plan = components['schemas']['DirectoryPlan']
 type Options = GlobalOptions & { readonly json?: boolean; readonly yes?: boolean }
 
 const FILE = 'the file, in YAML or JSON; - reads standard input'
@@ -64,7 +63,7 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
 }
 
 /** Asks for confirmation. That is not possible when the file came from standard input. */
-async function confirm({ output }: Cli, plan: Plan, file: string): Promise<void> {
+async function confirm({ output }: Cli, plan: DirectoryPlan, file: string): Promise<void> {
   if (!output.isInteractive || file === '-')
     throw wrongUsage('Nothing was changed. Add --yes to apply it without asking.')
   const { confirm: ask } = await loadPrompts()
@@ -72,14 +71,14 @@ async function confirm({ output }: Cli, plan: Plan, file: string): Promise<void>
   if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)
 }
 
-function countOf({ changes }: Plan): string {
+function countOf({ changes }: DirectoryPlan): string {
   return changes.length === 1 ? '1 change' : `${changes.length} changes`
 }
 
 const SIGNS = { added: ['+', 'green'], changed: ['~', 'yellow'], removed: ['-', 'red'] } as const
 
 /** Prints for each team one line for each change, and then what only the directory file of the operator can change. */
-function printPlan({ output }: Cli, { changes, readOnly }: Plan): void {
+function printPlan({ output }: Cli, { changes, readOnly }: DirectoryPlan): void {
   if (changes.length === 0) output.print('Nothing to change.')
   for (const team of new Set([...changes, ...readOnly].map((entry) => entry.team))) {
     output.print(output.style('bold', printable(team)))
@@ -94,7 +93,7 @@ function printPlan({ output }: Cli, { changes, readOnly }: Plan): void {
   }
 }
 
-function toWords({ kind, change, name, before, after }: Plan['changes'][number]): string {
+function toWords({ kind, change, name, before, after }: DirectoryPlan['changes'][number]): string {
   if (kind === 'model') return `model ${name ?? ''}`
   if (kind === 'default_model') return `default model ${[before, after].map((model) => model ?? 'none').join(' -> ')}`
   const roles = change === 'changed' ? `${before} -> ${after}` : (before ?? after ?? '')

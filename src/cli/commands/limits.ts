@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { MAX_USD, readUsd, writeDollars } from '../../kernel/formats/usd.ts'
 import { SvcError, unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { CreateSpendingLimit, SpendingLimit } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
@@ -12,8 +12,7 @@ import { CommandError } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
-type Limit = components['schemas']['SpendingLimit']
-type Wanted = Pick<components['schemas']['CreateSpendingLimit'], 'subject' | 'of'>
+type Wanted = Pick<CreateSpendingLimit, 'subject' | 'of'>
 
 const PERIODS = ['day', 'week', 'month'] as const
 
@@ -91,11 +90,11 @@ async function listLimits({ environment, output }: Cli, { url, team, json }: Opt
   )
 }
 
-async function findLimits(control: Deployment['control'], team: string): Promise<Limit[]> {
+async function findLimits(control: Deployment['control'], team: string): Promise<SpendingLimit[]> {
   return (await unwrap(control.GET('/v1/teams/{team}/limits', { params: { path: { team } } }))).limits
 }
 
-function nameOf({ subject, subjectName, team }: Limit): string {
+function nameOf({ subject, subjectName, team }: SpendingLimit): string {
   if (subject === 'team') return team
   return subject === 'members' ? 'each member' : (subjectName ?? subject)
 }
@@ -113,7 +112,7 @@ async function setLimit({ environment, output }: Cli, amountNanoUsd: number, opt
         body: { amountNanoUsd },
       })
     : control.POST('/v1/teams/{team}/limits', { params: { path: { team } }, body: { ...wanted, amountNanoUsd } })
-  const limit: Limit = await unwrap<Limit>(saved).catch((error: unknown) => {
+  const limit: SpendingLimit = await unwrap<SpendingLimit>(saved).catch((error: unknown) => {
     throw wanted.of !== undefined && isRefusedRequest(error) ? new CommandError(explainSubject(team, options)) : error
   })
   if (options.json) return output.json(limit)
@@ -143,7 +142,10 @@ function explainSubject(team: string, options: SetOptions): string {
   return `${team} has no service account named ${service ?? ''}. Run: ${list}`
 }
 
-function isMeant({ subjectId, subjectName, ...limit }: Limit, { subject, of, period }: Wanted & { period: string }) {
+function isMeant(
+  { subjectId, subjectName, ...limit }: SpendingLimit,
+  { subject, of, period }: Wanted & { period: string },
+) {
   const isSame = limit.subject === subject && limit.period === period
   // Several keys can have one name.
   const names = subject === 'key' ? [subjectId] : [subjectId, subjectName]

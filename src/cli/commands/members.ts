@@ -2,7 +2,7 @@ import { Argument, Command } from 'commander'
 import { systemClock } from '../../kernel/clock.ts'
 import { DAY_MS } from '../../kernel/durations.ts'
 import { unwrap } from '../../sdk/index.ts'
-import type { components, Role } from '../../sdk/index.ts'
+import type { Role, TeamMember } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
@@ -12,8 +12,6 @@ import { readPages } from '../deployment/pages.ts'
 import { CommandError } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
-
-type Member = components['schemas']['TeamMember']
 
 export const makeMembers: MakeCommand = (cli) =>
   withTeamOptions(new Command('members'))
@@ -58,11 +56,11 @@ function notSeen(invitedAt: string): string {
   return Date.parse(invitedAt) > systemClock.now().getTime() - 30 * DAY_MS ? 'not yet' : 'not in 30 days'
 }
 
-async function findMembers(control: Deployment['control'], team: string): Promise<Member[]> {
+async function findMembers(control: Deployment['control'], team: string): Promise<TeamMember[]> {
   const pages = readPages((after) =>
     unwrap(control.GET('/v1/teams/{team}/members', { params: { path: { team }, query: { ...(after && { after }) } } })),
   )
-  const members: Member[] = []
+  const members: TeamMember[] = []
   for await (const page of pages) members.push(...page.members)
   return members
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { ServeEntry } from '../../sdk/index.ts'
 import { openTeam, toNameInTeam, withTeamOption } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
@@ -9,8 +9,6 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
-
-type ServeEntry = components['schemas']['ServeEntry']
 
 type AddOptions = TeamOptions & {
   readonly name?: string

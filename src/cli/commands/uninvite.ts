@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import type { components } from '../../sdk/index.ts'
+import type { TeamInvitation } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
@@ -36,7 +36,7 @@ async function findInvitation(
   control: Deployment['control'],
   team: string,
   email: string,
-): Promise<components['schemas']['TeamInvitation'] | undefined> {
+): Promise<TeamInvitation | undefined> {
   const pages = readPages((after) =>
     unwrap(
       control.GET('/v1/teams/{team}/invitations', { params: { path: { team }, query: { ...(after && { after }) } } }),

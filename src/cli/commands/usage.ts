@@ -2,16 +2,13 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { toCount } from '../../kernel/formats/number-format.ts'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { unwrap } from '../../sdk/index.ts'
-import type { components, SvcClient } from '../../sdk/index.ts'
+import type { SvcClient, UsageReport, UsageSums } from '../../sdk/index.ts'
 import { isDay } from '../arguments/day.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Output } from '../terminal/output.ts'
-
-type Report = components['schemas']['UsageReport']
-type Sums = components['schemas']['UsageSums']
 
 const GROUPINGS = ['day', 'model', 'member', 'key', 'backend', 'dialect'] as const
 
@@ -71,7 +68,7 @@ function askFor(control: SvcClient, { by, from, to }: Options, team: string | un
   }
 }
 
-function printReport(output: Output, { by, from, to, team, rows, total, truncated }: Report): void {
+function printReport(output: Output, { by, from, to, team, rows, total, truncated }: UsageReport): void {
   output.note(`${team}, ${from} to ${to} (UTC)`)
   if (rows.length === 0) return output.print('No calls.')
   output.table(
@@ -83,7 +80,7 @@ function printReport(output: Output, { by, from, to, team, rows, total, truncate
   if (total.unpricedCalls > 0) output.note(`Calls without a price, not in the cost: ${total.unpricedCalls}`)
 }
 
-function toCells(sums: Sums): string[] {
+function toCells(sums: UsageSums): string[] {
   const { calls, inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens } = sums
   const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
   return [...counts.map(toCount), sums.costNanoUsd === null ? 'unknown' : writeDollars(sums.costNanoUsd)]

@@ -5,12 +5,10 @@
  * visible in ascending order (src/gateway/usage/store.ts), so a follower that continues at its position misses nothing
  * and gets nothing twice, whichever process it continues at.
  */
-import type { components } from '../../../generated/openapi.ts'
+import type { SessionEvent } from '../../../generated/openapi.ts'
 import { isUuid } from '../../kernel/identifier.ts'
 import { parseJson } from '../../kernel/json.ts'
 import { withoutNulls } from '../../kernel/without-nulls.ts'
-
-export type SessionEvent = components['schemas']['SessionEvent']
 
 /** An event as it is stored. What only the end of a call has is null at its start. */
 export type StoredEvent = {

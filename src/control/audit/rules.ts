@@ -3,7 +3,7 @@
  * rows of their team. A row names the account that it is about; the author of the change is that account itself, an
  * admin, or the directory file.
  */
-import type { components } from '../../../generated/openapi.ts'
+import type { AuditEvent } from '../../../generated/openapi.ts'
 
 /** A row as it is read, with the addresses of its accounts. */
 export type AuditRow = {
@@ -24,7 +24,7 @@ export type AuditRow = {
 export type AuditCursor = { readonly at: Date; readonly id: string }
 
 /** Converts a row to the contract's event. */
-export function toAuditEvent(row: AuditRow): components['schemas']['AuditEvent'] {
+export function toAuditEvent(row: AuditRow): AuditEvent {
   // The author is a field of its own.
   const { by: _by, adminId: _adminId, ...details } = row.details
   const { id, kind: action, actorId, actorEmail: email, subjectId, ip } = row

@@ -1,4 +1,4 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { AuditEvent } from '../../../generated/openapi.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import { isUuid } from '../../kernel/identifier.ts'
@@ -9,8 +9,6 @@ import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
 import { pageLinks, table } from './table.ts'
 import type { Column } from './table.ts'
-
-type AuditEvent = components['schemas']['AuditEvent']
 
 export type AuditPage = {
   readonly events: readonly AuditEvent[]

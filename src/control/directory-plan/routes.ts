@@ -1,4 +1,4 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { DirectoryChange, DirectoryPlan } from '../../../generated/openapi.ts'
 import { readAdminDirectory } from '../../directory/admin-directory.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -73,7 +73,7 @@ function ofTeam(team: string, { code, message }: ApiError): ApiError {
 const PLAN_CHANGED =
   'The team or the directory has changed since this plan was made. Nothing was applied. Make a new plan and apply that.'
 
-function toAnswer(plans: readonly TeamPlan[]): components['schemas']['DirectoryPlan'] {
+function toAnswer(plans: readonly TeamPlan[]): DirectoryPlan {
   return {
     fingerprint: fingerprintOfPlan(plans),
     changes: plans.flatMap(({ team, changes }) => changes.map((change) => ({ team, ...toChange(change) }))),
@@ -81,7 +81,7 @@ function toAnswer(plans: readonly TeamPlan[]): components['schemas']['DirectoryP
   }
 }
 
-function toChange(change: PlannedChange): Omit<components['schemas']['DirectoryChange'], 'team'> {
+function toChange(change: PlannedChange): Omit<DirectoryChange, 'team'> {
   if (change.kind === 'model') {
     return { kind: 'model', change: change.change, name: change.name, before: null, after: null }
   }

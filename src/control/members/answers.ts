@@ -1,4 +1,4 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { TeamMember } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { ListedMember, MemberRefusal } from './store.ts'
 
@@ -9,7 +9,7 @@ export function toMember({ source, invitedAt, lastSeenAt, ...member }: ListedMem
     source: source === 'directory' ? 'file' : 'admin',
     invitedAt: invitedAt.toISOString(),
     lastSeenAt: lastSeenAt?.toISOString() ?? null,
-  } satisfies components['schemas']['TeamMember']
+  } satisfies TeamMember
 }
 
 const LISTED = 'The directory file lists this member. Change it there and reload the service.'

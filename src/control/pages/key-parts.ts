@@ -1,4 +1,4 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { DeviceForm, KeyDays, KeyOverlap } from '../../../generated/openapi.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import type { NewKey } from '../api-keys/changes.ts'
@@ -46,7 +46,7 @@ export function keyRows(keys: readonly ListedKey[], forms: KeyFormOptions): Html
 }
 
 /** The fields of a form that made no key, which stay filled in. */
-export type KeyDraft = Pick<components['schemas']['DeviceForm'], 'name' | 'model' | 'expiresInDays'>
+export type KeyDraft = Pick<DeviceForm, 'name' | 'model' | 'expiresInDays'>
 
 /** The form that made no key, and the notice that says why. */
 export type RefusedKey = { readonly draft: KeyDraft | null; readonly notice: string | null }
@@ -146,14 +146,14 @@ function hiddenFields({ fields = {} }: KeyFormOptions): Interpolation {
   return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
 }
 
-const LIFETIMES: readonly (readonly [value: components['schemas']['KeyDays'], text: string])[] = [
+const LIFETIMES: readonly (readonly [value: KeyDays, text: string])[] = [
   ['7', '7 days'],
   ['30', '30 days'],
   ['90', '90 days'],
   ['365', '1 year'],
 ]
 
-const OVERLAPS: readonly (readonly [value: components['schemas']['KeyOverlap'], text: string])[] = [
+const OVERLAPS: readonly (readonly [value: KeyOverlap, text: string])[] = [
   ['0', 'no time at all'],
   ['3600', '1 hour'],
   ['86400', '1 day'],

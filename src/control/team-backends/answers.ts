@@ -1,11 +1,9 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { TeamBackend, TeamBackendList } from '../../../generated/openapi.ts'
 import { readAdminCredential } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import { versionOfBackend } from '../../directory/version.ts'
 import type { BackendsOfTeam } from './store.ts'
-
-type TeamBackend = components['schemas']['TeamBackend']
 
 /**
  * Converts the backends of a team to the contract's. No credential is among them, and of the backends of the file not
@@ -19,7 +17,7 @@ export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, 
   return {
     allowedHosts: [...(trust?.hosts.names ?? [])],
     backends: backends.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-  } satisfies components['schemas']['TeamBackendList']
+  } satisfies TeamBackendList
 }
 
 function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {

@@ -1,11 +1,9 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { TeamModel, TeamModelList } from '../../../generated/openapi.ts'
 import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
 import { versionOfModel } from '../../directory/version.ts'
 import type { ModelsOfTeam } from './store.ts'
-
-type TeamModel = components['schemas']['TeamModel']
 
 /** Converts the models of a team to the contract's. */
 export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam) {
@@ -14,7 +12,7 @@ export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam)
     defaultModel: team.defaultModel,
     defaultModelSource: team.defaultModelSource,
     models: models.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-  } satisfies components['schemas']['TeamModelList']
+  } satisfies TeamModelList
 }
 
 function toFileModel(model: SnapshotModel): TeamModel {

@@ -1,6 +1,6 @@
 /** Reports as tables for spreadsheets (RFC 4180). */
 import type { Response } from 'express'
-import type { UsageReport, UsageSums } from './report.ts'
+import type { UsageReport, UsageSums } from '../../../generated/openapi.ts'
 
 const COLUMNS: readonly (readonly [heading: string, of: (sums: UsageSums) => string])[] = [
   ['calls', ({ calls }) => String(calls)],

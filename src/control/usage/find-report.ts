@@ -1,6 +1,6 @@
+import type { UsageGrouping, UsageReport } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { UsageGrouping, UsageReport } from './report.ts'
 import { choosePeriod, writePeriodMistake } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
 import type { makeUsageStore, ReportSubject } from './store.ts'

@@ -1,3 +1,4 @@
+import type { UsageReport } from '../../../generated/openapi.ts'
 import type { Database } from '../../database/client.ts'
 import type { FindMembership } from '../../directory/members.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -7,7 +8,6 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
 import { sendCsv } from './csv.ts'
 import { makeFindReport } from './find-report.ts'
-import type { UsageReport } from './report.ts'
 import { makeUsageStore } from './store.ts'
 
 type Needs = { readonly database: Database; readonly findMembership: FindMembership; readonly clock: Clock }

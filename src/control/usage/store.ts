@@ -1,10 +1,10 @@
+import type { UsageGrouping, UsageRow, UsageSums } from '../../../generated/openapi.ts'
 import type { Database } from '../../database/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { toIsoDay } from '../../kernel/formats/utc-text.ts'
 import { NO_KEY } from '../../spending/rules.ts'
-import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
 import { splitByMonth } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
 

@@ -1,7 +1,5 @@
-import type { components } from '../../../generated/openapi.ts'
+import type { ModelCapabilities } from '../../../generated/openapi.ts'
 import type { GivenCaps } from '../../directory/backends.ts'
-
-type ModelCapabilities = components['schemas']['ModelCapabilities']
 
 /** The members of `caps` that this format has. */
 const SHOWN = [

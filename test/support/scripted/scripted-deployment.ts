@@ -1,5 +1,5 @@
 import { DIALECT_NAMES } from '../../../src/kernel/dialect.ts'
-import type { UsageReport } from '../../../src/control/usage/report.ts'
+import type { UsageReport } from '../../../generated/openapi.ts'
 import { startDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { bearerOf, expectJson, json } from '../requests.ts'

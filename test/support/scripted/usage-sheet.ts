@@ -1,7 +1,7 @@
 /** What scripted calls must add to the usage, and what a deployment has saved and reports of it. */
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
-import type { UsageReport, UsageSums } from '../../../src/control/usage/report.ts'
+import type { UsageReport, UsageSums } from '../../../generated/openapi.ts'
 import type { Secret } from '../../../src/kernel/secret.ts'
 import { PRICE, SCRIPTED_TEAM, sessionOf } from './scripted-calls.ts'
 import type { SheetLine, Tokens } from './scripted-calls.ts'

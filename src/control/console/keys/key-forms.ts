@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamKeysForm } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { newFormId } from '../../../kernel/identifier.ts'
@@ -16,19 +16,17 @@ import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { teamKeysPage } from './keys-page.ts'
 
-type Form = components['schemas']['TeamKeysForm']
-
 /** What a form did. */
 type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: NewKey | null }
 
 /** `draft`: the form that changed nothing, for the page that says why. */
-type Answered = Outcome & { readonly draft: Form | null }
+type Answered = Outcome & { readonly draft: TeamKeysForm | null }
 
 /** The keys page and its forms. */
 export type TeamKeyForms = {
   render(admin: Viewer, answered: Answered): Promise<Html>
   /** `keyForm`: the form, where it makes a key. */
-  change(admin: Viewer, form: Form, keyForm: KeyForm | undefined): Promise<Answered>
+  change(admin: Viewer, form: TeamKeysForm, keyForm: KeyForm | undefined): Promise<Answered>
 }
 
 type Needs = {
@@ -41,7 +39,7 @@ type Needs = {
 
 /** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
-  async function changeKey({ actor, teamId }: Viewer, form: Form, keyForm?: KeyForm): Promise<Outcome> {
+  async function changeKey({ actor, teamId }: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId, teamId }
@@ -63,7 +61,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
-  async function apply(admin: Viewer, form: Form, keyForm?: KeyForm): Promise<Outcome> {
+  async function apply(admin: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
     const { actor, teamId } = admin
     switch (form.action) {
       case 'create-account': {

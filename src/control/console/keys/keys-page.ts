@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamKeysForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { NewKey } from '../../api-keys/changes.ts'
@@ -27,7 +27,7 @@ export type TeamKeysPage = {
   /** The key that the form has made; only this page shows its secret. */
   readonly madeKey: NewKey | null
   /** The form that was refused, which stays filled in. */
-  readonly draft: components['schemas']['TeamKeysForm'] | null
+  readonly draft: TeamKeysForm | null
 }
 
 /** The service accounts of a team and their keys, for its admins. */

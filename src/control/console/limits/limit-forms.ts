@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamLimitsForm } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Actor } from '../../../kernel/caller.ts'
 import { readUsd } from '../../../kernel/formats/usd.ts'
@@ -12,15 +12,13 @@ import type { Viewer } from '../viewer.ts'
 import type { FindLimits, LimitChoices } from './find-limits.ts'
 import { limitsPage } from './limits-page.ts'
 
-type Form = components['schemas']['TeamLimitsForm']
-
 /** What a form did. `draft`: the form that changed nothing, for the page that says why. */
-type Outcome = { readonly notice: TeamNotice | null; readonly draft: Form | null }
+type Outcome = { readonly notice: TeamNotice | null; readonly draft: TeamLimitsForm | null }
 
 /** The limits page, and its forms for admins. */
 export type LimitForms = {
   render(viewer: Viewer, outcome: Outcome): Promise<Html>
-  change(admin: Viewer, form: Form): Promise<Outcome>
+  change(admin: Viewer, form: TeamLimitsForm): Promise<Outcome>
 }
 
 type Needs = {
@@ -31,7 +29,7 @@ type Needs = {
 
 /** Makes the limits page and its forms. */
 export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
-  async function apply(teamId: string, form: Form, actor: Actor): Promise<TeamNotice> {
+  async function apply(teamId: string, form: TeamLimitsForm, actor: Actor): Promise<TeamNotice> {
     if (form.action === 'remove') {
       const isRemoved = await limits.remove(teamId, required('limitId', form.limitId), actor)
       return isRemoved ? 'limit_removed' : 'unknown_limit'

@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamLimitsForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
@@ -19,15 +19,13 @@ import { MAX_MEMBER_CHOICES } from './find-limits.ts'
 import type { LimitChoices } from './find-limits.ts'
 import { limitLines, nameOfLimit } from './limit-lines.ts'
 
-type Draft = components['schemas']['TeamLimitsForm']
-
 export type LimitsPage = {
   readonly limits: readonly LimitAnswer[]
   /** Whose limits an admin can set; null for a member, who has no forms. */
   readonly choices: LimitChoices | null
   readonly notice: TeamNotice | null
   /** The form that was refused, which stays filled in. */
-  readonly draft: Draft | null
+  readonly draft: TeamLimitsForm | null
 }
 
 /** What calls may cost, and what was spent of it: of the whole team for its admins, of the person for a member. */

@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { MembersForm } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { isFresh } from '../../fresh.ts'
@@ -18,8 +18,6 @@ export type MemberForms = {
   render(admin: Viewer, content: MembersOutcome & { readonly after: string }): Promise<Html>
   change(admin: Viewer, form: MembersForm): Promise<MembersOutcome>
 }
-
-type MembersForm = components['schemas']['MembersForm']
 
 /** What a form did. `draft`: the form that changed nothing, for the page that says why. */
 type MembersOutcome = { readonly notice: TeamNotice | null; readonly draft: MembersForm | null }

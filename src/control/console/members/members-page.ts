@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { MembersForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
@@ -27,10 +27,8 @@ export type MembersPage = {
   readonly now: Date
   readonly notice: TeamNotice | null
   /** The form that was refused, which stays filled in. */
-  readonly draft: Draft | null
+  readonly draft: MembersForm | null
 }
-
-type Draft = components['schemas']['MembersForm']
 
 /** Who may sign in to a team, for its admins. */
 export function membersPage(viewer: FramedViewer, data: MembersPage): Html {

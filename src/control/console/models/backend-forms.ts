@@ -1,3 +1,4 @@
+import type { TeamModelsForm } from '../../../../generated/openapi.ts'
 import type { AdminBackend } from '../../../directory/admin-backends.ts'
 import { refuseOutdated, versionOfBackend } from '../../../directory/version.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
@@ -9,11 +10,11 @@ import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { refuse } from './form-mistakes.ts'
 import { toOutcome } from './models-outcome.ts'
-import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
+import type { ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */
 export function makeBackendForms({ backends, changes }: TeamBackends) {
-  async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
+  async function save({ actor, team, teamId }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? prefixOfTeam(team) + given : given
     const existing = (await backends.findAdded(teamId)).find((backend) => backend.name === name) ?? null
@@ -37,7 +38,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     return refuse(form, REFUSALS[refusal.kind], refusal.mistakes)
   }
 
-  return async (admin: Viewer, form: ModelsForm): Promise<ModelsOutcome> => {
+  return async (admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form)
     const refusal = await changes.remove(admin.actor, admin.teamId, required('backend', form.backend))
     return refusal ? refuse(form, REFUSALS[refusal.kind], refusal.mistakes) : toOutcome('backend_deleted')
@@ -47,7 +48,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
 const EXISTS = [{ path: ['name'], message: 'the team has a backend with this name. Change that one.' }]
 
 /** Whether the form changes only the header of a stored credential. A header is saved only with a new credential. */
-function movesCredential({ credential, credentialAs, removeCredential }: ModelsForm, backend: AdminBackend | null) {
+function movesCredential({ credential, credentialAs, removeCredential }: TeamModelsForm, backend: AdminBackend | null) {
   const { as = credentialAs } = backend?.credential ?? {}
   return !credential && removeCredential !== '1' && credentialAs !== undefined && credentialAs !== as
 }
@@ -55,7 +56,7 @@ function movesCredential({ credential, credentialAs, removeCredential }: ModelsF
 const MOVED = [{ path: ['credential'], message: 'must be typed again when "Sent as" changes.' }]
 
 /** Undefined: the credential stays as it is. */
-function toCredential({ credential, credentialAs, removeCredential }: ModelsForm) {
+function toCredential({ credential, credentialAs, removeCredential }: TeamModelsForm) {
   if (credential) return { value: credential, as: credentialAs }
   return removeCredential === '1' ? null : undefined
 }

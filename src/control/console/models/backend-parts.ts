@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamBackend, TeamBackendList, TeamModelsForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
@@ -12,10 +12,9 @@ import { textField } from '../../pages/text-field.ts'
 import { versionField } from './model-parts.ts'
 import type { ModelsPageForms } from './model-parts.ts'
 import { LABELS } from './models-outcome.ts'
-import type { FormMistakes, ModelsForm } from './models-outcome.ts'
+import type { FormMistakes } from './models-outcome.ts'
 
-type TeamBackend = components['schemas']['TeamBackend']
-type Backends = components['schemas']['TeamBackendList'] & { readonly fresh: boolean }
+type Backends = TeamBackendList & { readonly fresh: boolean }
 
 /** The backends of a team, those of its admins with a form each, and the form for another one. */
 export function backendsPart({ backends, allowedHosts, fresh }: Backends, forms: ModelsPageForms): Html {
@@ -72,7 +71,7 @@ const PROBLEMS = {
 function editForms(
   backend: TeamBackend,
   { path, mistakes }: ModelsPageForms,
-  given: ModelsForm | null,
+  given: TeamModelsForm | null,
   canChange: boolean,
 ): Interpolation {
   const { name, credential } = backend
@@ -123,7 +122,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
   )
 }
 
-type Values = Partial<ModelsForm>
+type Values = Partial<TeamModelsForm>
 
 function toForm({ url, basePath, dialects, credential }: TeamBackend): Values {
   const spoken = Object.fromEntries(dialects.map((dialect) => [dialect, '1'] as const))

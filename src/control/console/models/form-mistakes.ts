@@ -1,14 +1,15 @@
 /** What is wrong with a form of the models page, by the labels of its fields, which the page shows. */
+import type { TeamModelsForm } from '../../../../generated/openapi.ts'
 import { withStop } from '../../../directory/mistakes.ts'
 import type { FieldMistake } from '../../../directory/mistakes.ts'
 import type { TeamNotice } from '../notices.ts'
 import { LABELS } from './models-outcome.ts'
-import type { FormMistakes, ModelsForm, ModelsOutcome } from './models-outcome.ts'
+import type { FormMistakes, ModelsOutcome } from './models-outcome.ts'
 import { readServeRows, rowAt } from './serve-fields.ts'
 import type { ServeRow } from './serve-fields.ts'
 
 /** A refused form, which stays filled in. Its credential does not, and the field says so. */
-export function refuse(form: ModelsForm, notice: TeamNotice, found: readonly FieldMistake[] = []): ModelsOutcome {
+export function refuse(form: TeamModelsForm, notice: TeamNotice, found: readonly FieldMistake[] = []): ModelsOutcome {
   const { credential, ...draft } = form
   const { sentence, fields } = toFormMistakes(found, readServeRows(form))
   return { notice, detail: sentence || null, draft, mistakes: { ...(credential && TYPE_AGAIN), ...fields } }

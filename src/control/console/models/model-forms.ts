@@ -1,6 +1,6 @@
+import type { TeamModelsForm } from '../../../../generated/openapi.ts'
 import { readAdminModel } from '../../../directory/admin-models.ts'
 import { refuseOutdated, versionOfModel } from '../../../directory/version.ts'
-import type { Html } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import type { DirectoryRefusal } from '../../directory-change.ts'
@@ -15,24 +15,21 @@ import type { Viewer } from '../viewer.ts'
 import { makeBackendForms } from './backend-forms.ts'
 import { refuse } from './form-mistakes.ts'
 import { toOutcome } from './models-outcome.ts'
-import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
+import type { ModelsOutcome } from './models-outcome.ts'
 import { modelsPage } from './models-page.ts'
 import { readServeRows, toServe } from './serve-fields.ts'
 
-/** The models page, and its forms for admins. */
-export type ModelForms = {
-  render(viewer: Viewer, outcome: ModelsOutcome): Promise<Html>
-  change(admin: Viewer, form: ModelsForm): Promise<ModelsOutcome>
-}
-
 type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
 
+/** The models page, and its forms for admins. */
+export type ModelForms = ReturnType<typeof makeModelForms>
+
 /** Makes the models page and its forms. */
-export function makeModelForms({ models, teamBackends, clock }: Needs): ModelForms {
+export function makeModelForms({ models, teamBackends, clock }: Needs) {
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)
 
-  async function save({ actor, team, teamId }: Viewer, form: ModelsForm): Promise<ModelsOutcome> {
+  async function save({ actor, team, teamId }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('model', form.model)
     const id = form.action === 'add-model' ? prefixOfTeam(team) + given : given
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
@@ -57,7 +54,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
   }
 
   return {
-    async render(viewer, outcome) {
+    async render(viewer: Viewer, outcome: ModelsOutcome) {
       const { teamId, role, actor } = viewer
       const found = await models.find(teamId)
       const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
@@ -68,7 +65,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       })
     },
 
-    async change(admin, form) {
+    async change(admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
       const { actor, teamId } = admin
       switch (form.action) {
         case 'set-default': {

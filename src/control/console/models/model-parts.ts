@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamModel, TeamModelsForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
@@ -7,18 +7,16 @@ import { actionButton } from '../../pages/buttons.ts'
 import { fold } from '../../pages/parts.ts'
 import { textField } from '../../pages/text-field.ts'
 import { LABELS } from './models-outcome.ts'
-import type { FormMistakes, ModelsForm } from './models-outcome.ts'
+import type { FormMistakes } from './models-outcome.ts'
 import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
 import type { ServeRow } from './serve-fields.ts'
-
-type TeamModel = components['schemas']['TeamModel']
 
 /** What the forms of the models page have in common. */
 export type ModelsPageForms = {
   /** Where forms are sent. */
   readonly path: string
   /** The form that was refused. */
-  readonly draft: ModelsForm | null
+  readonly draft: TeamModelsForm | null
   readonly mistakes: FormMistakes
   /** `@organization/name` */
   readonly team: string
@@ -102,7 +100,7 @@ export function versionField({ version }: Pick<TeamModel, 'version'>): Html {
   return html`<input type="hidden" name="version" value="${version}" />`
 }
 
-type Values = Partial<ModelsForm>
+type Values = Partial<TeamModelsForm>
 
 /** An inherited context window does not fill its field: once it is saved, it would no longer follow the file. */
 function toForm({ displayName, aliases, own }: TeamModel): Values {

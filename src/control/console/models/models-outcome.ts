@@ -1,7 +1,5 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamModelsForm } from '../../../../generated/openapi.ts'
 import type { TeamNotice } from '../notices.ts'
-
-export type ModelsForm = components['schemas']['TeamModelsForm']
 
 /** What a form of the models page did. */
 export type ModelsOutcome = {
@@ -9,7 +7,7 @@ export type ModelsOutcome = {
   /** A sentence that says more. */
   readonly detail: string | null
   /** The form that was refused, which stays filled in. */
-  readonly draft: ModelsForm | null
+  readonly draft: TeamModelsForm | null
   /** What is wrong with its fields. */
   readonly mistakes: FormMistakes
 }

@@ -1,4 +1,4 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamBackendList, TeamModel } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
@@ -14,16 +14,13 @@ import { backendsPart } from './backend-parts.ts'
 import { ownModelsPart } from './model-parts.ts'
 import type { ModelsOutcome } from './models-outcome.ts'
 
-type TeamModel = components['schemas']['TeamModel']
-type TeamBackends = components['schemas']['TeamBackendList']
-
 export type ModelsPage = ModelsOutcome & {
   readonly models: readonly TeamModel[]
   readonly defaultModel: string | null
   /** Null: the team has no default model. */
   readonly defaultModelSource: 'file' | 'admin' | null
   /** What admins see besides, and whether their sign-in is fresh, which backends need. Null for a member. */
-  readonly admin: (TeamBackends & { readonly fresh: boolean }) | null
+  readonly admin: (TeamBackendList & { readonly fresh: boolean }) | null
 }
 
 /** The models that a team may call: those of the directory file, and those that its admins have added. */
@@ -51,7 +48,7 @@ export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
 }
 
 /** The names of the backends that a model of an admin may name. */
-function backendChoices(models: readonly TeamModel[], backends: TeamBackends['backends']): readonly string[] {
+function backendChoices(models: readonly TeamModel[], backends: TeamBackendList['backends']): readonly string[] {
   const ofFile = models.filter(({ source }) => source === 'file').flatMap(({ serve }) => serve)
   const own = backends.filter(({ source }) => source === 'admin').map(({ name }) => name)
   return [...new Set([...own, ...ofFile.map(({ backend }) => backend)])]

@@ -1,5 +1,5 @@
 /** The fields for the backends that serve a model: a row for each, and an empty one for another backend. */
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamModel, TeamModelsForm } from '../../../../generated/openapi.ts'
 import { MAX_SERVING_BACKENDS } from '../../../directory/backends.ts'
 import type { ServeEntry } from '../../../directory/backends.ts'
 import { html } from '../../../http/page.ts'
@@ -7,7 +7,7 @@ import type { Html } from '../../../http/page.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
 import { LABELS } from './models-outcome.ts'
-import type { FormMistakes, ModelsForm } from './models-outcome.ts'
+import type { FormMistakes } from './models-outcome.ts'
 
 /** A row as it is filled in. Rows of equal places share the sessions, each by its share. */
 export type ServeRow = {
@@ -21,14 +21,14 @@ export type ServeRow = {
 const EMPTY: ServeRow = { place: '', backend: '', model: '', when: 'always', share: '1' }
 
 /** The rows of what serves a model. */
-export function toServeRows(serve: components['schemas']['TeamModel']['serve']): ServeRow[] {
+export function toServeRows(serve: TeamModel['serve']): ServeRow[] {
   return serve.map(({ backend, model, when, rank, weight }) => {
     return { backend, model, when, place: String(rank + 1), share: String(weight) }
   })
 }
 
 /** The rows of a form, without those that have no backend. */
-export function readServeRows(form: Partial<ModelsForm>): ServeRow[] {
+export function readServeRows(form: Partial<TeamModelsForm>): ServeRow[] {
   const { serveBackend = [], serveModel = [], servePlace = [], serveWhen = [], serveShare = [] } = form
   return serveBackend
     .map((backend, at) => ({

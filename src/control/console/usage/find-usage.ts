@@ -1,6 +1,6 @@
+import type { UsageGrouping } from '../../../../generated/openapi.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
-import type { UsageGrouping } from '../../usage/report.ts'
 import { choosePeriod, thisMonth } from '../../usage/rules.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
 import type { makeUsageStore } from '../../usage/store.ts'

@@ -1,7 +1,7 @@
 import type { Overview } from '../../../../src/control/console/overview/find-overview.ts'
 import { overviewPage } from '../../../../src/control/console/overview/overview-page.ts'
 import { usagePage } from '../../../../src/control/console/usage/usage-page.ts'
-import type { UsageRow, UsageSums } from '../../../../src/control/usage/report.ts'
+import type { UsageRow, UsageSums } from '../../../../generated/openapi.ts'
 import type { FoundSums } from '../../../../src/control/usage/store.ts'
 import { sampleLimits } from '../sample-limits.ts'
 import type { Words } from '../sample-pages.ts'
