@@ -60,6 +60,7 @@ describe('a stream has passed completely', () => {
   const stop = 'event: message_stop\ndata: {"type":"message_stop"   }\n\n'
   const completed = (more: string) =>
     `event: response.completed\ndata: {"type":"response.completed","sequence_number":7,"response":{${more}}}\n\n`
+  const sorted = (type: string) => `data: {"response":{"output":[]},"sequence_number":7,"type":"response.${type}"}\n\n`
   const tools = '"tools":[{"parameters":{"properties":{"sequence_number":{"type":"integer"}}}}]'
   const said = (text: string) => `data: ${JSON.stringify({ type: 'text_delta', text })}\n\n`
 
@@ -77,6 +78,20 @@ describe('a stream has passed completely', () => {
     ['with its last event', 'responses', [completed('')], true],
     ['with a last event of several chunks', 'responses', [completed('').slice(0, 93), '"output":[]}}\n\n'], true],
     ['within a last event of several chunks', 'responses', [completed('').slice(0, 93), '"output":['], false],
+    ['with a last event whose type comes last, as vLLM', 'responses', [sorted('completed')], true],
+    [
+      'with such an event of two chunks',
+      'responses',
+      [sorted('failed').slice(0, -9), sorted('failed').slice(-9)],
+      true,
+    ],
+    ['before such an event', 'responses', [sorted('in_progress')], false],
+    [
+      'where a tool only says so',
+      'responses',
+      ['data: {"response":{"tools":[{"const":{"type":"response.completed"}}]},"type":"response.created"}\n\n'],
+      false,
+    ],
     ['where a tool has an argument of the same name', 'responses', [completed(tools)], true],
     ['where only the rest of it has such a tool', 'responses', [completed('').slice(0, 93), `${tools}}}\n\n`], true],
     ['before its last event', 'responses', ['data: {"type":"response.created","sequence_number":0}\n\n'], false],

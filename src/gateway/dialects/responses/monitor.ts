@@ -1,5 +1,6 @@
 import type { StreamFailure } from '../dialect.ts'
 import { encodeEvent } from '../sse/encode.ts'
+import { endsLike } from '../passing/stream-monitor.ts'
 import type { MonitoredDialect } from '../passing/stream-monitor.ts'
 
 const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed'].map((text) => Buffer.from(text))
@@ -9,6 +10,9 @@ const SEQUENCE_NUMBER = Buffer.from('"sequence_number":')
 /** What the vendor writes before the sequence number of a last event. */
 const LAST_TYPE = /"type"\s*:\s*"response\.(completed|incomplete|failed)"\s*,\s*$/
 const MAX_TYPE_BYTES = 64
+
+/** vLLM and Ollama sort the members of an event, so that its type comes last. */
+const endsWithLastType = endsLike(/"type"\s*:\s*"response\.(?:completed|incomplete|failed)"\s*\}\s*$/)
 
 /** Remembers id, model and sequence number of a stream's response, so that a failure event can repeat them. */
 export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): MonitoredDialect {
@@ -51,7 +55,7 @@ export function monitorResponse(endsFailed: MonitoredDialect['endsFailed']): Mon
 
   return {
     endings: ENDINGS,
-    endsStream: () => ending !== null,
+    endsStream: (end) => ending !== null || endsWithLastType(end),
     endsFailed: (end) => (ending === null ? endsFailed(end) : ending === 'failed'),
     failureEvent,
     see,
