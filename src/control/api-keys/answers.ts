@@ -1,3 +1,4 @@
+import type { ApiKeyInfo, NewApiKey } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import { invalidName } from '../request-fields.ts'
 import type { NewKey, UnknownModels } from './changes.ts'
@@ -6,7 +7,7 @@ import type { RotationVerdict } from './rules.ts'
 import type { ListedKey } from './store.ts'
 
 /** A key as the contract shows it. */
-export function toKeyInfo({ createdAt, expiresAt, lastUsedAt, models, ...key }: ListedKey) {
+export function toKeyInfo({ createdAt, expiresAt, lastUsedAt, models, ...key }: ListedKey): ApiKeyInfo {
   return {
     ...key,
     models: models && [...models],
@@ -17,7 +18,7 @@ export function toKeyInfo({ createdAt, expiresAt, lastUsedAt, models, ...key }: 
 }
 
 /** A new key with its secret, which no other answer shows. */
-export function toNewKey({ key, info }: NewKey) {
+export function toNewKey({ key, info }: NewKey): NewApiKey {
   return { key: key.reveal(), info: toKeyInfo(info) }
 }
 

@@ -3,13 +3,13 @@ import { ApiError } from '../../http/errors.ts'
 import type { ListedMember, MemberRefusal } from './store.ts'
 
 /** Converts a member to the contract's. */
-export function toMember({ source, invitedAt, lastSeenAt, ...member }: ListedMember) {
+export function toMember({ source, invitedAt, lastSeenAt, ...member }: ListedMember): TeamMember {
   return {
     ...member,
     source: source === 'directory' ? 'file' : 'admin',
     invitedAt: invitedAt.toISOString(),
     lastSeenAt: lastSeenAt?.toISOString() ?? null,
-  } satisfies TeamMember
+  }
 }
 
 const LISTED = 'The directory file lists this member. Change it there and reload the service.'

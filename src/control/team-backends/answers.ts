@@ -9,7 +9,10 @@ import type { BackendsOfTeam } from './store.ts'
  * Converts the backends of a team to the contract's. No credential is among them, and of the backends of the file not
  * even the address, which is the operator's.
  */
-export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, trust: AdminBackendTrust | null) {
+export function toTeamBackends(
+  { fileBackends, adminBackends }: BackendsOfTeam,
+  trust: AdminBackendTrust | null,
+): TeamBackendList {
   const backends = [
     ...fileBackends.map(toFileBackend),
     ...adminBackends.map((backend) => toAddedBackend(backend, trust)),
@@ -17,7 +20,7 @@ export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, 
   return {
     allowedHosts: [...(trust?.hosts.names ?? [])],
     backends: backends.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-  } satisfies TeamBackendList
+  }
 }
 
 function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {

@@ -6,13 +6,13 @@ import { versionOfModel } from '../../directory/version.ts'
 import type { ModelsOfTeam } from './store.ts'
 
 /** Converts the models of a team to the contract's. */
-export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam) {
+export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam): TeamModelList {
   const models = [...fileModels.map(toFileModel), ...adminModels.map(toOwnModel)]
   return {
     defaultModel: team.defaultModel,
     defaultModelSource: team.defaultModelSource,
     models: models.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-  } satisfies TeamModelList
+  }
 }
 
 function toFileModel(model: SnapshotModel): TeamModel {

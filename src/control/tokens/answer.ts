@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import type { TokenSet } from '../../../generated/openapi.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { CookieReply } from '../../http/cookies.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -50,7 +51,10 @@ export function makeAnswerTokens({ issueTokens, lifetimes, secure, clock }: Need
   }
 }
 
-/** The token set of the contract: who signed in, on which device, and the tokens. */
-export function toTokenSet({ email: account, organization, team, deviceId }: DeviceSession, tokens: TokenAnswer) {
+/** Who signed in, on which device, and the tokens. */
+export function toTokenSet(
+  { email: account, organization, team, deviceId }: DeviceSession,
+  tokens: TokenAnswer,
+): TokenSet {
   return { account, organization, team, deviceId, ...tokens }
 }

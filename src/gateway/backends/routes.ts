@@ -1,3 +1,4 @@
+import type { BackendState } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
@@ -29,20 +30,18 @@ export function makeBackendHandlers({ backends }: { readonly backends: Backends 
   }
 }
 
-type State = 'not_configured' | 'unavailable' | 'unhealthy' | 'ready'
-
 /** The worker is asked, because its state may be older than the last call. */
-async function findWorkerState({ worker }: Backends): Promise<State> {
+async function findWorkerState({ worker }: Backends): Promise<BackendState> {
   const found = await worker?.checkModels()
   if (!found) return 'not_configured'
   return found.kind === 'listed' ? 'ready' : found.kind
 }
 
-function stateOf({ condition }: Backend): State {
+function stateOf({ condition }: Backend): BackendState {
   return condition.isReachable() ? 'ready' : 'unavailable'
 }
 
-function toShown({ name, kind, dialects, condition }: Backend, state: State) {
+function toShown({ name, kind, dialects, condition }: Backend, state: BackendState) {
   const { breaker, lastError } = condition.show()
   return {
     name,
