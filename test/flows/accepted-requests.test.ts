@@ -68,19 +68,22 @@ async function sentTurn(model: string, message: object) {
   return (messages as unknown[])[1]
 }
 
-it('gets an empty reasoning for a turn with calls that has none', async () => {
-  expect(await sentTurn('any/reasoning', turn)).toEqual({ ...turn, reasoning_content: '' })
+it('gets a reasoning of one space for a turn that has none, or an empty one', async () => {
+  const expected = { ...turn, reasoning_content: ' ' }
+  expect(await sentTurn('any/reasoning', turn)).toEqual(expected)
+  expect(await sentTurn('any/reasoning', { ...turn, reasoning_content: '' })).toEqual(expected)
   expect(vendor.last().body.toString()).toContain('12345678901234567890')
+  const text = { role: 'assistant', content: 'Hello' }
+  expect(await sentTurn('any/reasoning', text)).toEqual({ ...text, reasoning_content: ' ' })
 })
 
-it('gets an empty reasoning in place of that of another backend, which it cannot read', async () => {
+it('gets a reasoning of one space in place of that of another backend, which it cannot read', async () => {
   const foreign = { ...turn, reasoning_content: 'Let me see.', reasoning_details: [SEALED] }
-  expect(await sentTurn('any/reasoning', foreign)).toEqual({ ...turn, reasoning_content: '' })
+  expect(await sentTurn('any/reasoning', foreign)).toEqual({ ...turn, reasoning_content: ' ' })
 })
 
 it.each([
   ['its own reasoning', 'any/reasoning', { ...turn, reasoning_content: 'Let me see.' }],
-  ['a turn without calls', 'any/reasoning', { role: 'assistant', content: 'Hello' }],
   ['a turn with calls, for a model that requires nothing', 'any/other', turn],
 ])('gets %s as it is', async (_name, model, message) => {
   expect(await sentTurn(model, message)).toEqual(message)

@@ -210,7 +210,7 @@ describe('reasoning that comes back', () => {
   it('9router#1189: reasoning_content is there where a chat backend demands it', () => {
     const caps = { ...DEFAULT_CAPS.chat, reasoningReplay: 'required' } as const
     const bare = pair('responses', 'chat', itemLoop('c1'), { caps, seals })
-    expect(readList(bare.request.messages)[1]).toMatchObject({ role: 'assistant', reasoning_content: '' })
+    expect(readList(bare.request.messages)[1]).toMatchObject({ role: 'assistant', reasoning_content: ' ' })
     const kept = pair('responses', 'chat', itemLoop('c1', reasoning('x')), { caps, seals })
     expect(readList(kept.request.messages)[1]).toMatchObject({ reasoning_content: 'hm' })
   })

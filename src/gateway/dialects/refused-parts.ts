@@ -129,8 +129,10 @@ const UNSIGNED_CALLS: RefusedPart = {
 const MISSING_REASONING: RefusedPart = {
   error: beginsLike([
     'the .?reasoning_content.? in the thinking mode must be passed back',
+    'if thinking mode and tool_calls, .?reasoning_content.? must be passed back',
     'missing .?reasoning_content.? field in the assistant message',
     'thinking is enabled but reasoning_content is missing in assistant tool call message',
+    'messages with tool_calls must include reasoning_content',
   ]),
   caps: { reasoningReplay: 'required' },
   isOfModel: true,

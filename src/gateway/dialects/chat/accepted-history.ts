@@ -1,6 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { readList } from '../json/read-json.ts'
+import { readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toSignedHistory } from './replay-data.ts'
 import { toStrictHistory } from './strict-history.ts'
@@ -9,8 +9,8 @@ type HistoryCaps = Partial<Pick<ModelCaps, 'reasoningReplay' | 'strictHistory' |
 
 /**
  * Returns the messages as a model with these caps accepts them. A message that needs no change is returned as it is.
- * - Some models require a `reasoning_content` of every turn with calls of tools (`reasoningReplay`). Many clients never
- *   send it, and after a change of the model no client has it. An empty one is accepted. Others refuse the member.
+ * - Some models require a `reasoning_content` of every turn (`reasoningReplay`). Many clients never send it, and after a
+ *   change of the model no client has it. One with a space is accepted. Others refuse the member.
  * - Some require a signature of the calls (`unsignedCalls`).
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
  */
@@ -22,11 +22,14 @@ export function toAcceptedHistory<Message>(given: readonly Message[], caps: Hist
   return strictHistory ? toStrictHistory(signed) : signed
 }
 
+/** DeepSeek's newest models refuse an empty one (NousResearch/hermes-agent#18263). */
+const NO_REASONING = ' '
+
 function withAcceptedReasoning(message: unknown, replay: HistoryCaps['reasoningReplay']): unknown {
   if (!isObject(message) || message.role !== 'assistant') return message
   if (replay === 'refused') return withoutReasoning(message)
-  const isLacking = readList(message.tool_calls).length > 0 && typeof message.reasoning_content !== 'string'
-  return replay === 'required' && isLacking ? { ...message, reasoning_content: '' } : message
+  const isLacking = readText(message.reasoning_content) === ''
+  return replay === 'required' && isLacking ? { ...message, reasoning_content: NO_REASONING } : message
 }
 
 function withoutReasoning(message: Json): Json {
