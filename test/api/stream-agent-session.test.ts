@@ -224,6 +224,13 @@ describe('streamAgentSession', () => {
       expect(await outcomeOf(await follow('run', { query }))).toBe('404 not_found')
     })
 
+    it('refuses an account of a team with the same name in another organization', async () => {
+      const account = 'elsewhere@example.com'
+      const theirs = `organizations:\n  - { name: else, teams: [{ name: core, models: [], members: [{ email: ${account} }] }] }`
+      await service.applyDirectory(directoryWith(everybody).replace('organizations:', theirs))
+      expect(await outcomeOf(await follow('run', { query: { account } }))).toBe('404 not_found')
+    })
+
     it('refuses a session of another service account of the team', async () => {
       const [asked, other] = [newRun(), newRun()]
       await saveEvents(service, eventOf('finished', asked, { service: 'service:builds' }))

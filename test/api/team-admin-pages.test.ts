@@ -130,8 +130,9 @@ describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevic
     const given = { deviceId, deviceName: `<b>${deviceId}</b>`, team: '@acme/core' }
     const { accessToken } = await keys.service.signIn('member@example.com', given)
     const { id } = await keys.service.database.prisma.deviceSession.findFirstOrThrow({ where: { deviceId } })
-    const isSignedIn = async () => (await keys.service.clientOf(accessToken).GET('/device')).response.status === 200
-    return { id, isSignedIn }
+    const client = keys.service.clientOf(accessToken)
+    const isSignedIn = async () => (await client.GET('/device')).response.status === 200
+    return { id, client, isSignedIn }
   }
 
   it('200: lists devices and browsers in pages that follow each other without a gap', async () => {
@@ -167,16 +168,28 @@ describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevic
   })
 
   it('200: signs a device of another member out, with an audit row that names the admin', async () => {
-    const { id, isSignedIn } = await signIn('lost')
-    expect(await isSignedIn()).toBe(true)
+    const { id, client, isSignedIn } = await signIn('lost')
+    const atGateway = async () => (await client.GET('/v1/models')).response.status
+    expect([await isSignedIn(), await atGateway()]).toEqual([true, 200])
     expect(await outcomeOf(await revoke(id))).toBe('200')
-    expect(await isSignedIn()).toBe(false)
+    expect([await isSignedIn(), await atGateway()]).toEqual([false, 401])
     expect(await outcomeOf(await revoke(id))).toBe('404 not_found')
     const row = await keys.service.database.prisma.auditEvent.findFirstOrThrow({
       where: { kind: 'device_session.revoked', subjectId: id },
     })
     const adminId = await accountIdOf(keys.service, 'ada@example.com')
     expect(row.details).toEqual({ reason: 'signed_out_by_admin', by: 'admin', adminId })
+  })
+
+  it('200: signs a browser of another member out', async () => {
+    const cookie = await signInBrowser(keys.service, 'member@example.com')
+    const { id } = await keys.service.database.prisma.browserSession.findFirstOrThrow({ orderBy: { id: 'desc' } })
+    const isSignedIn = async () =>
+      (await keys.service.fetch('/v1/auth/passkeys', { headers: { cookie } })).status === 200
+    expect(await isSignedIn()).toBe(true)
+    expect(await outcomeOf(await revoke(id))).toBe('200')
+    expect(await isSignedIn()).toBe(false)
+    expect(await outcomeOf(await revoke(id))).toBe('404 not_found')
   })
 
   it('200 and 404: signs a device out by the form of the page', async () => {

@@ -213,10 +213,12 @@ organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@examp
     ['chooses the default model', 'PATCH', '', { defaultModel: null }],
     ['adds a backend', 'PUT', '/backends/acme%2Fcore%2Fown', BACKEND],
     ['deletes a backend', 'DELETE', '/backends/acme%2Fcore%2Fown', {}],
+    ['applies a plan', 'POST', '/v1/directory/apply', { directory: listed, fingerprint: 'a'.repeat(43) }],
   ])('changes nothing of the team any more: %s', async (_, method, path, body) => {
     const { prisma } = service.database
     interrupt(service.database, '$transaction', () => prisma.invitation.updateMany({ data: { role: 'member' } }))
-    const answer = await service.fetch(TEAM + path.replace('ID', account.id).replace('KEY', key.info.id), {
+    const whole = path.startsWith('/v1/') ? path : TEAM + path.replace('ID', account.id).replace('KEY', key.info.id)
+    const answer = await service.fetch(whole, {
       ...json(body, by),
       method,
     })

@@ -85,6 +85,8 @@ describe('planTeam', () => {
     expect(shown(plan(wanted('members: []'), { adminDefaultModel: 'svc/gone' }))).toHaveLength(2)
     const ofFile = plan(wanted('defaultModel: svc/other'), { defaultModel: 'svc/fast' })
     expect(ofFile).toMatchObject({ changes: [], readOnly: [{ kind: 'default_model', listed: 'svc/fast' }] })
+    const same = plan(wanted('defaultModel: svc/fast'), { defaultModel: 'svc/fast' })
+    expect(same).toMatchObject({ changes: [], readOnly: [] })
   })
 
   it.each([
