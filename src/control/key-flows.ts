@@ -1,28 +1,21 @@
-import type { Database } from '../database/client.ts'
 import type { MemberStore } from '../directory/members.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Logger } from '../log.ts'
 import { makeAnnounceKey } from './api-keys/announce.ts'
 import { makeKeyChanges } from './api-keys/changes.ts'
 import { makeApiKeyHandlers } from './api-keys/routes.ts'
 import { makeApiKeyStore } from './api-keys/store.ts'
-import type { Notify } from './mails/notify.ts'
+import type { ControlNeeds } from './needs.ts'
 import { makeServiceAccountChanges } from './service-accounts/changes.ts'
 import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
 import { makeFindAdminTeam } from './team-access.ts'
 
-type Needs = {
-  readonly database: Database
+type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
   readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
-  readonly notify: Notify
   /** Emails about keys to one address. */
   readonly mails: RateLimit
   /** Tells the gateway of this process that a key has ended. */
   readonly onKeyEnd: (keyId: string) => void
-  readonly clock: Clock
-  readonly log: Logger
 }
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */

@@ -1,30 +1,68 @@
 import type { MemberStore } from '../directory/members.ts'
+import { makeAuditHandlers } from './audit/routes.ts'
+import { makeAuditStore } from './audit/store.ts'
+import { makeDirectoryPlanHandlers } from './directory-plan/routes.ts'
+import { makeDirectoryPlanStore } from './directory-plan/store.ts'
+import type { InvitationMails } from './invitations/announce.ts'
+import { makeInvitationsFlow } from './invitations/flow.ts'
+import { makeMemberChanges } from './members/changes.ts'
+import { makeMemberHandlers } from './members/routes.ts'
+import { makeTeamMemberStore } from './members/store.ts'
+import type { ControlNeeds } from './needs.ts'
 import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeFindAdminTeam } from './team-access.ts'
-import { makeTeamAdminFlows } from './team-admin-flows.ts'
-import type { TeamAdminNeeds } from './team-admin-flows.ts'
+import { makeTeamBackendsFlow } from './team-backends/flow.ts'
+import { makeTeamDevicesFlow } from './team-devices/flow.ts'
+import { makeTeamModelHandlers } from './team-models/routes.ts'
+import { makeTeamModelStore } from './team-models/store.ts'
 import { makeTeamHandlers } from './team/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
-type Needs = Omit<TeamAdminNeeds, 'findAdminTeam' | 'findEmail'> & {
+type Shared = 'database' | 'notify' | 'adminBackends' | 'onSessionEnd' | 'onLimitsChanged' | 'clock' | 'log'
+
+type Needs = Pick<ControlNeeds, Shared> & {
   readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
+  readonly mails: InvitationMails
   readonly gatewayUrl: string
-  /** Tells the gateway of this process that spending limits have changed. */
-  readonly onLimitsChanged: () => void
 }
 
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
-  const { database, members, gatewayUrl, onLimitsChanged, clock, log } = needs
-  const { findMembership, findEmail } = members
+  const { database, gatewayUrl, adminBackends: trust, onSessionEnd, onLimitsChanged, clock, log } = needs
+  const { findMembership, findEmail } = needs.members
   const findAdminTeam = makeFindAdminTeam(findMembership)
-  const limits = makeSpendingLimitsFlow({ database, findAdminTeam, findMembership, onLimitsChanged, clock, log })
-  const admin = makeTeamAdminFlows({ ...needs, findAdminTeam, findEmail })
+  const teamMembers = makeTeamMemberStore(database)
+  const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
+  const { invite, announce, ...invitations } = makeInvitationsFlow({
+    ...needs,
+    members: memberChanges,
+    findAdminTeam,
+    findEmail,
+  })
+  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock })
+  const audit = makeAuditStore(database)
+  const teamModels = makeTeamModelStore(database)
+  const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findAdminTeam, clock, log })
+  const directory = makeDirectoryPlanStore(database)
+  const { teamLimits, ...limits } = makeSpendingLimitsFlow({
+    database,
+    findAdminTeam,
+    findMembership,
+    onLimitsChanged,
+    clock,
+    log,
+  })
   const handlers = {
-    ...admin.handlers,
+    ...invitations.handlers,
+    ...devices.handlers,
+    ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
+    ...makeAuditHandlers({ audit, findAdminTeam }),
+    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
+    ...backends.handlers,
+    ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ database, findMembership, clock }),
   }
-  return { ...admin, teamLimits: limits.teamLimits, handlers }
+  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels, teamBackends, teamLimits }
 }
