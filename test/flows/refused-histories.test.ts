@@ -8,7 +8,11 @@ import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
-const NAMES = ['gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq', 'openai', 'openai-claude']
+const NAMES: Readonly<Record<Dialect, readonly string[]>> = {
+  chat: ['gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq'],
+  responses: ['openai', 'openai-claude'],
+  messages: ['thinking', 'thinking-chat'],
+}
 
 let vendor: TestUpstream
 let gateway: TestGateway
@@ -20,12 +24,12 @@ beforeAll(async () => {
     backends: [
       { name: 'chat', dialects: ['chat'], ...backend },
       { name: 'responses', dialects: ['responses'], ...backend },
+      { name: 'messages', dialects: ['messages'], ...backend },
     ],
     team: {
-      models: NAMES.map((name) => {
-        const at = name.startsWith('openai') ? 'responses' : 'chat'
-        return servedModel(`any/${name}`, { serve: [serveEntry(at, name)] })
-      }),
+      models: Object.entries(NAMES).flatMap(([at, names]) =>
+        names.map((name) => servedModel(`any/${name}`, { serve: [serveEntry(at, name)] })),
+      ),
     },
   })
 })
@@ -35,7 +39,7 @@ afterAll(async () => {
 
 /** Makes two calls of a model at a backend that answers with this error, unless its request matches. */
 async function callTwice(model: string, client: Dialect, more: object, error: unknown, isAccepted: RegExp) {
-  const at = model.startsWith('openai') ? 'responses' : 'chat'
+  const at = (['chat', 'responses', 'messages'] as const).find((dialect) => NAMES[dialect].includes(model)) ?? 'chat'
   vendor.restart((call) => {
     const accepts = isAccepted.test(call.body.toString())
     return (accepts ? saysHello(at) : answersJson(error, { status: 400 }))(call)
@@ -155,3 +159,15 @@ it.each([
     expect(sent.reasoning).toEqual({ effort: 'high' })
   },
 )
+
+it.each([
+  ['thinking', 'messages', OF_CLAUDE],
+  ['thinking-chat', 'chat', { messages: [hello, ...OF_CHAT.messages.slice(-2)] }],
+] as const)('get thinking before the calls where a model requires it: %s', async (model, client, body) => {
+  const message = 'The `content[].thinking` in the thinking mode must be passed back to the API.'
+  const error = { error: { message, type: 'invalid_request_error' } }
+  const sent = await callTwice(model, client, body, error, /"type":"thinking"/)
+  expect((sent.messages as object[])[1]).toMatchObject({
+    content: [{ type: 'thinking', thinking: ' ', signature: '' }, { type: 'tool_use' }],
+  })
+})

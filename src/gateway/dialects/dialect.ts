@@ -59,11 +59,8 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** The parts of a request that its backend may refuse, and that it can be sent without. */
   readonly refusedParts: readonly RefusedPart[]
-  /**
-   * Changes what a model would refuse in the bytes of a request; null: no model of the dialect has such rules. `body`
-   * is the request.
-   */
-  readonly toAcceptedRequest: ((request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer) | null
+  /** Changes what a model would refuse in the bytes of a request. `body` is the request. */
+  readonly toAcceptedRequest: (request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer
   /** Reads the model, the service tier, and why the answer ended, from a whole answer or one event of a stream. */
   readonly readEnding: (answer: Json) => WrittenEnding
 }

@@ -128,9 +128,9 @@ const UNSIGNED_CALLS: RefusedPart = {
 /** DeepSeek and Moonshot, where another model has written a call, or the client does not send its reasoning back. */
 const MISSING_REASONING: RefusedPart = {
   error: beginsLike([
-    'the .?reasoning_content.? in the thinking mode must be passed back',
+    String.raw`the .?(?:reasoning_content|content\[\]\.thinking).? in the thinking mode must be passed back`,
     'if thinking mode and tool_calls, .?reasoning_content.? must be passed back',
-    'missing .?reasoning_content.? field in the assistant message',
+    'missing (?:.?reasoning_content.? field|thinking block) in the assistant message',
     'thinking is enabled but reasoning_content is missing in assistant tool call message',
     'messages with tool_calls must include reasoning_content',
   ]),
@@ -168,3 +168,4 @@ export const CHAT_REFUSED_PARTS = [
   SCHEMA_LIMITS,
 ]
 export const RESPONSES_REFUSED_PARTS = [EFFORT, SUMMARIES, REASONING, REASONING_OF_OTHERS]
+export const MESSAGES_REFUSED_PARTS = [MISSING_REASONING]

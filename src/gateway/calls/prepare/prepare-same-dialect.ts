@@ -46,7 +46,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
       headers: toStepHeaders(call, req, false),
-      body: dialect.toAcceptedRequest?.(changed, req.body, capsOf(call)) ?? changed,
+      body: dialect.toAcceptedRequest(changed, req.body, capsOf(call)),
     },
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })

@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { renameMember, scanTopLevel, setMembers } from '../json/edit-json.ts'
-import { parseToRewrite } from '../json/read-json.ts'
+import { renameMember, setMembers } from '../json/edit-json.ts'
+import { parseMember } from '../json/parse-member.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 import { toPlainSchema } from '../tools/tool-schemas.ts'
@@ -37,7 +37,7 @@ function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): 
 function withAcceptedHistory(request: Buffer, caps: GivenCaps): Buffer {
   const { reasoningReplay, strictHistory = false, unsignedCalls = true } = caps
   const isAny = (reasoningReplay === undefined || reasoningReplay === 'accepted') && !strictHistory && unsignedCalls
-  const given = isAny ? null : readMember(request, 'messages')
+  const given = isAny ? null : parseMember(request, 'messages')
   if (!Array.isArray(given)) return request
   const messages = toAcceptedHistory(given, caps)
   const isChanged = messages.some((message, index) => message !== given[index])
@@ -45,7 +45,7 @@ function withAcceptedHistory(request: Buffer, caps: GivenCaps): Buffer {
 }
 
 function withPlainTools(request: Buffer, { schemaLimits = true }: GivenCaps): Buffer {
-  const tools = schemaLimits ? null : readMember(request, 'tools')
+  const tools = schemaLimits ? null : parseMember(request, 'tools')
   if (!Array.isArray(tools)) return request
   return setMembers(request, { tools: tools.map(withPlainSchema) }) ?? request
 }
@@ -53,10 +53,4 @@ function withPlainTools(request: Buffer, { schemaLimits = true }: GivenCaps): Bu
 function withPlainSchema(tool: unknown): unknown {
   if (!isObject(tool) || !isObject(tool.function) || !isObject(tool.function.parameters)) return tool
   return { ...tool, function: { ...tool.function, parameters: toPlainSchema(tool.function.parameters) } }
-}
-
-/** A member of the request, with its numbers as they are written; undefined where there is none. */
-function readMember(request: Buffer, name: string): unknown {
-  const range = scanTopLevel(request)?.members.get(name)
-  return range && parseToRewrite(request.toString('utf8', range.start, range.end))
 }

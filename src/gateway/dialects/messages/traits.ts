@@ -4,7 +4,9 @@ import type { DialectTraits, NativeProbe, StreamFailure, TokenCount } from '../d
 import { makeErrorReader } from '../failures/error-event.ts'
 import { isGiven, parseObject, readObject } from '../json/read-json.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
+import { MESSAGES_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
+import { toAcceptedRequest } from './accepted-request.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 
@@ -54,8 +56,8 @@ export const MESSAGES: DialectTraits = {
   // Engines that do not know threads answer as if the new messages were the whole conversation.
   needsVendor: ({ thread }) => isGiven(thread),
   tokenCount: TOKEN_COUNT,
-  refusedParts: [],
-  toAcceptedRequest: null,
+  refusedParts: MESSAGES_REFUSED_PARTS,
+  toAcceptedRequest,
   readEnding: ({ message, delta, model, stop_reason: reason, usage }) => ({
     model: model ?? readObject(message).model,
     serviceTier: readObject(usage ?? readObject(message).usage).speed,

@@ -19,6 +19,7 @@ import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { TranslationContext } from '../translation.ts'
+import { withThinking } from './accepted-request.ts'
 
 type Needs = {
   readonly context: TranslationContext
@@ -44,7 +45,8 @@ export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): {
   for (const note of needs.notes) if (note !== null) system.push({ type: 'text', text: note })
   const history = new History(needs)
   for (const turn of later) history.add(turn)
-  const messages = history.messages()
+  const written = history.messages()
+  const messages = needs.context.caps.reasoningReplay === 'required' ? written.map(withThinking) : written
   const last = messages.at(-1)
   if (last?.role === 'assistant' && !needs.context.caps.prefill) {
     const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'

@@ -1,7 +1,8 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { scanTopLevel, setMembers } from '../json/edit-json.ts'
-import { isGiven, parseToRewrite, readList, readObject } from '../json/read-json.ts'
+import { setMembers } from '../json/edit-json.ts'
+import { parseMember } from '../json/parse-member.ts'
+import { isGiven, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 
@@ -36,9 +37,9 @@ function withoutItems(
   isRefused: (item: unknown) => boolean,
 ): Buffer {
   if (!readList(body[name]).some(isRefused)) return request
-  const range = scanTopLevel(request)?.members.get(name)
-  const items = range && parseToRewrite(request.toString('utf8', range.start, range.end))
-  return setMembers(request, { [name]: readList(items).filter((item) => !isRefused(item)) }) ?? request
+  return (
+    setMembers(request, { [name]: readList(parseMember(request, name)).filter((item) => !isRefused(item)) }) ?? request
+  )
 }
 
 function isReasoning(item: unknown): boolean {

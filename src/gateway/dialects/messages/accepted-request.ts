@@ -1,0 +1,32 @@
+import { isObject } from '../../../kernel/json.ts'
+import type { ModelCaps } from '../caps.ts'
+import { setMembers } from '../json/edit-json.ts'
+import { parseMember } from '../json/parse-member.ts'
+import { readList } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+
+/**
+ * Adds the thinking that some models require before a call (`reasoningReplay`) to a messages client's request. Returns
+ * the same bytes where none is missing.
+ */
+export function toAcceptedRequest(request: Buffer, _body: Json, { reasoningReplay }: Partial<ModelCaps>): Buffer {
+  const given = reasoningReplay === 'required' ? parseMember(request, 'messages') : null
+  if (!Array.isArray(given)) return request
+  const messages = given.map(withThinking)
+  const isChanged = messages.some((message, index) => message !== given[index])
+  return isChanged ? (setMembers(request, { messages }) ?? request) : request
+}
+
+/** What stands for the thinking of another model, or of one whose client has lost it. */
+const NO_THINKING = { type: 'thinking', thinking: ' ', signature: '' }
+
+/** Returns a message with thinking before its calls. One that needs none is returned as it is. */
+export function withThinking<Message>(message: Message): Message {
+  if (!isObject(message) || message.role !== 'assistant') return message
+  const types = readList(message.content).map((block) => isObject(block) && block.type)
+  if (!types.includes('tool_use') || types.some((type) => THINKING.has(type))) return message
+  // Cast: a message with one more block is a message of the same kind.
+  return { ...message, content: [NO_THINKING, ...readList(message.content)] }
+}
+
+const THINKING: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
