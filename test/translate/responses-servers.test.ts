@@ -6,11 +6,11 @@ import { foldMessage, parsed } from './streams.ts'
 
 type Event = readonly [type: string, index: number | null, more: Json]
 
-function toEvents(events: readonly Event[]) {
+function toEvents(events: readonly Event[], output: readonly Json[] = []) {
   const all: readonly Event[] = [
     ['created', null, { response: {} }],
     ...events,
-    ['completed', null, { response: { output: [] } }],
+    ['completed', null, { response: { output } }],
   ]
   return all.map(([name, index, more]) => {
     const body = { type: `response.${name}`, ...(index !== null && { output_index: index }), ...more }
@@ -19,9 +19,9 @@ function toEvents(events: readonly Event[]) {
 }
 
 /** The content that a messages client gets of a stream. */
-function contentOf(events: readonly Event[]) {
+function contentOf(events: readonly Event[], output: readonly Json[] = []) {
   const stream = pair('messages', 'responses', { stream: true }).answer.stream()
-  return foldMessage([...toEvents(events).flatMap((event) => stream.push(event)), ...stream.end()]).content
+  return foldMessage([...toEvents(events, output).flatMap((event) => stream.push(event)), ...stream.end()]).content
 }
 
 const reasoning = (id: string, ...texts: string[]) => ({
@@ -147,6 +147,27 @@ describe('a stream of a responses backend', () => {
   ])('%s, has each part once', (_, expected, events) => {
     expect(contentOf(events)).toMatchObject(expected)
     expect(contentOf(events)).toHaveLength(expected.length)
+  })
+
+  it.each<[string, Event[]]>([
+    ['without events of any item', []],
+    ['where an item was only announced', [['output_item.added', 0, message('m')]]],
+    ['with an event of no item', [['queued', null, {}]]],
+    ['with the events of the text only', [['output_item.done', 0, message('m', 'On it.')]]],
+    ['with the events of the call only', [['output_item.done', 0, call('a', 'read', '{"x":1}')]]],
+    [
+      'with the events of both, with other ids',
+      [
+        ['output_item.done', 0, message('m2', 'On it.')],
+        ['output_item.done', 1, call('a', 'read', '{"x":1}')],
+      ],
+    ],
+  ])('has a text and a call once that its last event has, %s', (_, events) => {
+    const content = contentOf(events, [message('m', 'On it.').item, call('a', 'read', '{"x":1}').item])
+    expect(content).toHaveLength(2)
+    expect(content).toEqual(
+      expect.arrayContaining([TEXT, READ].map((part) => expect.objectContaining(part) as unknown)),
+    )
   })
 
   it('may have a message with several texts, each with its own deltas', () => {

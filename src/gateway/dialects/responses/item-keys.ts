@@ -87,11 +87,6 @@ export function toContentKey(itemKey: string, type: ContentType, place: number):
   return `${itemKey}.${type}.${String(place)}`
 }
 
-/** Whether an event is about an item. */
-export function isOfItem({ output_index, item_id, item }: Json): boolean {
-  return output_index !== undefined || toId(item_id, item) !== null
-}
-
 /** llama.cpp's server writes no id of an item that is a call. */
 function toId(itemId: unknown, item: unknown): string | null {
   const { id, call_id } = readObject(item)

@@ -15,7 +15,7 @@ import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
-import { isOfItem, ItemKeys, toContentKey } from './item-keys.ts'
+import { ItemKeys, toContentKey } from './item-keys.ts'
 import type { ContentType } from './item-keys.ts'
 
 /** Calls that are translated, or that the vendor runs itself. */
@@ -29,6 +29,10 @@ function isForeignCall({ type }: Json): boolean {
   const name = readText(type)
   return name === 'mcp_approval_request' || (name.endsWith('_call') && !KNOWN_CALLS.has(name))
 }
+
+/** The events of one item that are read. */
+const ITEM_EVENT =
+  /^response\.(?:output_item|content_part|output_text|refusal|reasoning|function_call|custom_tool_call)/
 
 /** A response with one of these statuses is not over, or was given up. */
 const UNFINISHED: ReadonlySet<unknown> = new Set(['queued', 'in_progress', 'cancelled'])
@@ -130,17 +134,23 @@ export class ResponsesReader implements AnswerReader {
   #complete(response: Json, isIncomplete: boolean): AnswerEvent[] {
     const usage = readUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
-    // Without events of items, the last event has the whole answer.
-    const items = this.#hasItems ? [] : readList(response.output)
-    const rest = items.flatMap((item, at) => this.#closeItem(String(at), readObject(item)))
     const given = [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text, cut: isIncomplete }))
-    const closing = [...this.#start(), ...rest, ...given, ...this.#parts.end(isIncomplete)]
+    const missed = readList(response.output).map(readObject).filter(this.#isMissed)
+    const rest = missed.flatMap((item, at) => this.#closeItem(`missed ${String(at)}`, item))
+    const closing = [...this.#start(), ...given, ...rest, ...this.#parts.end(isIncomplete)]
     if (isIncomplete && !CUT.has(reason ?? '')) {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }
     if (!isIncomplete && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL, usage)]
     const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
     return [...closing, { type: 'finish', finish, stopSequence: null, usage }]
+  }
+
+  /** Whether an item is in the last event only. Its id may be another one there, so its kind decides. */
+  readonly #isMissed = (item: Json): boolean => {
+    if (!this.#hasItems) return true
+    if (item.type === 'message') return !this.#parts.has('text') && !this.#parts.has('refusal')
+    return toPart(item, this.#names)?.kind === 'tool' && !this.#parts.has('tool')
   }
 
   #take(event: Json): AnswerEvent[] {
@@ -163,7 +173,8 @@ export class ResponsesReader implements AnswerReader {
   }
 
   #takePart(event: Json): AnswerEvent[] {
-    this.#hasItems ||= isOfItem(event)
+    if (!ITEM_EVENT.test(readText(event.type))) return []
+    this.#hasItems = true
     const index = this.#items.keyOf(event)
     switch (event.type) {
       case 'response.output_item.added':
