@@ -294,6 +294,8 @@ describe('svc login', () => {
     const team = (name: string) => ({ ...core, name })
     const directory = { organizations: [{ name: 'acme', teams: [core, team('two')] }], models: [] }
     await using several = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+    // Without --team, the oldest invitation is taken: that to @acme/core, which the service has started with.
+    several.clock.advance({ seconds: 1 })
     await several.applyDirectory(JSON.stringify(directory))
     await using machine = await newMachine()
     const url = several.config.baseUrl
