@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { readEnvironment } from '../../src/cli/environment.ts'
-import { printSettings } from '../../src/cli/setup/printed-settings.ts'
+import { printSettings } from '../../src/cli/agents/printed-settings.ts'
 
 it('a shell that evaluates the settings runs nothing of the addresses in them', () => {
   const gatewayUrl = "https://x.example/$(echo ran)`echo ran`';echo ran;'"

@@ -49,6 +49,4 @@ export type Agent = {
   edit(settings: AgentSettings, environment: Environment): Edit
   /** Whether `setup --write` makes an API key for it, because it cannot run a command that prints a token. */
   readonly needsKey?: true
-  /** What to do next, printed after `setup --write`. */
-  readonly hint: string
 }

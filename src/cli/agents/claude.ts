@@ -38,7 +38,6 @@ export const claude: Agent = {
   installCommand: 'npm install -g @anthropic-ai/claude-code',
   // Asks for the long context window of a model.
   modelSuffix: '[1m]',
-  hint: 'Start claude as you always do.',
   async launch(settings) {
     const whole = withEmpty(toSettings(settings), CONFLICTING)
     const variables = Object.fromEntries(Object.keys(whole.env).map((name) => [name, undefined]))

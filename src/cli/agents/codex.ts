@@ -20,7 +20,6 @@ const TOKEN_TIMEOUT_MS = 30_000
 export const codex: Agent = {
   program: 'codex',
   installCommand: 'npm install -g @openai/codex',
-  hint: 'Start codex as you always do.',
   async launch(settings, _openLocalGateway, { variables }) {
     const [top, provider, auth] = toTables(settings)
     const dotted = (prefix: string, table: Table) =>

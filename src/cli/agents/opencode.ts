@@ -17,7 +17,6 @@ export const opencode: Agent = {
   program: 'opencode',
   installCommand: 'npm install -g opencode-ai',
   needsKey: true,
-  hint: 'Start opencode as you always do.',
   async launch(settings, openLocalGateway, { variables }) {
     const { url, key } = await openLocalGateway()
     const config = JSON.stringify(toConfig(settings, url, key))

@@ -2,6 +2,8 @@ import { Argument, Command, Option } from 'commander'
 import type { Agent } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
+import { PRINTED_NAMES, printSettings } from '../agents/printed-settings.ts'
+import type { PrintedName } from '../agents/printed-settings.ts'
 import { findAgentSettings, isTemporary } from '../agents/settings.ts'
 import { toDays } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
@@ -10,8 +12,6 @@ import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
-import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
-import type { PrintedName } from '../setup/printed-settings.ts'
 import { findWritten, removeSettings, writeSettings } from '../setup/settings-file.ts'
 import { provideToolKey, revokeToolKey } from '../setup/tool-key.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -74,7 +74,9 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   const write = () => writeSettings(environment.folder, tool, edit)
   if (agent.needsKey) await writeWithKey(cli, { deployment, tool, options, write })
   else await write()
-  output.print(`Written into ${edit.file}. ${agent.hint} To remove it: svc setup ${tool} --remove`)
+  output.print(
+    `Written into ${edit.file}. Start ${agent.program} as you always do. To remove it: svc setup ${tool} --remove`,
+  )
 }
 
 function isAgent(tool: AgentName | PrintedName): tool is AgentName {

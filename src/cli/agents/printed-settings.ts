@@ -1,8 +1,8 @@
-import type { AgentSettings } from '../agents/agent.ts'
 import type { Environment } from '../environment.ts'
 import { withSameTarget } from '../same-target.ts'
+import { toolKeyName } from '../setup/tool-key.ts'
 import { quoteForPowerShell, quoteForShell } from '../terminal/shell.ts'
-import { toolKeyName } from './tool-key.ts'
+import type { AgentSettings } from './agent.ts'
 
 /** Settings that are only printed, with a note on where to put them. */
 export type PrintedSettings = { readonly text: string; readonly note: string }
