@@ -62,7 +62,7 @@ export function makeTeamFlows(needs: Needs) {
     ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
-    ...makeUsageHandlers({ database, findMembership, clock }),
+    ...makeUsageHandlers({ database, findAdminTeam, clock }),
   }
   return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels, teamBackends, teamLimits }
 }

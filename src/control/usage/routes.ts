@@ -1,23 +1,17 @@
 import type { UsageReport } from '../../../generated/openapi.ts'
 import type { Database } from '../../database/client.ts'
-import type { FindMembership } from '../../directory/members.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { formatTeamName } from '../../kernel/team-name.ts'
-import { findMemberTeam, requireAdmin } from '../team-access.ts'
+import type { FindAdminTeam } from '../team-access.ts'
 import { sendCsv } from './csv.ts'
 import { makeFindReport } from './find-report.ts'
 import { makeUsageStore } from './store.ts'
 
-type Needs = { readonly database: Database; readonly findMembership: FindMembership; readonly clock: Clock }
+type Needs = { readonly database: Database; readonly findAdminTeam: FindAdminTeam; readonly clock: Clock }
 
 /** Reports on what calls used: one's own, and those of a team for its admins. */
-export function makeUsageHandlers({
-  database,
-  findMembership,
-  clock,
-}: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
+export function makeUsageHandlers({ database, findAdminTeam, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
   const findReport = makeFindReport({ usage: makeUsageStore(database), clock })
   return {
     async getOwnUsage(req, res) {
@@ -26,9 +20,9 @@ export function makeUsageHandlers({
     },
 
     async getTeamUsage(req, res) {
-      const { team, membership } = await findMemberTeam(findMembership, req.params.team, callerOf(req).accountId)
-      requireAdmin(membership.role)
-      send(req, res, await findReport({ team: formatTeamName(team), accountId: null }, req.query))
+      const { team } = req.params
+      await findAdminTeam(team, callerOf(req))
+      send(req, res, await findReport({ team, accountId: null }, req.query))
     },
   }
 }
