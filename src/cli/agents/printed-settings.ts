@@ -44,10 +44,10 @@ const PRINTED = {
     text: `Base URL: ${gatewayUrl}/v1\nModels: ${models.map(({ id }) => id).join(', ')}`,
     note:
       'In Cursor, open Settings > Models: set "Override OpenAI Base URL", add the models, and put a key into ' +
-      '"OpenAI API Key". Requests for a model with gpt, claude or gemini in its name fail, because Cursor writes them ' +
-      'in another form: add such a model by an alias without these words. Cursor calls models from its own servers, ' +
-      'so the gateway must be on the internet. While the base URL is set, it sends calls of its own OpenAI models ' +
-      'there too. ' +
+      '"OpenAI API Key". Requests for a model with gpt, claude or gemini in its name fail, because Cursor writes ' +
+      'them in another form: add such a model by an alias without these words. Cursor calls models from its own ' +
+      'servers, so the gateway must be on the internet. While the base URL is set, it sends calls of its own OpenAI ' +
+      'models there too. ' +
       howToCreateKey('cursor', url),
   }),
 } as const satisfies Readonly<Record<string, Print>>

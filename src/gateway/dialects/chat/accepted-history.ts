@@ -9,8 +9,8 @@ type HistoryCaps = Partial<Pick<ModelCaps, 'reasoningReplay' | 'strictHistory' |
 
 /**
  * Returns the messages as a model with these caps accepts them. A message that needs no change is returned as it is.
- * - Some models require a `reasoning_content` of every turn (`reasoningReplay`). Many clients never send it, and after a
- *   change of the model no client has it. One with a space is accepted. Others refuse the member.
+ * - Some models require a `reasoning_content` of every turn (`reasoningReplay`). Many clients never send it, and after
+ *   a change of the model no client has it. One with a space is accepted. Others refuse the member.
  * - Some require a signature of the calls (`unsignedCalls`).
  * - Some have rules for the ids of calls and for the order of messages (`strictHistory`).
  */

@@ -9,9 +9,9 @@ import { withoutRefusedHints } from '../refused-members.ts'
 const ENCRYPTED = 'reasoning.encrypted_content'
 
 /**
- * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), the request for
- * summaries of reasoning (`reasoningSummaries`), and reasoning (`reasoningReplay`). A model that refuses reasoning also
- * refuses to be asked for it. Returns the same bytes where nothing would be refused.
+ * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), the request
+ * for summaries of reasoning (`reasoningSummaries`), and reasoning (`reasoningReplay`). A model that refuses reasoning
+ * also refuses to be asked for it. Returns the same bytes where nothing would be refused.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
   const accepted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
@@ -37,9 +37,8 @@ function withoutItems(
   isRefused: (item: unknown) => boolean,
 ): Buffer {
   if (!readList(body[name]).some(isRefused)) return request
-  return (
-    setMembers(request, { [name]: readList(parseMember(request, name)).filter((item) => !isRefused(item)) }) ?? request
-  )
+  const accepted = readList(parseMember(request, name)).filter((item) => !isRefused(item))
+  return setMembers(request, { [name]: accepted }) ?? request
 }
 
 function isReasoning(item: unknown): boolean {
