@@ -135,9 +135,9 @@ export class ResponsesReader implements AnswerReader {
     const usage = readUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
     const given = [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text, cut: isIncomplete }))
+    const ended = [...this.#start(), ...given, ...this.#parts.end(isIncomplete)]
     const missed = readList(response.output).map(readObject).filter(this.#isMissed)
-    const rest = missed.flatMap((item, at) => this.#closeItem(`missed ${String(at)}`, item))
-    const closing = [...this.#start(), ...given, ...rest, ...this.#parts.end(isIncomplete)]
+    const closing = [...ended, ...missed.flatMap((item, at) => this.#closeItem(`missed ${String(at)}`, item))]
     if (isIncomplete && !CUT.has(reason ?? '')) {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }
