@@ -32,7 +32,11 @@ beforeAll(async () => {
     eventOf('started', run, { at: ago(180), requestId: 'req_3' }),
   )
   const bobsRun = { ...run, accountId: bobs }
-  await saveEvents(service, eventOf('started', bobsRun, { at: ago(7200), requestId: 'req_4' }))
+  await saveEvents(
+    service,
+    eventOf('started', bobsRun, { at: ago(7200), requestId: 'req_4' }),
+    eventOf('finished', bobsRun, { at: ago(600), requestId: 'req_5' }),
+  )
   const build = { ...run, accountId: '01939c1e-0000-7000-8000-000000000000', sessionId: 'build' }
   await saveEvents(service, eventOf('finished', build, { at: ago(90_000), service: 'service:ci' }))
   await saveEvents(service, eventOf('started', { ...run, team: '@acme/other', sessionId: 'theirs' }))
@@ -69,9 +73,9 @@ describe('listAgentSessions', () => {
       expect(data?.next).toBeNull()
     })
 
-    it('does not count a call as running that began more than an hour ago', async () => {
+    it('counts no call as running that began more than an hour ago, or that another account makes', async () => {
       const { data } = await get({ account: bob })
-      expect(data?.sessions).toMatchObject([{ account: bob, calls: 0, runningCalls: 0 }])
+      expect(data?.sessions).toMatchObject([{ account: bob, calls: 1, runningCalls: 0 }])
     })
 
     it.each([

@@ -139,6 +139,17 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected(OWN[tool]))
   })
 
+  it.each(['codex', 'claude'] as const)('are none where svc setup ended before it wrote those of %s', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, tool), OWN[tool])
+    await setup(machine, tool, '--write')
+    // The record is saved before the file is written.
+    await writeFile(fileOf(machine, tool), OWN[tool])
+    await setup(machine, tool, '--remove')
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(OWN[tool])
+    expect((await setup(machine, tool, '--remove')).stdout).toBe(`Nothing of svc is in the settings of ${tool}.\n`)
+  })
+
   it('keep the comments and white space around them when something else was changed in between', async () => {
     await using machine = await newMachine(signedIn)
     const own = '{ // mine\n\n  "theme": "x", "provider": {   "mine": {} }\n}\n'
