@@ -2,11 +2,11 @@ import type { FindMembership } from '../../directory/members.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'
+import { cleanName } from '../../kernel/formats/clean-name.ts'
 import { hashSecret } from '../../kernel/secret.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
-import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { AnnounceKey } from './announce.ts'
 import { keyOfForm } from './key-form.ts'
@@ -79,7 +79,7 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
     async create(actor, { scope, holder }, { name, models, days, form }) {
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
-      const clean = cleanDeviceName(name)
+      const clean = cleanName(name)
       if (clean === null) return 'invalid_name'
       const ofTeam = models.length > 0 ? await keys.findModels(holder.teamId) : []
       const unknown = findUnknownModels(models, ofTeam)

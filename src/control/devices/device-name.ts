@@ -1,21 +1,4 @@
-/** The longest device name, in code points. */
-const DEVICE_NAME_LENGTH = 64
-
-/**
- * Cleans a device name so that it can be stored and shown: NFC, one line, at most 64 code points, no control
- * characters, and no characters that are invisible or change the writing direction (UAX #9, UTR #36 section 2.5). Null
- * when nothing is left, and when the name contains NUL, which Postgres cannot store.
- */
-export function cleanDeviceName(raw: string): string | null {
-  if (raw.includes('\0')) return null
-  // Line breaks are control characters that separate words: they become spaces before the others are removed.
-  const visible = raw
-    .toWellFormed()
-    .replace(INVISIBLE, '')
-    .replace(/\s/g, ' ')
-    .replace(/\p{Cc}/gu, '')
-  return shorten(visible.normalize('NFC').replace(/ +/g, ' ').trim()) || null
-}
+import { cleanName } from '../../kernel/formats/clean-name.ts'
 
 /** The name of a device that reported nothing. */
 export const UNNAMED_DEVICE = 'Unnamed device'
@@ -28,7 +11,7 @@ export function sourceOfDeviceName(name: string): string {
 /** The first of these texts that is a name once it is cleaned; `UNNAMED_DEVICE` when none is. */
 export function chooseDeviceName(reported: readonly (string | null | undefined)[]): string {
   for (const text of reported) {
-    const name = text && cleanDeviceName(text)
+    const name = text && cleanName(text)
     if (name) return name
   }
   return UNNAMED_DEVICE
@@ -64,11 +47,3 @@ const SYSTEMS = [
   ['CrOS', 'ChromeOS'],
   ['Linux', 'Linux'],
 ] as const
-
-// Format characters (Cf: bidi controls, zero-width characters, tags), other characters that are not drawn, such as
-// Hangul fillers, and U+2800 (Braille blank), which Unicode classifies as a symbol although it looks empty.
-const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu
-
-function shorten(text: string): string {
-  return Array.from(text).slice(0, DEVICE_NAME_LENGTH).join('').trim()
-}

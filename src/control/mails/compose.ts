@@ -1,6 +1,7 @@
 import { html } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
-import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
+import { cleanName } from '../../kernel/formats/clean-name.ts'
+import { sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
 
 /** An email without its addresses. The subject is one line. */
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
@@ -45,7 +46,7 @@ const MAX_SUBJECT_NAME_LENGTH = 40
  * a link. A line break would start another header.
  */
 export function nameInSubject(text: string): string {
-  const points = Array.from(cleanDeviceName(text) ?? 'a name that cannot be shown')
+  const points = Array.from(cleanName(text) ?? 'a name that cannot be shown')
   const isLong = points.length > MAX_SUBJECT_NAME_LENGTH
   const shown = isLong ? `${points.slice(0, MAX_SUBJECT_NAME_LENGTH - 1).join('')}…` : points.join('')
   return unlink(shown)

@@ -1,6 +1,6 @@
 import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { cleanDeviceName } from '../devices/device-name.ts'
+import { cleanName } from '../../kernel/formats/clean-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
@@ -18,7 +18,7 @@ type Needs = { readonly passkeys: PasskeyStore; readonly notify: Notify; readonl
 export function makePasskeyChanges({ passkeys, notify, clock }: Needs): PasskeyChanges {
   return {
     async rename(owner, id, name) {
-      const clean = cleanDeviceName(name)
+      const clean = cleanName(name)
       if (clean === null) return 'invalid_name'
       return (await passkeys.rename(id, clean, owner, clock.now())) ?? 'not_found'
     },

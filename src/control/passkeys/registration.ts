@@ -2,9 +2,9 @@ import type { FinishPasskeyRegistration, PasskeyCreationOptions } from '../../..
 import { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { cleanName } from '../../kernel/formats/clean-name.ts'
 import { toUtcDay } from '../../kernel/formats/utc-text.ts'
 import type { Logger } from '../../log.ts'
-import { cleanDeviceName } from '../devices/device-name.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
 import { invalidName } from '../request-fields.ts'
@@ -52,7 +52,7 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
     async finish(caller, { credential, name: given }, ip) {
       const now = clock.now()
       const { accountId } = caller
-      const name = given === undefined ? defaultName(now) : cleanDeviceName(given)
+      const name = given === undefined ? defaultName(now) : cleanName(given)
       if (!name) throw invalidName()
       const consumed = await challenges.consume(credential.response.clientDataJSON)
       const made =
