@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { DirectoryPlan, TeamMemberList } from '../../generated/openapi.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, messageOf, outcomeOf, tally } from '../support/requests.ts'
-
-type Plan = components['schemas']['DirectoryPlan']
 
 const PLAN = '/v1/directory/plan'
 const APPLY = '/v1/directory/apply'
@@ -20,14 +18,11 @@ afterAll(() => keys[Symbol.asyncDispose]())
 /** A directory with these fields of the team `@acme/core`. */
 const textOf = (team: string, more = '') => `organizations: [{ name: acme, teams: [{ name: core, ${team} }] }]\n${more}`
 const plan = (directory: string, by = keys.ada) =>
-  expectJson<Plan>('The plan', keys.send('POST', PLAN, { directory }, by))
-const apply = (directory: string, { fingerprint }: Plan, by = keys.ada) =>
+  expectJson<DirectoryPlan>('The plan', keys.send('POST', PLAN, { directory }, by))
+const apply = (directory: string, { fingerprint }: DirectoryPlan, by = keys.ada) =>
   keys.send('POST', APPLY, { directory, fingerprint }, by)
 const emails = async () => {
-  const list = await expectJson<components['schemas']['TeamMemberList']>(
-    'The members',
-    keys.send('GET', `${TEAM}/members`),
-  )
+  const list = await expectJson<TeamMemberList>('The members', keys.send('GET', `${TEAM}/members`))
   return list.members.map(({ email, role }) => `${email} ${role}`)
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { AuditEvent, AuditEventList, DeviceList, TeamInvitation, TeamMemberList } from '../../generated/openapi.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { OperationId } from '../../src/http/operation.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
@@ -8,9 +8,6 @@ import type { TeamWithModels, NewKey } from '../support/team-with-models.ts'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { bearerOf, expectJson, expectOk, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
-
-type Page = components['schemas']['AuditEventList']
-type Event = components['schemas']['AuditEvent']
 
 const TEAM = '/v1/teams/%40acme%2Fcore'
 const PATH = `${TEAM}/audit`
@@ -25,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
-const list = (query = '') => expectJson<Page>('The audit events', keys.send('GET', `${PATH}${query}`))
+const list = (query = '') => expectJson<AuditEventList>('The audit events', keys.send('GET', `${PATH}${query}`))
 const made = <T>(path: string, body: object) => expectJson<T>(`POST ${path}`, keys.send('POST', path, body))
 
 // ---- Every change has an audit event --------------------------------------------------------------------------------
@@ -39,13 +36,10 @@ const authenticator = newAuthenticator()
 /** A device of ada's that is signed in. */
 const signIn = async () =>
   (await keys.service.signIn('ada@example.com', { deviceId: 'walk', team: '@acme/core' })).accessToken
-const invited = async (email: string) => made<components['schemas']['TeamInvitation']>(`${TEAM}/invitations`, { email })
+const invited = async (email: string) => made<TeamInvitation>(`${TEAM}/invitations`, { email })
 const memberOf = async (email: string) => {
   await invited(email)
-  const { members } = await expectJson<components['schemas']['TeamMemberList']>(
-    'The members',
-    keys.send('GET', `${TEAM}/members`),
-  )
+  const { members } = await expectJson<TeamMemberList>('The members', keys.send('GET', `${TEAM}/members`))
   return members.find((member) => member.email === email)?.id ?? ''
 }
 const serviceAccount = async (name: string) => (await made<{ id: string }>(`${TEAM}/service-accounts`, { name })).id
@@ -153,10 +147,7 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     action: 'device_session.revoked',
     async make() {
       await signIn()
-      const { devices } = await expectJson<components['schemas']['DeviceList']>(
-        'The devices',
-        keys.send('GET', '/v1/devices'),
-      )
+      const { devices } = await expectJson<DeviceList>('The devices', keys.send('GET', '/v1/devices'))
       return keys.send('DELETE', `/v1/devices/${devices.find(({ deviceId }) => deviceId === 'walk')?.id}`)
     },
   },
@@ -349,9 +340,9 @@ describe('listAuditEvents', () => {
 
     it('gives pages that follow each other without a gap', async () => {
       const whole = (await list('?limit=500')).events
-      const paged: Event[] = []
+      const paged: AuditEvent[] = []
       for (let next: string | null = ''; next !== null;) {
-        const page: Page = await list(`?limit=7${next && `&before=${next}`}`)
+        const page: AuditEventList = await list(`?limit=7${next && `&before=${next}`}`)
         paged.push(...page.events)
         next = page.next
       }
@@ -359,7 +350,7 @@ describe('listAuditEvents', () => {
     })
 
     it('shows no events of other teams', async () => {
-      const other = await expectJson<Page>(
+      const other = await expectJson<AuditEventList>(
         'The events of the other team',
         keys.send('GET', '/v1/teams/%40acme%2Fother/audit', undefined, keys.stranger),
       )

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { TeamMember } from '../../generated/openapi.ts'
 import { makeTeamMemberStore } from '../../src/control/members/store.ts'
 import { DAY_MS } from '../../src/kernel/durations.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
@@ -17,15 +17,14 @@ import {
 import { startTeam, INVITATIONS_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
-type Member = components['schemas']['TeamMember']
-type Page = { readonly members: readonly Member[]; readonly next: string | null }
+type Page = { readonly members: readonly TeamMember[]; readonly next: string | null }
 
 const PATH = '/v1/teams/%40acme%2Fcore/members'
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 
 let team: TestTeam
 /** A member whom no test removes. */
-let grace: Member
+let grace: TeamMember
 beforeAll(async () => {
   team = await startTeam()
   grace = await invite('grace@example.com')
@@ -38,7 +37,7 @@ const find = async (email: string) => {
   if (!found) throw new Error(`${email} is not a member.`)
   return found
 }
-async function invite(email: string, role: 'member' | 'admin' = 'member'): Promise<Member> {
+async function invite(email: string, role: 'member' | 'admin' = 'member'): Promise<TeamMember> {
   await expectOk('The invitation', team.asAdmin(INVITATIONS_PATH, json({ email, role })))
   return find(email)
 }
@@ -118,7 +117,7 @@ describe('changeMember', () => {
     const by = { authorization: `Bearer ${(await team.service.signIn(email)).accessToken}` }
     const asThem = () => team.service.fetch(PATH, { headers: by })
     expect(await outcomeOf(await asThem())).toBe('403 forbidden')
-    const changed = await expectJson<Member>('The change', change(id, 'admin'))
+    const changed = await expectJson<TeamMember>('The change', change(id, 'admin'))
     expect(changed).toMatchObject({ id, email, role: 'admin', devices: 1 })
     expect((await asThem()).status).toBe(200)
     await expectOk('The same role again', change(id, 'admin'))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { TeamDeviceList } from '../../generated/openapi.ts'
 import { DAY_MS } from '../../src/kernel/durations.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf } from '../support/agent-sessions.ts'
@@ -119,10 +119,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
 describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevices', () => {
   const path = `${HOME}/devices`
   const list = (query = '') =>
-    expectJson<components['schemas']['TeamDeviceList']>(
-      'The devices',
-      keys.service.fetch(`${DEVICES}${query}`, { headers: keys.ada }),
-    )
+    expectJson<TeamDeviceList>('The devices', keys.service.fetch(`${DEVICES}${query}`, { headers: keys.ada }))
   const revoke = (id: string, by = keys.ada) =>
     keys.service.fetch(`${DEVICES}/${id}`, { method: 'DELETE', headers: by })
   /** A device of the member that is signed in, with the id of its session. */

@@ -1,6 +1,6 @@
 import tls from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { BackendList, TeamBackend, TeamBackendList } from '../../generated/openapi.ts'
 import { makeTeamBackendStore } from '../../src/control/team-backends/store.ts'
 import { makeConnectProbe, openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeCheckedLookup } from '../../src/gateway/backends/checked-lookup.ts'
@@ -18,9 +18,6 @@ import type { AdminOperation } from '../support/refusals.ts'
 import { bearerOf, expectJson, expectOk, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
-
-type TeamBackends = components['schemas']['TeamBackendList']
-type TeamBackend = components['schemas']['TeamBackend']
 
 const TEAM = '/v1/teams/%40acme%2Fcore'
 const BACKENDS = `${TEAM}/backends`
@@ -57,7 +54,7 @@ afterAll(async () => {
 
 const own = (fields: object = {}) => ({ dialects: ['chat'], url: 'https://api.vendor.example', ...fields })
 const put = (name: string, fields: object = {}, by = keys.ada) => keys.send('PUT', pathOf(name), own(fields), by)
-const list = (by = keys.ada) => expectJson<TeamBackends>('The backends', keys.send('GET', BACKENDS, undefined, by))
+const list = (by = keys.ada) => expectJson<TeamBackendList>('The backends', keys.send('GET', BACKENDS, undefined, by))
 const find = async (name: string) => (await list()).backends.find((backend) => backend.name === name)
 const putModel = (name: string, backend: string) =>
   keys.send('PUT', `${TEAM}/models/acme%2Fcore%2F${name}`, { displayName: 'Own', serve: [{ backend, model: 'own-1' }] })
@@ -124,7 +121,7 @@ describe('putTeamBackend', () => {
     expect(await outcomeOf(await chat('acme/core/own', keys.stranger))).toBe('403 model_not_allowed')
     const namesFor = async (by: Record<string, string>) => {
       const path = '/v1/backends'
-      const listed = await expectJson<components['schemas']['BackendList']>(path, keys.send('GET', path, undefined, by))
+      const listed = await expectJson<BackendList>(path, keys.send('GET', path, undefined, by))
       return listed.backends.map((backend) => backend.name)
     }
     expect(await namesFor(keys.ada)).toContain(name)

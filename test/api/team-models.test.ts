@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { components } from '../../generated/openapi.ts'
+import type { TeamModel, TeamModelList } from '../../generated/openapi.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
 import { bearerOf, expectJson, expectOk, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
-
-type TeamModels = components['schemas']['TeamModelList']
-type TeamModel = components['schemas']['TeamModel']
 
 const TEAM = '/v1/teams/%40acme%2Fcore'
 const MODELS = `${TEAM}/models`
@@ -36,7 +33,7 @@ const own = (fields: object = {}) => ({
 })
 const put = (id: string, fields: object = {}) => keys.send('PUT', pathOf(id), own(fields))
 const list = (path = MODELS, by = keys.ada) =>
-  expectJson<TeamModels>('The models', keys.send('GET', path, undefined, by))
+  expectJson<TeamModelList>('The models', keys.send('GET', path, undefined, by))
 const find = async (id: string) => (await list()).models.find((model) => model.id === id)
 /** Long enough for a gateway to load the directory again before it answers. */
 const afterReload = () => keys.service.clock.advance({ seconds: 11 })

@@ -1,11 +1,9 @@
-import type { components } from '../../../../generated/openapi.ts'
+import type { TeamBackendList } from '../../../../generated/openapi.ts'
 import { NO_OUTCOME } from '../../../../src/control/console/models/models-outcome.ts'
 import { modelsPage } from '../../../../src/control/console/models/models-page.ts'
 import type { ModelsPage } from '../../../../src/control/console/models/models-page.ts'
 import type { Words } from '../sample-pages.ts'
 import type { Sample, Viewers } from './viewers.ts'
-
-type TeamBackendList = components['schemas']['TeamBackendList']
 
 /** The models of a team, and its backends. */
 export function sampleModelPages(words: Words, { admin, member }: Viewers): Sample[] {
