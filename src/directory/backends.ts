@@ -97,6 +97,7 @@ const capsMembers = object({
   limitName: oneOf(['max_tokens', 'max_completion_tokens']),
   strictTools: trueOrFalse,
   schemaLimits: trueOrFalse,
+  formatSchemas: trueOrFalse,
   images: trueOrFalse,
   pdf: trueOrFalse,
   audio: trueOrFalse,

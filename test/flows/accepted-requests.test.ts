@@ -32,7 +32,7 @@ beforeAll(async () => {
         ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
-        ...['mistral', 'groq', 'grammar', 'grammar-claude'].map((name) =>
+        ...['mistral', 'groq', 'grammar', 'grammar-claude', 'json'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
         ...['untold', 'untold-claude', 'unreasoning-codex', 'unreasoning-claude'].map((name) =>
@@ -425,4 +425,22 @@ describe('limits in the schemas of tools', () => {
       ],
     })
   })
+})
+
+it('is told the JSON schema of its answer where it keeps to none', async () => {
+  const refused = { error: { message: 'This response_format type is unavailable now', type: 'invalid_request_error' } }
+  vendor.restart((call) =>
+    (call.body.includes('json_schema') ? answersJson(refused, { status: 400 }) : saysHello('chat'))(call),
+  )
+  const schema = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] }
+  const format = { type: 'json_schema', name: 'title', schema }
+  const post = () => gateway.post(GATEWAY_PATHS.responses, { ...greeting('responses', 'any/json'), text: { format } })
+  expect((await post()).headers.get('x-svc-attempts')).toBe('vendor=400,vendor=200')
+  expect((await post()).headers.get('x-svc-attempts')).toBe(null)
+  const { messages, response_format } = bodyOf(vendor.last())
+  expect(response_format).toEqual({ type: 'json_object' })
+  expect(messages).toMatchObject([
+    { role: 'system', content: expect.stringContaining(JSON.stringify(schema)) as unknown },
+    {},
+  ])
 })

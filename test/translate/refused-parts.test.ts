@@ -86,6 +86,15 @@ describe('what an error says of a model', () => {
       { detail: [{ loc: ['body', 'messages', 3, 'assistant', 'reasoning_content'], msg: EXTRA }] },
       { reasoningReplay: 'refused' },
     ],
+    ['chat', of('This response_format type is unavailable now'), { formatSchemas: false }],
+    [
+      'chat',
+      of(
+        'Failed to deserialize the JSON body into the target type: response_format: ' +
+          'response_format.type `json_schema` is unavailable now at line 1 column 12440',
+      ),
+      { formatSchemas: false },
+    ],
     ['responses', of(EFFORT), { efforts: [] }],
     [
       'responses',

@@ -28,6 +28,8 @@ export type ModelCaps = {
    * refuses those that it cannot express.
    */
   readonly schemaLimits: boolean
+  /** Keeps to the JSON schema of an answer in chat. Otherwise it is told the schema, and asked for JSON. */
+  readonly formatSchemas: boolean
   readonly images: boolean
   readonly pdf: boolean
   readonly audio: boolean
@@ -77,6 +79,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     limitName: 'max_tokens',
     strictTools: false,
     schemaLimits: true,
+    formatSchemas: true,
     images: true,
     pdf: false,
     audio: false,
@@ -105,6 +108,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     limitName: 'max_completion_tokens',
     strictTools: true,
     schemaLimits: true,
+    formatSchemas: true,
     images: true,
     pdf: true,
     audio: false,
@@ -133,6 +137,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     limitName: 'max_tokens',
     strictTools: false,
     schemaLimits: true,
+    formatSchemas: true,
     images: true,
     pdf: true,
     audio: false,

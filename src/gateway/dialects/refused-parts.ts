@@ -115,6 +115,16 @@ const SHOWN_REASONING: RefusedPart = {
   isOfModel: true,
 }
 
+/** DeepSeek, which has JSON without a schema only. Agents ask for a schema in small calls of their own. */
+const FORMAT_SCHEMAS: RefusedPart = {
+  error: beginsLike([
+    'this response_format type is unavailable now',
+    String.raw`(?:failed to deserialize [^:]*: response_format: )?response_format\.type .json_schema. is unavailable`,
+  ]),
+  caps: { formatSchemas: false },
+  isOfModel: true,
+}
+
 /** Gemini, where another model has written a call, or the client does not send its signature back. */
 const UNSIGNED_CALLS: RefusedPart = {
   error: beginsLike([
@@ -166,6 +176,7 @@ export const CHAT_REFUSED_PARTS = [
   UNSIGNED_CALLS,
   LOOSE_HISTORY,
   SCHEMA_LIMITS,
+  FORMAT_SCHEMAS,
 ]
 export const RESPONSES_REFUSED_PARTS = [EFFORT, SUMMARIES, REASONING, REASONING_OF_OTHERS]
 export const MESSAGES_REFUSED_PARTS = [MISSING_REASONING]

@@ -29,12 +29,13 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
   // This dialect has no tool for a search. The caps of a model may be those of its backends of other dialects.
   const offer = offerTools(asked, { ...caps, hostedSearch: false }, { allowsSubsets: true })
   const request = planPartMarks(asked, caps)
-  const { maxOutput, sampling, hints, stream } = request
+  const { maxOutput, sampling, hints, stream, format } = request
+  const notes = [describeWithheld(offer.withheld), format && describeFormat(format, caps)].filter((one) => one !== null)
   // Models that refuse `temperature` refuse `stop` too. This gateway applies the sequences that are not sent.
   const stop = caps.sampling ? request.stop.slice(0, MAX_STOPS) : []
   const body: ChatRequest = {
     model: context.backendModel,
-    messages: writeChatHistory(request, { context, names, note: describeWithheld(offer.withheld) }),
+    messages: writeChatHistory(request, { context, names, note: notes.length > 0 ? notes.join('\n\n') : null }),
     ...(stream && { stream: true, ...(caps.streamUsage && { stream_options: { include_usage: true } }) }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
@@ -43,7 +44,7 @@ export function writeChatRequest(asked: NeutralRequest, context: TranslationCont
     ...(sampling.logprobs && writeLogprobs(sampling.logprobs.top)),
     ...(stop.length > 0 && { stop }),
     ...writeTools(offer, names, caps),
-    ...(request.format && { response_format: writeFormat(request.format, caps) }),
+    ...(format && { response_format: writeFormat(format, caps) }),
     ...writeEffort(request.reasoning, caps),
     ...(hints.user !== null && caps.userHint && { user: shortenKey(hints.user) }),
     ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: shortenKey(hints.cacheKey) }),
@@ -68,8 +69,14 @@ function writeEffort({ effort, effortIsHint }: ReasoningOptions, caps: ModelCaps
   return accepted === null ? {} : { reasoning_effort: accepted }
 }
 
+/** Tells the model the schema of its answer where its backend cannot be told; null: there is none, or it can. */
+function describeFormat(format: OutputFormat, { formatSchemas }: ModelCaps): string | null {
+  if (format.kind === 'json' || formatSchemas) return null
+  return `Answer with JSON that matches this schema, and with nothing else: ${JSON.stringify(format.schema)}`
+}
+
 function writeFormat(format: OutputFormat, caps: ModelCaps): Json {
-  if (format.kind === 'json') return { type: 'json_object' }
+  if (format.kind === 'json' || !caps.formatSchemas) return { type: 'json_object' }
   const strict = format.strict ?? (caps.strictTools ? isStrictSchema(format.schema) : null)
   const json_schema = {
     name: format.name ?? 'output',
