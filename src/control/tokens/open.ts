@@ -6,7 +6,7 @@ import type { Notify } from '../mails/notify.ts'
 import type { DeviceSession } from './rows.ts'
 import { absoluteEnd, idleEnd } from './rules.ts'
 import type { ApprovedVia, RefreshLifetimes } from './rules.ts'
-import type { SignedInDevice } from './signed-in-device.ts'
+import type { SignedInDevice } from './save-session.ts'
 import type { DeviceSessionStore } from './store.ts'
 
 /** A sign-in that has been checked. */
