@@ -115,6 +115,9 @@ describe('an API key', () => {
       return list.keys.find(({ id }) => id === info.id)?.lastUsedAt
     }
     await expect.poll(lastUse, { timeout: 5000 }).toBe(keys.service.clock.now().toISOString())
+    keys.service.clock.advance({ seconds: 60 })
+    await (await chat(key)).text()
+    await expect.poll(lastUse, { timeout: 5000 }).toBe(keys.service.clock.now().toISOString())
   })
 
   const INVITATIONS = '/v1/teams/%40acme%2Fcore/invitations'

@@ -66,6 +66,11 @@ describe('planTeam', () => {
     expect(planned.readOnly).toEqual([{ kind: 'member', name: 'ada@example.com', listed: 'admin' }])
   })
 
+  it('leaves a team without an admin when it had none', () => {
+    const members = current.members.slice(2)
+    expect(shown(plan(wanted('members: []'), { members }))).toEqual(['member removed eve@example.com'])
+  })
+
   it('changes nothing that is left out, and nothing that is so already', () => {
     expect(shown(plan(wanted('')))).toEqual([])
     const adminModels = [{ ...(wanted('', OWN).models?.[0]?.settings ?? never()), id: 'acme/core/own', createdAt }]
