@@ -32,7 +32,7 @@ beforeAll(async () => {
         ...['new', 'old', 'either', 'translated', 'untold', 'both', 'values'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
-        ...['mistral', 'groq', 'grammar', 'grammar-claude', 'json'].map((name) =>
+        ...['groq', 'grammar', 'grammar-claude', 'json'].map((name) =>
           servedModel(`any/${name}`, { serve: [serveEntry('vendor', name)] }),
         ),
         ...['untold', 'untold-claude', 'unreasoning-codex', 'unreasoning-claude'].map((name) =>
@@ -229,28 +229,6 @@ it('is asked without each part that it refuses, one after the other, and remembe
   expect((await post()).headers.get('x-svc-attempts')).toBe(null)
   expect(bodyOf(vendor.last())).toMatchObject({ max_completion_tokens: 64 })
   expect(bodyOf(vendor.last())).not.toHaveProperty('reasoning_effort')
-})
-
-const EXTRA = 'Extra inputs are not permitted'
-const STRICT: Script = (call) => {
-  const body = bodyOf(call)
-  const refused = ['user', 'stream_options'].find((name) => name in body)
-  if (refused) return answersJson({ detail: [{ loc: ['body', refused], msg: EXTRA }] }, { status: 422 })(call)
-  if (!call.body.includes('call_1')) return saysHello('chat')(call)
-  const message = 'Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.'
-  return answersJson({ object: 'error', message, code: '3280' }, { status: 400 })(call)
-}
-
-it('is asked as Mistral wants it after its first refusals, also in streams', async () => {
-  vendor.restart(STRICT)
-  const body = { ...greeting('chat', 'any/mistral'), messages: [hello, turn, result], user: 'u1', stream: true }
-  const post = async () => {
-    const response = await gateway.post(GATEWAY_PATHS.chat, body)
-    expect(await response.text()).toContain('Hello')
-    return response.headers.get('x-svc-attempts')
-  }
-  expect(await post()).toBe('vendor=422,vendor=422,vendor=400,vendor=200')
-  expect(await post()).toBe(null)
 })
 
 it('gets no reasoning of earlier turns after it has refused it', async () => {

@@ -9,7 +9,7 @@ import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const NAMES: Readonly<Record<Dialect, readonly string[]>> = {
-  chat: ['gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq'],
+  chat: ['mistral', 'mistral-claude', 'gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq'],
   responses: ['openai', 'openai-claude'],
   messages: ['thinking', 'thinking-chat'],
 }
@@ -170,4 +170,39 @@ it.each([
   expect((sent.messages as object[])[1]).toMatchObject({
     content: [{ type: 'thinking', thinking: ' ', signature: '' }, { type: 'tool_use' }],
   })
+})
+
+it.each([
+  ['mistral', 'chat', { messages: [...OF_CHAT.messages.slice(0, 4), hello] }],
+  [
+    'mistral-claude',
+    'messages',
+    { messages: [...OF_CLAUDE.messages, hello], metadata: { user_id: 'u1' }, system: 'Be brief.' },
+  ],
+] as const)('lose what Mistral refuses, one part after the other: %s', async (model, client, more) => {
+  const mistakeOf = (name: string) => ({
+    object: 'error',
+    message: { detail: [{ type: 'extra_forbidden', loc: ['body', name], msg: 'Extra inputs are not permitted' }] },
+  })
+  const toError = (body: ReturnType<typeof bodyOf>): object | null => {
+    if (body.user !== undefined) return mistakeOf('user')
+    if (body.stream_options !== undefined) return mistakeOf('stream_options')
+    const ids = JSON.stringify(body.messages).match(/(?<="tool_call_id":")[^"]*/g) ?? []
+    const wrong = ids.find((id) => !/^[a-zA-Z0-9]{9}$/.test(id))
+    if (wrong === undefined) return null
+    return { object: 'error', message: `Tool call id was ${wrong} but must be a-z, A-Z, 0-9, with a length of 9.` }
+  }
+  vendor.restart((call) => {
+    const error = toError(bodyOf(call))
+    return (error ? answersJson(error, { status: 422 }) : saysHello('chat'))(call)
+  })
+  const body = { ...greeting(client, `any/${model}`), ...more, ...(client === 'chat' && { user: 'u1' }), stream: true }
+  const post = async () => {
+    const response = await gateway.post(GATEWAY_PATHS[client], body)
+    await response.text()
+    return response
+  }
+  const [first, second] = [await post(), await post()]
+  const attempts = [first, second].map(({ headers }) => headers.get('x-svc-attempts'))
+  expect([first.status, second.status, attempts]).toEqual([200, 200, ['chat=422,chat=422,chat=422,chat=200', null]])
 })

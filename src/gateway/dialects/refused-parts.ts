@@ -81,7 +81,7 @@ const REASONING_OF_OTHERS: RefusedPart = {
 
 /** Mistral. Claude Code and Codex name their user in every call. */
 const USER: RefusedPart = {
-  error: beginsLike([String.raw`body\.user: extra inputs are not permitted`]),
+  error: beginsLike([String.raw`body\.(?:user|safety_identifier): extra inputs are not permitted`]),
   caps: { userHint: false },
   isOfModel: true,
 }
