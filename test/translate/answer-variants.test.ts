@@ -464,6 +464,20 @@ describe('a chat backend', () => {
     ],
     ['Moonshot’s', { prompt_tokens: 10, completion_tokens: 5, cached_tokens: 4 }, { cache_read_input_tokens: 4 }],
     [
+      'tokens that Alibaba has written to a cache',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 2,
+        prompt_tokens_details: {
+          cached_tokens: 1,
+          cache_creation_input_tokens: 4,
+          cache_creation: { ephemeral_5m_input_tokens: 4 },
+          cache_type: 'ephemeral',
+        },
+      },
+      { input_tokens: 5, cache_read_input_tokens: 1, cache_creation_input_tokens: 4 },
+    ],
+    [
       'one that counts more long writes than writes',
       {
         prompt_tokens: 10,

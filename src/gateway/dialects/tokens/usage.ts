@@ -199,7 +199,12 @@ const CACHE_READ = [
   'cached_tokens',
 ] as const
 
-const CACHE_WRITTEN = ['prompt_tokens_details.cache_write_tokens', 'input_tokens_details.cache_write_tokens'] as const
+/** Input that went to a cache, where the input includes it. The last name is Alibaba's. */
+const CACHE_WRITTEN = [
+  'prompt_tokens_details.cache_write_tokens',
+  'input_tokens_details.cache_write_tokens',
+  'prompt_tokens_details.cache_creation_input_tokens',
+] as const
 
 const CACHE_WRITTEN_LONG = [
   'prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens',
