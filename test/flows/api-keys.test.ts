@@ -211,13 +211,18 @@ describe('the email about a new API key', () => {
   it('goes to the admins of the team for a key of a service account, and says who made it', async () => {
     const { service, ada, stranger } = keys
     const team = '/v1/teams/%40acme%2Fother/service-accounts'
+    const invitations = '/v1/teams/%40acme%2Fother/invitations'
+    const former = service.fetch(invitations, json({ email: 'a-former@example.com', role: 'admin' }, stranger))
+    const { id } = await expectJson<{ id: string }>('The invitation', former)
+    const withdrawal = service.fetch(`${invitations}/${id}`, { method: 'DELETE', headers: stranger })
+    await expectOk('The withdrawal', withdrawal)
     const account = await expectJson<{ id: string }>('It', service.fetch(team, json({ name: 'nightly' }, stranger)))
     const path = `${team}/${account.id}/keys`
     const { info } = await expectJson<NewKey>('The key', service.fetch(path, json({ name: 'builds' }, stranger)))
     const [mail] = await service.mailbox.waitFor('stranger@example.com', `New API key ${info.prefix}`)
     expect(mail?.text).toContain('the service account nightly')
     expect(mail?.text.replaceAll('\u200B', '')).toContain('“stranger@example.com”')
-    // Ada is a member of this team, and no admin.
+    // Ada is a member of this team, and no admin. The former admin is none any more.
     await expectOk('The list', service.fetch('/v1/keys', { headers: ada }))
     const others = service.mailbox.mails.filter(({ subject }) => subject.includes(info.prefix))
     expect(others.map(({ to }) => to)).toEqual([mail?.to])
