@@ -20,6 +20,7 @@ beforeAll(async () => {
     backends: [
       { name: 'vendor', dialects: ['chat'], ...backend },
       { name: 'vendor-responses', dialects: ['responses'], ...backend },
+      { name: 'vendor-messages', dialects: ['messages'], ...backend },
     ],
     team: {
       models: [
@@ -37,6 +38,11 @@ beforeAll(async () => {
         ),
         ...['untold', 'untold-claude', 'unreasoning-codex', 'unreasoning-claude'].map((name) =>
           servedModel(`responses/${name}`, { serve: [serveEntry('vendor-responses', name)] }),
+        ),
+        ...['responses', 'messages'].flatMap((dialect) =>
+          ['grammar-responses', 'grammar-messages'].map((name) =>
+            servedModel(`${dialect}/${name}`, { serve: [serveEntry(`vendor-${dialect}`, name)] }),
+          ),
         ),
         servedModel('any/no-effort', { caps: { efforts: [] }, serve }),
         servedModel('responses/no-reasoning', { caps: { reasoningReplay: 'refused' }, serve: atResponses }),
@@ -360,18 +366,27 @@ describe('limits in the schemas of tools', () => {
       { type: 'function', function: { name: 'run', parameters } },
       { type: 'function', function: { name: 'list', parameters: empty } },
     ],
+    responses: [
+      { type: 'function', name: 'run', parameters },
+      {
+        type: 'namespace',
+        name: 'all',
+        description: '',
+        tools: [{ type: 'function', name: 'list', parameters: empty }],
+      },
+    ],
     messages: [
       { name: 'run', input_schema: parameters },
       { name: 'list', input_schema: empty },
     ],
   }
+  const isRefused = (body: string) =>
+    /"(?:maxLength|pattern|maxItems)":/.test(body) || body.includes('"properties":{}}')
 
   it.each([
     ['any/grammar', 'chat'],
     ['any/grammar-claude', 'messages'],
   ] as const)('become descriptions where a server cannot make a grammar of them: %s', async (model, client) => {
-    const isRefused = (body: string) =>
-      /"(?:maxLength|pattern|maxItems)":/.test(body) || body.includes('"properties":{}}')
     vendor.restart((call) =>
       (isRefused(call.body.toString()) ? answersJson(GRAMMAR, { status: 400 }) : saysHello('chat'))(call),
     )
@@ -402,6 +417,27 @@ describe('limits in the schemas of tools', () => {
         { function: { name: 'list', parameters: { type: 'object' } } },
       ],
     })
+  })
+
+  it.each([
+    ['responses/grammar-responses', 'responses', 'responses'],
+    ['responses/grammar-messages', 'responses', 'messages'],
+    ['messages/grammar-messages', 'messages', 'messages'],
+    ['messages/grammar-responses', 'messages', 'responses'],
+  ] as const)('become descriptions in each dialect: %s', async (model, backend, client) => {
+    vendor.restart((call) =>
+      (isRefused(call.body.toString()) ? answersJson(GRAMMAR, { status: 400 }) : saysHello(backend))(call),
+    )
+    const body = { ...greeting(client, model), tools: TOOLS[client] }
+    const attempts = async () => {
+      const response = await gateway.post(GATEWAY_PATHS[client], body)
+      return [response.status, response.headers.get('x-svc-attempts')]
+    }
+    const name = `vendor-${backend}`
+    expect([await attempts(), await attempts()]).toEqual([
+      [200, `${name}=400,${name}=200`],
+      [200, null],
+    ])
   })
 })
 

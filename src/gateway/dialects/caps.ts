@@ -24,7 +24,7 @@ export type ModelCaps = {
   readonly limitName: 'max_tokens' | 'max_completion_tokens'
   readonly strictTools: boolean
   /**
-   * Accepts patterns, lengths and counts in the schemas of tools in chat. llama.cpp makes a grammar of the schemas, and
+   * Accepts patterns, lengths and counts in the schemas of tools. llama.cpp makes a grammar of the schemas, and
    * refuses those that it cannot express.
    */
   readonly schemaLimits: boolean

@@ -1,10 +1,9 @@
-import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
 import { renameMember, setMembers } from '../json/edit-json.ts'
 import { parseMember } from '../json/parse-member.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
-import { toPlainSchema } from '../tools/tool-schemas.ts'
+import { withPlainTools } from '../tools/plain-tools.ts'
 import { toAcceptedHistory } from './accepted-history.ts'
 
 type GivenCaps = Partial<ModelCaps>
@@ -42,15 +41,4 @@ function withAcceptedHistory(request: Buffer, caps: GivenCaps): Buffer {
   const messages = toAcceptedHistory(given, caps)
   const isChanged = messages.some((message, index) => message !== given[index])
   return isChanged ? (setMembers(request, { messages }) ?? request) : request
-}
-
-function withPlainTools(request: Buffer, { schemaLimits = true }: GivenCaps): Buffer {
-  const tools = schemaLimits ? null : parseMember(request, 'tools')
-  if (!Array.isArray(tools)) return request
-  return setMembers(request, { tools: tools.map(withPlainSchema) }) ?? request
-}
-
-function withPlainSchema(tool: unknown): unknown {
-  if (!isObject(tool) || !isObject(tool.function) || !isObject(tool.function.parameters)) return tool
-  return { ...tool, function: { ...tool.function, parameters: toPlainSchema(tool.function.parameters) } }
 }

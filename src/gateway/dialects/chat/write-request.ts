@@ -10,7 +10,7 @@ import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { isStrictSchema, isStrictTool } from '../tools/strict-schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import { toPlainSchema, toToolSchema } from '../tools/tool-schemas.ts'
+import { toToolSchema } from '../tools/tool-schemas.ts'
 import type { BackendCall, TranslationContext } from '../translation.ts'
 import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
@@ -125,7 +125,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
   if (kind === 'custom') {
     return { type: 'function', function: { name, description: describeCustomTool(tool), parameters: INPUT_SCHEMA } }
   }
-  const parameters = caps.schemaLimits ? toToolSchema(schema) : toPlainSchema(toToolSchema(schema))
+  const parameters = toToolSchema(schema, caps)
   return {
     type: 'function',
     function: {

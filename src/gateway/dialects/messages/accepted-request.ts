@@ -4,12 +4,18 @@ import { setMembers } from '../json/edit-json.ts'
 import { parseMember } from '../json/parse-member.ts'
 import { readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { withPlainTools } from '../tools/plain-tools.ts'
 
 /**
- * Adds the thinking that some models require before a call (`reasoningReplay`) to a messages client's request. Returns
- * the same bytes where none is missing.
+ * Changes what the model would refuse in a messages client's request: thinking that it requires before a call is added
+ * (`reasoningReplay`), and limits in the schemas of tools are removed (`schemaLimits`). Returns the same bytes where
+ * nothing would be refused.
  */
-export function toAcceptedRequest(request: Buffer, _body: Json, { reasoningReplay }: Partial<ModelCaps>): Buffer {
+export function toAcceptedRequest(request: Buffer, _body: Json, caps: Partial<ModelCaps>): Buffer {
+  return withPlainTools(withThinkingBeforeCalls(request, caps), caps)
+}
+
+function withThinkingBeforeCalls(request: Buffer, { reasoningReplay }: Partial<ModelCaps>): Buffer {
   const given = reasoningReplay === 'required' ? parseMember(request, 'messages') : null
   if (!Array.isArray(given)) return request
   const messages = given.map(withThinking)

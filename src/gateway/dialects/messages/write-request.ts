@@ -146,7 +146,7 @@ function writeChoice(name: string | null, mode: ToolOffer['mode'], parallel: boo
 function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
   const isCustom = tool.kind === 'custom'
   const description = isCustom ? describeCustomTool(tool) : tool.description
-  const schema: Json = isCustom ? INPUT_SCHEMA : describeRefusedNames(toToolSchema(tool.schema))
+  const schema: Json = isCustom ? INPUT_SCHEMA : describeRefusedNames(toToolSchema(tool.schema, caps))
   // The vendor refuses `strict` for an object that allows any property.
   const isStrict = tool.strict === true && caps.strictTools && schema.additionalProperties !== true
   return {

@@ -5,16 +5,19 @@ import { parseMember } from '../json/parse-member.ts'
 import { isGiven, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
+import { withPlainTools } from '../tools/plain-tools.ts'
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
 /**
  * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), the request
- * for summaries of reasoning (`reasoningSummaries`), and reasoning (`reasoningReplay`). A model that refuses reasoning
- * also refuses to be asked for it. Returns the same bytes where nothing would be refused.
+ * for summaries of reasoning (`reasoningSummaries`), limits in the schemas of tools (`schemaLimits`), and reasoning
+ * (`reasoningReplay`). A model that refuses reasoning also refuses to be asked for it. Returns the same bytes where
+ * nothing would be refused.
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
-  const accepted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
+  const hinted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
+  const accepted = withPlainTools(hinted, caps)
   const isRefused = caps.reasoningReplay === 'refused'
   const unasked = isRefused ? withoutItems(accepted, body, 'include', (item) => item === ENCRYPTED) : accepted
   return isRefused || caps.reasoningReplay === 'unreadable'

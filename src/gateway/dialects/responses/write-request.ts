@@ -136,7 +136,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
     return { type: 'custom', name, ...(description !== null && { description }), ...(format && { format }) }
   }
   const shown = kind === 'custom' ? describeCustomTool(tool) : description
-  const parameters = kind === 'custom' ? INPUT_SCHEMA : toToolSchema(tool.schema)
+  const parameters = kind === 'custom' ? INPUT_SCHEMA : toToolSchema(tool.schema, caps)
   return {
     type: 'function',
     name,

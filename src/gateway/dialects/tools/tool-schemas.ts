@@ -3,16 +3,18 @@
  * refuses one tool refuses the whole request.
  */
 import { isObject } from '../../../kernel/json.ts'
+import type { ModelCaps } from '../caps.ts'
 import { readList, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /**
  * Returns the schema of a tool's arguments in a form that every vendor accepts: an object with a list of properties and
- * without alternatives at its top level, and items for every array.
+ * without alternatives at its top level, and items for every array. It is plain where the model accepts no limits.
  */
-export function toToolSchema(schema: unknown): Json {
+export function toToolSchema(schema: unknown, { schemaLimits }: Pick<ModelCaps, 'schemaLimits'>): Json {
   const object = withoutAlternatives(toObjectSchema(schema))
-  return completeArrays(isObject(object.properties) ? object : { ...object, properties: {} })
+  const complete = completeArrays(isObject(object.properties) ? object : { ...object, properties: {} })
+  return schemaLimits ? complete : toPlainSchema(complete)
 }
 
 /** The names that messages backends accept for the arguments of a tool. */
