@@ -720,7 +720,7 @@ describe('svc doctor', () => {
     expect(stdout).not.toContain('secret-key')
   })
 
-  const MODEL = { metadata: { aliasOf: null } }
+  const MODEL = { id: 'svc/fast', metadata: { aliases: [], aliasOf: null } }
   const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
 
   /** What doctor prints for a deployment that answers every request with this. */

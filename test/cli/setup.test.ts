@@ -604,3 +604,21 @@ describe('what svc setup writes', () => {
     expect(stdout).toBe(`export OPENAI_BASE_URL=${url}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${url})"\n`)
   })
 })
+
+it('svc doctor finds the settings whose model the team may not call any more', async () => {
+  await using own = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+  await using machine = await newMachine()
+  await machine.signIn(own)
+  await machine.install('codex', '')
+  await machine.install('claude', '')
+  const doctor = async () => (await machine.svc(['doctor'])).stdout
+  await machine.svc(['models', 'add', 'leaving', '--serve', 'local-engine=qwen3:8b'])
+  own.clock.advance({ seconds: 10 })
+  await setup(machine, 'codex', '--write', '--model', 'acme/core/leaving')
+  await setup(machine, 'claude', '--write', '--model', 'acme/core/leaving[1m]')
+  expect(await doctor()).toMatch(/^ok +codex .*\nok +claude /m)
+  await machine.svc(['models', 'remove', 'leaving'])
+  own.clock.advance({ seconds: 10 })
+  await expect.poll(doctor).toMatch(/^problem +codex +svc setup wrote the model acme\/core\/leaving .* codex --write$/m)
+  expect(await doctor()).toMatch(/^problem +claude +svc setup wrote the model acme\/core\/leaving .* claude --write$/m)
+})

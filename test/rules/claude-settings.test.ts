@@ -4,6 +4,7 @@ import { claude } from '../../src/cli/agents/claude.ts'
 
 const modelsOf = (given: { isModelChosen?: boolean; prefixes?: readonly string[] }) => {
   const text = claude.print({
+    deploymentUrl: 'https://svc.example.com',
     gatewayUrl: 'https://svc.example.com',
     model: 'svc/fast',
     models: [],
@@ -52,6 +53,7 @@ describe('the models in the settings of Claude Code', () => {
 })
 
 const SETTINGS: AgentSettings = {
+  deploymentUrl: 'https://svc.example.com',
   gatewayUrl: 'https://svc.example.com',
   model: 'svc/fast',
   models: [

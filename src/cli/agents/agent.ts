@@ -3,6 +3,7 @@ import type { Edit } from '../setup/settings-file.ts'
 
 /** What the settings of an agent are made from. */
 export type AgentSettings = {
+  readonly deploymentUrl: string
   readonly gatewayUrl: string
   /** The model that the agent starts with. */
   readonly model: string

@@ -7,6 +7,9 @@ import type { Agent, AgentSettings } from './agent.ts'
 /** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = '45000'
 
+/** Behind the name of a model, it asks for the long context window. */
+const LONG_WINDOW = '[1m]'
+
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
 const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
@@ -36,8 +39,7 @@ const CONFLICTING = [
 export const claude: Agent = {
   program: 'claude',
   installCommand: 'npm install -g @anthropic-ai/claude-code',
-  // Asks for the long context window of a model.
-  modelSuffix: '[1m]',
+  modelSuffix: LONG_WINDOW,
   async launch(settings) {
     const whole = withEmpty(toSettings(settings), CONFLICTING)
     const variables = Object.fromEntries(Object.keys(whole.env).map((name) => [name, undefined]))
@@ -46,6 +48,7 @@ export const claude: Agent = {
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
+    start: toStart(settings),
     emptyText: '{}\n',
     change: (text) => {
       const own = CONFLICTING.filter((name) => text.includes(`"${name}"`))
@@ -90,6 +93,13 @@ function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Re
     ...Object.fromEntries(names.map((name) => [name, model])),
     ...(window !== null && { [WINDOW_VARIABLE]: String(window) }),
   }
+}
+
+/** The model that the settings name; null where all names of Claude Code's own models are aliases in the team. */
+function toStart(settings: AgentSettings) {
+  const { model, deploymentUrl } = settings
+  const called = model.endsWith(LONG_WINDOW) ? model.slice(0, -LONG_WINDOW.length) : model
+  return Object.keys(toModels(settings)).length === 0 ? null : { model: called, url: deploymentUrl }
 }
 
 function toMembers({ apiKeyHelper, env }: Settings): [path: string[], value: string][] {

@@ -37,6 +37,7 @@ export const codex: Agent = {
   },
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CODEX_HOME'] || path.join(home, '.codex'), 'config.toml'),
+    start: { model: settings.model, url: settings.deploymentUrl },
     emptyText: '',
     change: (text) => ({ splices: makeSplices(text, settings), rewritten: REWRITTEN }),
   }),

@@ -28,6 +28,8 @@ export const opencode: Agent = {
   print: (settings) => JSON.stringify(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT), null, 2),
   edit: (settings, environment) => ({
     file: findFile(environment),
+    // Its API key decides what it may call, whoever is signed in.
+    start: null,
     emptyText: EMPTY_CONFIG,
     change: (text) => {
       const apiKey = `{file:${toolKeyFile(environment, 'opencode')}}`

@@ -8,7 +8,6 @@ import type { AgentSettings } from './agent.ts'
 export type PrintedSettings = { readonly text: string; readonly note: string }
 
 type Place = {
-  readonly deploymentUrl: string
   readonly environment: Environment
   /** The deployment, where the command was given one. */
   readonly url?: string | undefined
@@ -18,7 +17,7 @@ type Print = (settings: AgentSettings, place: Place) => PrintedSettings
 
 /** The tools whose settings `svc setup` prints and does not write, by name. */
 const PRINTED = {
-  openai: ({ gatewayUrl }, { deploymentUrl, environment, url }) => {
+  openai: ({ deploymentUrl, gatewayUrl }, { environment, url }) => {
     const { toText, toEvaluate } = isPowerShell(environment) ? POWERSHELL : POSIX_SHELL
     const command = toEvaluate(withSameTarget('svc setup openai', { url }))
     return {

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { unwrap } from '../../sdk/index.ts'
-import { refreshProfile } from '../deployment/deployment.ts'
+import { listModels, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
@@ -21,16 +21,14 @@ export async function findAgentSettings(
   suffix = '',
 ): Promise<AgentSettings> {
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
-  const [{ data }, discovery] = await Promise.all([
-    unwrap(deployment.gateway.GET('/v1/models')),
+  const [listed, discovery] = await Promise.all([
+    listModels(deployment),
     unwrap(deployment.gateway.GET('/.well-known/opencode')),
   ])
-  const models = data.map(({ id, metadata, max_input_tokens: contextWindow }) => {
+  const models = listed.map(({ id, metadata, max_input_tokens: contextWindow }) => {
     return { id, name: metadata.displayName, contextWindow }
   })
-  const prefixes = data.flatMap(({ metadata }) => metadata.aliases.filter(isPrefix).map((alias) => alias.slice(0, -1)))
-  const hasModel = (name: string) =>
-    models.some(({ id }) => id === name) || prefixes.some((prefix) => name.startsWith(prefix))
+  const hasModel = makeHasModel(listed)
   const called = given?.endsWith(suffix) ? given.slice(0, given.length - suffix.length) : given
   if (called !== undefined && !hasModel(called)) {
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
@@ -40,8 +38,27 @@ export async function findAgentSettings(
   const tokenCommand = tokenCommandOf(environment, deployment.url)
   const tokenCommandLine = tokenCommand.map((part) => quoteForShell(part, environment.platform)).join(' ')
   const opencodeModels = readOpencodeModels(discovery.config)
-  const isModelChosen = given !== undefined
-  return { gatewayUrl, model, models, opencodeModels, isModelChosen, hasModel, tokenCommand, tokenCommandLine }
+  return {
+    deploymentUrl: deployment.url,
+    gatewayUrl,
+    model,
+    models,
+    opencodeModels,
+    isModelChosen: given !== undefined,
+    hasModel,
+    tokenCommand,
+    tokenCommandLine,
+  }
+}
+
+type ListedModel = { readonly id: string; readonly metadata: { readonly aliases: readonly string[] } }
+
+/** Whether a team has a model with this id or alias. `listed`: the models of the team, aliases without `*` too. */
+export function makeHasModel(listed: readonly ListedModel[]): AgentSettings['hasModel'] {
+  const prefixes = listed.flatMap(({ metadata }) =>
+    metadata.aliases.filter(isPrefix).map((alias) => alias.slice(0, -1)),
+  )
+  return (name) => listed.some(({ id }) => id === name) || prefixes.some((prefix) => name.startsWith(prefix))
 }
 
 /** The gateway writes this configuration; a team that may call no model has no provider in it. */

@@ -17,12 +17,12 @@ export const makeDoctor: MakeCommand = (cli) =>
 
 async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
   const { environment, output } = cli
-  const findings = await output.busy('Checking', async () => [
-    await checkFolder(environment),
-    ...(await checkDeployment(environment, url)),
-    ...checkVariables(environment),
-    ...(await Promise.all(AGENT_NAMES.map((name) => checkAgent(environment, name, url)))),
-  ])
+  const findings = await output.busy('Checking', async () => {
+    const folder = await checkFolder(environment)
+    const { findings: ofDeployment, callable } = await checkDeployment(environment, url)
+    const agents = await Promise.all(AGENT_NAMES.map((name) => checkAgent(environment, name, { callable, url })))
+    return [folder, ...ofDeployment, ...checkVariables(environment), ...agents]
+  })
   if (json) output.json(findings)
   else for (const finding of findings) output.print(lineOf(cli, finding))
   const problems = findings.filter(({ state }) => state === 'problem').length

@@ -123,8 +123,7 @@ async function printOnly({ environment, output }: Cli, tool: PrintedName, option
   }
   const deployment = await openDeployment(environment.folder, options.url)
   const settings = await findAgentSettings(deployment, environment, options.model)
-  const place = { deploymentUrl: deployment.url, environment, url: options.url }
-  const { text, note } = printSettings(tool, settings, place)
+  const { text, note } = printSettings(tool, settings, { environment, url: options.url })
   output.print(text)
   output.note(note)
 }

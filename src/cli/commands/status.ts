@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { countModels, openDeployment } from '../deployment/deployment.ts'
+import { countModels, listModels, openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -68,7 +68,7 @@ async function findAccount({ control }: Deployment): Promise<string> {
 }
 
 async function findModels(deployment: Deployment): Promise<string> {
-  const models = await countModels(deployment)
+  const models = countModels(await listModels(deployment))
   return `reachable, ${models} ${models === 1 ? 'model' : 'models'}`
 }
 

@@ -133,10 +133,16 @@ export async function refreshProfile({ control, profile, profiles }: Deployment)
   }
 }
 
-/** The number of models that the team may use. The list of the gateway also has an entry for each alias. */
-export async function countModels({ gateway }: Deployment): Promise<number> {
-  const { data } = await unwrap(gateway.GET('/v1/models'))
-  return data.filter(({ metadata }) => !metadata.aliasOf).length
+/** The models that the team may use, as the gateway lists them: an alias without `*` is an entry too. */
+export async function listModels({ gateway }: Deployment) {
+  return (await unwrap(gateway.GET('/v1/models'))).data
+}
+
+type Listed = Awaited<ReturnType<typeof listModels>>
+
+/** The number of models in such a list, without aliases. */
+export function countModels(listed: Listed): number {
+  return listed.filter(({ metadata }) => !metadata.aliasOf).length
 }
 
 /** What a profile has of its team. */

@@ -1,7 +1,9 @@
 import { systemClock } from '../../kernel/clock.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { Backend } from '../../sdk/index.ts'
-import { countModels, openDeployment } from '../deployment/deployment.ts'
+import type { AgentSettings } from '../agents/agent.ts'
+import { makeHasModel } from '../agents/settings.ts'
+import { countModels, listModels, openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
@@ -9,12 +11,19 @@ import { checkModels } from './check-models.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
+/** What the team may call at a deployment. */
+export type Callable = Pick<AgentSettings, 'hasModel'> & { readonly url: string }
+
+/** `callable` is null where the models of the team could not be listed. */
+type CheckedDeployment = { readonly findings: readonly Finding[]; readonly callable: Callable | null }
+
 /**
  * Checks the sign-in, the control plane, the session and the gateway. Each needs the one before, so the first error
  * ends it.
  */
-export async function checkDeployment({ folder }: Environment, given?: string): Promise<Finding[]> {
+export async function checkDeployment({ folder }: Environment, given?: string): Promise<CheckedDeployment> {
   const findings: Finding[] = []
+  let callable: Callable | null = null
   let about = 'sign-in'
   try {
     const deployment = await openDeployment(folder, given)
@@ -25,11 +34,13 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     await deployment.accessToken()
     findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
     about = 'gateway'
-    findings.push(...(await checkGateway(deployment, given)))
+    const listed = await listModels(deployment)
+    callable = { url: deployment.url, hasModel: makeHasModel(listed) }
+    findings.push(...(await checkGateway(deployment, countModels(listed), given)))
   } catch (error) {
     findings.push(problemOf(about, error, given))
   }
-  return findings
+  return { findings, callable }
 }
 
 /** A larger difference of the clocks breaks logins and certificates. */
@@ -54,11 +65,10 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
   ]
 }
 
-async function checkGateway(deployment: Deployment, given?: string): Promise<Finding[]> {
+async function checkGateway(deployment: Deployment, models: number, given?: string): Promise<Finding[]> {
   const { control, gateway, profile } = deployment
   const params = { path: { team: profile.team } }
-  const [models, { workers }, backends, teamModels] = await Promise.all([
-    countModels(deployment),
+  const [{ workers }, backends, teamModels] = await Promise.all([
     unwrap(gateway.GET('/v1/workers')),
     // Only admins may list what is below.
     gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),

@@ -12,6 +12,7 @@ import { findFileProblem } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { findWritten } from '../setup/settings-file.ts'
 import { quoteForShell } from '../terminal/shell.ts'
+import type { Callable } from './check-deployment.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
@@ -54,28 +55,31 @@ export function checkVariables({ variables }: Environment): Finding[] {
 
 const CLEAR = 'Unset it, or use svc run.'
 
+/** What the settings of an agent are compared with. `url`: the deployment that the command was given. */
+type Expected = { readonly callable: Callable | null; readonly url: string | undefined }
+
 /**
- * Checks that an agent is installed, and that the settings that svc wrote for it are still there. `url`: the deployment
- * that the command was given.
+ * Checks that an agent is installed, that the settings that svc wrote for it are still there, and that the team may
+ * call the model that they name.
  */
-export async function checkAgent(environment: Environment, name: AgentName, url?: string): Promise<Finding> {
+export async function checkAgent(environment: Environment, name: AgentName, expected: Expected): Promise<Finding> {
   const { program, installCommand } = AGENTS[name]
   const found = findProgram(program, environment)?.found
   if (found === undefined) return ok(name, `Not installed. To install it: ${installCommand}`)
-  return checkSettings(environment, name, { found, url }).catch((error: unknown) => problemOf(name, error))
+  return checkSettings(environment, name, { found, ...expected }).catch((error: unknown) => problemOf(name, error))
 }
 
-type Installed = { readonly found: string; readonly url: string | undefined }
+type Installed = Expected & { readonly found: string }
 
-async function checkSettings({ folder }: Environment, name: AgentName, { found, url }: Installed): Promise<Finding> {
+async function checkSettings({ folder }: Environment, name: AgentName, installed: Installed): Promise<Finding> {
+  const { found, callable, url } = installed
   const written = await findWritten(folder, name)
   if (written === null)
     return ok(name, `Installed: ${found}. Start it with: ${withSameTarget(`svc run ${name}`, { url })}`)
-  return existsSync(written)
-    ? ok(name, `Installed: ${found}. svc setup has written settings into ${written}.`)
-    : warning(
-        name,
-        `${written}, which svc setup wrote, does not exist any more. ` +
-          `Run: ${withSameTarget(`svc setup ${name} --write`, { url })}`,
-      )
+  const { file, start } = written
+  const again = `Run: ${withSameTarget(`svc setup ${name} --write`, { url })}`
+  if (!existsSync(file)) return warning(name, `${file}, which svc setup wrote, does not exist any more. ${again}`)
+  if (start && callable?.url === start.url && !callable.hasModel(start.model))
+    return problem(name, `svc setup wrote the model ${start.model} into ${file}. Your team may not call it. ${again}`)
+  return ok(name, `Installed: ${found}. svc setup has written settings into ${file}.`)
 }

@@ -18,6 +18,8 @@ import { TomlTextError } from './toml-text.ts'
  */
 type Written = {
   readonly file: string
+  /** The model that the agent starts with, and the deployment that it is for. */
+  readonly start: Start | null
   /**
    * Set when the file had no settings: its text, or null when there was no file. The splices then start from `base`.
    */
@@ -32,9 +34,14 @@ type Written = {
   readonly hash: string
 }
 
+/** The model that settings name for the team of a sign-in, and the URL of the deployment. */
+type Start = { readonly model: string; readonly url: string }
+
 /** How to add settings to the file of an agent. */
 export type Edit = {
   readonly file: string
+  /** Null: the settings name no model, or those of an API key. */
+  readonly start: Start | null
   /** The text to start from when the file is empty or missing: `{}` for JSON. */
   readonly emptyText: string
   /** Computes the changes that add the settings to a text. When it throws, nothing is written. */
@@ -53,7 +60,14 @@ export async function writeSettings(folder: string, agent: string, edit: Edit): 
   const change = withFileName(edit.file, () => edit.change(base))
   const next = applySplices(base, change.splices)
   const blank = isBlank ? { blank: text } : {}
-  const written: Written = { file: edit.file, ...blank, base: isBlank ? base : '', ...change, hash: hashOf(next) }
+  const written: Written = {
+    file: edit.file,
+    start: edit.start,
+    ...blank,
+    base: isBlank ? base : '',
+    ...change,
+    hash: hashOf(next),
+  }
   if (earlier) await carryOut(earlier, recordFile(folder, agent))
   // The record is saved first, so that whatever is written can be removed.
   await rewriteFile(recordFile(folder, agent), JSON.stringify(written))
@@ -70,9 +84,9 @@ export async function removeSettings(folder: string, agent: string): Promise<Rem
   return plan ?? { isDone: false, kept: [] }
 }
 
-/** The file into which the settings of an agent were written; null when there are none. */
-export async function findWritten(folder: string, agent: string): Promise<string | null> {
-  return (await readRecord(recordFile(folder, agent)))?.file ?? null
+/** Where the settings of an agent were written, and with what it starts; null when there are none. */
+export function findWritten(folder: string, agent: string): Promise<Pick<Written, 'file' | 'start'> | null> {
+  return readRecord(recordFile(folder, agent))
 }
 
 /** A removal that is not carried out yet. `text` is what the file has after it; null: no file. */
