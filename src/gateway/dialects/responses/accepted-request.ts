@@ -25,11 +25,13 @@ export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<Mod
     : unasked
 }
 
-function withoutSummaries(request: Buffer, body: Json, { efforts, reasoningSummaries }: Partial<ModelCaps>): Buffer {
+function withoutSummaries(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
+  const { efforts, reasoningSummaries = true } = caps
+  // Without a choice of efforts, the whole member has been removed.
+  if (reasoningSummaries || efforts?.length === 0) return request
   // `generate_summary` is the old name of `summary`.
   const { summary, generate_summary: old, ...reasoning } = readObject(body.reasoning)
-  const isRefused = reasoningSummaries === false && efforts?.length !== 0 && (isGiven(summary) || isGiven(old))
-  return isRefused ? (setMembers(request, { reasoning }) ?? request) : request
+  return isGiven(summary) || isGiven(old) ? (setMembers(request, { reasoning }) ?? request) : request
 }
 
 /** Returns the request without these items of a list, or the same bytes where there are none. */
