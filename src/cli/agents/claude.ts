@@ -3,6 +3,7 @@ import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
 import type { Agent, AgentSettings } from './agent.ts'
+import { withoutSuffix } from './settings.ts'
 
 /** Shorter than a minute: `svc token` prints tokens that are valid for at least that long. */
 const TOKEN_REFRESH_MS = '45000'
@@ -98,8 +99,8 @@ function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Re
 /** The model that the settings name; null where all names of Claude Code's own models are aliases in the team. */
 function toStart(settings: AgentSettings) {
   const { model, deploymentUrl } = settings
-  const called = model.endsWith(LONG_WINDOW) ? model.slice(0, -LONG_WINDOW.length) : model
-  return Object.keys(toModels(settings)).length === 0 ? null : { model: called, url: deploymentUrl }
+  const isNamed = Object.keys(toModels(settings)).length > 0
+  return isNamed ? { model: withoutSuffix(model, LONG_WINDOW), url: deploymentUrl } : null
 }
 
 function toMembers({ apiKeyHelper, env }: Settings): [path: string[], value: string][] {

@@ -29,7 +29,7 @@ export async function findAgentSettings(
     return { id, name: metadata.displayName, contextWindow }
   })
   const hasModel = makeHasModel(listed)
-  const called = given?.endsWith(suffix) ? given.slice(0, given.length - suffix.length) : given
+  const called = given && withoutSuffix(given, suffix)
   if (called !== undefined && !hasModel(called)) {
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
   }
@@ -49,6 +49,11 @@ export async function findAgentSettings(
     tokenCommand,
     tokenCommandLine,
   }
+}
+
+/** The model that an agent calls, of a name whose suffix only the agent understands. */
+export function withoutSuffix(name: string, suffix: string): string {
+  return name.endsWith(suffix) ? name.slice(0, name.length - suffix.length) : name
 }
 
 type ListedModel = { readonly id: string; readonly metadata: { readonly aliases: readonly string[] } }

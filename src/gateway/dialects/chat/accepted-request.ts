@@ -1,7 +1,7 @@
 import type { ModelCaps } from '../caps.ts'
-import { renameMember, setMembers } from '../json/edit-json.ts'
-import { parseMember } from '../json/parse-member.ts'
+import { renameMember } from '../json/edit-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { rewriteList } from '../json/rewrite-list.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 import { toAcceptedHistory } from './accepted-history.ts'
@@ -36,9 +36,5 @@ function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): 
 function withAcceptedHistory(request: Buffer, caps: GivenCaps): Buffer {
   const { reasoningReplay, strictHistory = false, unsignedCalls = true } = caps
   const isAny = (reasoningReplay === undefined || reasoningReplay === 'accepted') && !strictHistory && unsignedCalls
-  const given = isAny ? null : parseMember(request, 'messages')
-  if (!Array.isArray(given)) return request
-  const messages = toAcceptedHistory(given, caps)
-  const isChanged = messages.some((message, index) => message !== given[index])
-  return isChanged ? (setMembers(request, { messages }) ?? request) : request
+  return isAny ? request : rewriteList(request, 'messages', (messages) => toAcceptedHistory(messages, caps))
 }

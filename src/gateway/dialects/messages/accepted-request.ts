@@ -1,9 +1,8 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { setMembers } from '../json/edit-json.ts'
-import { parseMember } from '../json/parse-member.ts'
 import { readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { rewriteList } from '../json/rewrite-list.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 
 /**
@@ -12,15 +11,9 @@ import { withPlainTools } from '../tools/plain-tools.ts'
  * nothing would be refused.
  */
 export function toAcceptedRequest(request: Buffer, _body: Json, caps: Partial<ModelCaps>): Buffer {
-  return withPlainTools(withThinkingBeforeCalls(request, caps), caps)
-}
-
-function withThinkingBeforeCalls(request: Buffer, { reasoningReplay }: Partial<ModelCaps>): Buffer {
-  const given = reasoningReplay === 'required' ? parseMember(request, 'messages') : null
-  if (!Array.isArray(given)) return request
-  const messages = given.map(withThinking)
-  const isChanged = messages.some((message, index) => message !== given[index])
-  return isChanged ? (setMembers(request, { messages }) ?? request) : request
+  const isRequired = caps.reasoningReplay === 'required'
+  const complete = isRequired ? rewriteList(request, 'messages', (messages) => messages.map(withThinking)) : request
+  return withPlainTools(complete, caps)
 }
 
 /** What stands for the thinking of another model, or of one whose client has lost it. */

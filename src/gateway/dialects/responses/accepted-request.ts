@@ -1,9 +1,9 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
 import { setMembers } from '../json/edit-json.ts'
-import { parseMember } from '../json/parse-member.ts'
 import { isGiven, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { rewriteList } from '../json/rewrite-list.ts'
 import { withoutRefusedHints } from '../refused-members.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 
@@ -42,8 +42,7 @@ function withoutItems(
   isRefused: (item: unknown) => boolean,
 ): Buffer {
   if (!readList(body[name]).some(isRefused)) return request
-  const accepted = readList(parseMember(request, name)).filter((item) => !isRefused(item))
-  return setMembers(request, { [name]: accepted }) ?? request
+  return rewriteList(request, name, (items) => items.filter((item) => !isRefused(item)))
 }
 
 function isReasoning(item: unknown): boolean {

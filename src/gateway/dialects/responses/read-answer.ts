@@ -15,8 +15,8 @@ import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
-import { ItemKeys, toContentKey } from './item-keys.ts'
-import type { ContentType } from './item-keys.ts'
+import { contentKeyOf, KnownItems, noteContent, toContentKey } from './known-items.ts'
+import type { ContentType, KnownItem } from './known-items.ts'
 
 /** Calls that are translated, or that the vendor runs itself. */
 const KNOWN_CALLS: ReadonlySet<string> = new Set([
@@ -46,7 +46,7 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
 export class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
   readonly #parts: PartQueue<string>
-  readonly #items = new ItemKeys()
+  readonly #items = new KnownItems()
   /** The form and the index of the current part of a reasoning item. */
   readonly #reasoning = new Map<string, { readonly form: ReasoningForm; readonly place: number }>()
   /** The whole text of a part, which its own last event repeats. Needed where its item has no last event. */
@@ -175,18 +175,19 @@ export class ResponsesReader implements AnswerReader {
   #takePart(event: Json): AnswerEvent[] {
     if (!ITEM_EVENT.test(readText(event.type))) return []
     this.#hasItems = true
-    const index = this.#items.keyOf(event)
+    const item = this.#items.itemOf(event)
+    const index = item.key
     switch (event.type) {
       case 'response.output_item.added':
       case 'response.output_item.done':
         return this.#takeItem(event.type === 'response.output_item.done', index, readObject(event.item))
       case 'response.content_part.added':
-        this.#items.noteContent(event)
+        noteContent(item, event)
         return []
       case 'response.output_text.delta':
-        return this.#takeText('output_text', event)
+        return this.#takeText(item, 'output_text', event)
       case 'response.refusal.delta':
-        return this.#takeText('refusal', event)
+        return this.#takeText(item, 'refusal', event)
       case 'response.reasoning_summary_text.delta':
         return this.#takeReasoning(index, 'summary', event)
       case 'response.reasoning_text.delta':
@@ -195,7 +196,7 @@ export class ResponsesReader implements AnswerReader {
       case 'response.custom_tool_call_input.delta':
         return this.#parts.delta(index, readText(event.delta))
       case 'response.output_text.done':
-        return this.#takeGivenText(event)
+        return this.#takeGivenText(item, event)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
         this.#given.set(index, readArguments(event.arguments) + readText(event.input))
@@ -210,13 +211,13 @@ export class ResponsesReader implements AnswerReader {
     return isDone ? this.#closeItem(index, item) : this.#openItem(index, item)
   }
 
-  #takeText(type: ContentType, event: Json): PartEvent[] {
-    const key = this.#items.contentKeyOf(event, type)
+  #takeText(item: KnownItem, type: ContentType, event: Json): PartEvent[] {
+    const key = contentKeyOf(item, event, type)
     return [...this.#openContent(key, type), ...this.#parts.delta(key, readText(event.delta), readList(event.logprobs))]
   }
 
-  #takeGivenText(event: Json): PartEvent[] {
-    const key = this.#items.contentKeyOf(event, 'output_text')
+  #takeGivenText(item: KnownItem, event: Json): PartEvent[] {
+    const key = contentKeyOf(item, event, 'output_text')
     this.#given.set(key, readText(event.text))
     return this.#openContent(key, 'output_text')
   }

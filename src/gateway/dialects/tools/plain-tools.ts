@@ -1,7 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { setMembers } from '../json/edit-json.ts'
-import { parseMember } from '../json/parse-member.ts'
+import { rewriteList } from '../json/rewrite-list.ts'
 import { toPlainSchema } from './tool-schemas.ts'
 
 /**
@@ -10,8 +9,7 @@ import { toPlainSchema } from './tool-schemas.ts'
  * tools of a namespace are in its `tools`, and `input_schema` in messages.
  */
 export function withPlainTools(request: Buffer, { schemaLimits = true }: Partial<ModelCaps>): Buffer {
-  const tools = schemaLimits ? null : parseMember(request, 'tools')
-  return Array.isArray(tools) ? (setMembers(request, { tools: tools.map(toPlainTool) }) ?? request) : request
+  return schemaLimits ? request : rewriteList(request, 'tools', (tools) => tools.map(toPlainTool))
 }
 
 function toPlainTool(tool: unknown): unknown {

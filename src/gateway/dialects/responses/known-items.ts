@@ -2,7 +2,7 @@ import { readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** An item of an answer, as its first event describes it. */
-type KnownItem = {
+export type KnownItem = {
   readonly key: string
   readonly id: string | null
   readonly index: unknown
@@ -15,39 +15,19 @@ type KnownItem = {
 export type ContentType = 'output_text' | 'refusal'
 
 /**
- * Gives each item of a streamed answer a key, and each content of a message. Servers write wrong indexes and ids:
+ * The items of a streamed answer, and the contents of its messages, each with a key. Servers write wrong indexes and
+ * ids, so neither identifies an item by itself:
  * - Ollama gives a text and all calls behind it one index;
  * - SGLang ends reasoning with the index of the next item and a new id;
  * - GitHub Copilot writes another id in each event;
  * - llama.cpp's server writes no index;
  * - vLLM counts the contents of all items together, and older versions count each delta.
  */
-export class ItemKeys {
+export class KnownItems {
   readonly #items: KnownItem[] = []
 
-  /** The key of the item that an event is about. */
-  keyOf(event: Json): string {
-    return this.#itemOf(event).key
-  }
-
-  /** The key of the content of this type that an event is about. */
-  contentKeyOf(event: Json, type: ContentType): string {
-    const { key, contents } = this.#itemOf(event)
-    const indexes = contents[type]
-    if (indexes.length === 0) indexes.push(event.content_index)
-    const known = indexes.indexOf(event.content_index)
-    return toContentKey(key, type, known === -1 ? indexes.length - 1 : known)
-  }
-
-  /** Notes that a content begins. */
-  noteContent(event: Json): void {
-    const { type } = readObject(event.part)
-    if (type !== 'output_text' && type !== 'refusal') return
-    const indexes = this.#itemOf(event).contents[type]
-    if (!indexes.includes(event.content_index)) indexes.push(event.content_index)
-  }
-
-  #itemOf(event: Json): KnownItem {
+  /** The item that an event is about. One that no event was about before is added. */
+  itemOf(event: Json): KnownItem {
     const item = this.#find(event) ?? this.#add(event)
     item.isDone ||= event.type === 'response.output_item.done'
     return item
@@ -80,6 +60,22 @@ export class ItemKeys {
     this.#items.push(added)
     return added
   }
+}
+
+/** The key of the content of this type that an event of a message is about. */
+export function contentKeyOf({ key, contents }: KnownItem, { content_index: index }: Json, type: ContentType): string {
+  const indexes = contents[type]
+  if (indexes.length === 0) indexes.push(index)
+  const known = indexes.indexOf(index)
+  return toContentKey(key, type, known === -1 ? indexes.length - 1 : known)
+}
+
+/** Notes that a content of a message begins. */
+export function noteContent({ contents }: KnownItem, event: Json): void {
+  const { type } = readObject(event.part)
+  if (type !== 'output_text' && type !== 'refusal') return
+  const indexes = contents[type]
+  if (!indexes.includes(event.content_index)) indexes.push(event.content_index)
 }
 
 /** The key of a content by its place among those of its type. */
