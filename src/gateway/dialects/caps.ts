@@ -28,7 +28,7 @@ export type ModelCaps = {
    * refuses those that it cannot express.
    */
   readonly schemaLimits: boolean
-  /** Keeps to the JSON schema of an answer in chat. Otherwise it is told the schema, and asked for JSON. */
+  /** Accepts a JSON schema for its answer in chat. Otherwise it is asked for JSON, with the schema in the prompt. */
   readonly formatSchemas: boolean
   readonly images: boolean
   readonly pdf: boolean

@@ -104,7 +104,7 @@ const LOOSE_HISTORY: RefusedPart = {
   isOfModel: true,
 }
 
-/** Groq, Cerebras and Mistral. Agents send back the reasoning that a model has shown, and so after another model. */
+/** Groq, Cerebras and Mistral. Many agents send earlier reasoning back, also that of another model. */
 const SHOWN_REASONING: RefusedPart = {
   error: beginsLike([
     String.raw`'messages\.\d+' : for 'role: ?assistant' [^:]+: property 'reasoning(?:_content)?' is unsupported`,
@@ -115,7 +115,7 @@ const SHOWN_REASONING: RefusedPart = {
   isOfModel: true,
 }
 
-/** DeepSeek, which has JSON without a schema only. Agents ask for a schema in small calls of their own. */
+/** DeepSeek, which accepts only JSON without a schema. Agents send a schema with calls such as those for titles. */
 const FORMAT_SCHEMAS: RefusedPart = {
   error: beginsLike([
     'this response_format type is unavailable now',

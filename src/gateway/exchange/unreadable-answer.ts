@@ -64,7 +64,7 @@ export function toBreak(kind: NoAnswer, error: Error): StreamFailure {
   return isUnreadable(error) ? { ...BACKEND_BROKE_OFF, message: error.message } : BACKEND_BROKE_OFF
 }
 
-/** Whether this side has given up the answer. */
+/** Whether the error says that this gateway has stopped reading the answer, and not the backend writing it. */
 function isUnreadable(error: Error): boolean {
   return error instanceof UnreadableAnswer || error instanceof SseEventTooLarge
 }

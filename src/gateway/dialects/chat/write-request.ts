@@ -69,7 +69,7 @@ function writeEffort({ effort, effortIsHint }: ReasoningOptions, caps: ModelCaps
   return accepted === null ? {} : { reasoning_effort: accepted }
 }
 
-/** Tells the model the schema of its answer where its backend cannot be told; null: there is none, or it can. */
+/** The schema of the answer as text for the system prompt; null where there is none, or the model accepts schemas. */
 function describeFormat(format: OutputFormat, { formatSchemas }: ModelCaps): string | null {
   if (format.kind === 'json' || formatSchemas) return null
   return `Answer with JSON that matches this schema, and with nothing else: ${JSON.stringify(format.schema)}`
