@@ -2,10 +2,12 @@ import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
 import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/secrets.ts'
 import { SECRET_SETTING_NAMES, SETTINGS } from './config/settings.ts'
+import { readOutboundProxy } from './config/outbound-proxy.ts'
 import { readTracing, TRACING_FILES } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
 import type { Config } from './config/values.ts'
 import { OperatorError } from './kernel/operator-error.ts'
+import { explainUnusedProxy } from './kernel/network/outbound-proxy.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
 export class ConfigError extends OperatorError {
@@ -32,9 +34,11 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
   const { tracing, mistakes: ofTracing } = readTracing(env)
+  const { outboundProxy, mistakes: ofProxy } = readOutboundProxy(env)
   const otherEnvironment = {
     readSecret: makeSecretReader(env),
     tracing,
+    outboundProxy,
     hasNotifySocket: Boolean(env['NOTIFY_SOCKET']),
   }
   const issues = read.error?.issues ?? []
@@ -45,6 +49,7 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const mistakes = [
     ...ofFiles,
     ...ofTracing,
+    ...ofProxy,
     ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
     // A setting whose value is not known is not compared with others.
     ...between.filter((mistake) => ![...wrong, ...unread].some((name) => mistake.includes(name))),
@@ -69,7 +74,9 @@ export function readConfigAgain(fileSettings: string, env: Environment = process
 
 /** Warnings for the operator about settings that are valid. */
 export function warningsOf(config: Config, env: Environment = process.env): string[] {
-  return findWarnings(config, Object.keys(env), env['NODE_ENV'] === 'production')
+  const unusedProxy = config.role === 'control-plane' ? null : explainUnusedProxy(env)
+  const ofSettings = findWarnings(config, Object.keys(env), env['NODE_ENV'] === 'production')
+  return unusedProxy === null ? ofSettings : [...ofSettings, unusedProxy]
 }
 
 function without(settings: Environment, names: ReadonlySet<string>): Environment {

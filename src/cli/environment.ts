@@ -16,9 +16,12 @@ export type Environment = {
   readonly platform: NodeJS.Platform
 }
 
-/** Reads the environment. The commands of people read `process.env` nowhere else. */
+/** Those of this process. The commands of people read `process.env` nowhere else. */
+export const VARIABLES: Environment['variables'] = process.env
+
+/** Reads the environment. */
 export function readEnvironment(
-  variables: Environment['variables'] = process.env,
+  variables: Environment['variables'] = VARIABLES,
   home = findHome(),
   script = path.resolve(process.argv[1] ?? ''),
 ): Environment {
@@ -26,24 +29,6 @@ export function readEnvironment(
   // A relative path is invalid and must be ignored (XDG Base Directory Specification).
   const configHome = given && path.isAbsolute(given) ? given : path.join(home, '.config')
   return { home, configHome, folder: path.join(configHome, 'svc'), variables, script, platform: process.platform }
-}
-
-/**
- * The variable with the proxy that Node.js uses for a URL, unless `NO_PROXY` names the host; null: it uses none. The
- * proxy for http is used for https too where that has none.
- */
-export function findProxyVariable({ protocol }: URL, variables: Environment['variables'] = process.env): string | null {
-  if (variables['NODE_USE_ENV_PROXY'] !== '1') return null
-  const ofHttps = protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : []
-  return [...ofHttps, 'http_proxy', 'HTTP_PROXY'].find((name) => variables[name]) ?? null
-}
-
-/** Says that a proxy is set, but that Node.js does not use it; null when that is not so. */
-export function explainUnusedProxy(variables: Environment['variables'] = process.env): string | null {
-  const name = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find((each) => variables[each])
-  // Node.js takes no other value for a yes.
-  if (name === undefined || variables['NODE_USE_ENV_PROXY'] === '1') return null
-  return `${name} is set, but svc does not use it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`
 }
 
 /** The root for a user without an entry in the list of users and without `HOME`, as in a container. */

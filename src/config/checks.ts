@@ -1,5 +1,5 @@
 import { DAY_SECONDS } from '../kernel/durations.ts'
-import { isLoopback } from '../kernel/ip-address.ts'
+import { isLoopback } from '../kernel/network/ip-address.ts'
 import { isIpAddress } from './fields.ts'
 import { SECRET_SETTING_NAMES, SETTING_NAMES } from './settings.ts'
 import type { Settings } from './settings.ts'

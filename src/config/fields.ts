@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
-import { VERSION_AT_END } from '../kernel/backend-url.ts'
+import { readAllowedHosts } from '../kernel/network/allowed-hosts.ts'
+import { VERSION_AT_END } from '../kernel/network/backend-url.ts'
 import { readEncryptionKey } from '../kernel/credentials/cipher.ts'
 import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
-import { withoutBrackets } from '../kernel/ip-address.ts'
+import { withoutBrackets } from '../kernel/network/ip-address.ts'
 import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')
@@ -151,7 +151,8 @@ function isProxy(item: string): boolean {
   return version !== 0 && Number(prefix ?? 0) <= (version === 4 ? 32 : 128)
 }
 
-function hasScheme(url: string, schemes: readonly string[]): boolean {
+/** Whether a text is a URL with one of these schemes, whose user and password can be decoded. */
+export function hasScheme(url: string, schemes: readonly string[]): boolean {
   if (!URL.canParse(url) || !url.includes('://')) return false
   const { protocol, username, password } = new URL(url)
   return schemes.includes(protocol) && isPercentEncoded(username) && isPercentEncoded(password)

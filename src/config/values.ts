@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
+import type { AllowedHosts } from '../kernel/network/allowed-hosts.ts'
 import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { HOUR_MS } from '../kernel/durations.ts'
-import { isLoopback } from '../kernel/ip-address.ts'
+import { isLoopback } from '../kernel/network/ip-address.ts'
+import type { OutboundProxy } from '../kernel/network/outbound-proxy.ts'
 import { Secret } from '../kernel/secret.ts'
 import type { TracedBackends } from '../kernel/tracer.ts'
 import type { LogLevel } from '../log.ts'
@@ -118,6 +119,8 @@ export type Config = {
   readonly hasNotifySocket: boolean
   readonly upstreamConnectTimeoutMs: number
   readonly upstreamIdleTimeoutMs: number
+  /** Through which backends with an https address are called; null: directly. */
+  readonly outboundProxy: OutboundProxy | null
   readonly engine: EngineConfig | null
   readonly maxBodyBytes: number
   /** Of all bodies that one process holds; null: a part of the memory. */
@@ -128,14 +131,15 @@ export type Config = {
 }
 
 /** What the environment has besides the settings of this service. */
-type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'hasNotifySocket'>
+type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'outboundProxy' | 'hasNotifySocket'>
 
 /** Turns validated settings into the values that the service uses, with their defaults. */
-export function toConfig(s: Settings, { readSecret, tracing, hasNotifySocket }: OtherEnvironment): Config {
+export function toConfig(s: Settings, otherEnvironment: OtherEnvironment): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
   const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))
   return {
+    ...otherEnvironment,
     role: s.SVC_ROLE,
     host: s.SVC_HOST,
     port: s.SVC_PORT,
@@ -173,13 +177,10 @@ export function toConfig(s: Settings, { readSecret, tracing, hasNotifySocket }: 
     processes: s.SVC_PROCESSES,
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
     metricsPort: s.SVC_METRICS_PORT ?? null,
-    tracing,
     tracedBackends: s.SVC_TRACE_BACKENDS,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),
-    readSecret,
-    hasNotifySocket,
     upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
     upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
     engine: toEngine(s),

@@ -3,7 +3,7 @@
  * addresses, so the operator lists the hosts that may be named (SVC_ADMIN_BACKEND_HOSTS).
  */
 import { z } from 'zod'
-import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
+import type { AllowedHosts } from '../kernel/network/allowed-hosts.ts'
 import type { Cipher, Encrypted } from '../kernel/credentials/cipher.ts'
 import { CREDENTIAL_HEADERS } from '../kernel/credentials/credential-header.ts'
 import type { CredentialHeader } from '../kernel/credentials/credential-header.ts'

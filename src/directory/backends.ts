@@ -1,7 +1,7 @@
 /** What the directory file says of backends, of the models that they serve, and of what those models can be asked. */
 import { z } from 'zod'
 import { teamOfBackend } from '../kernel/backend-name.ts'
-import { VERSION_AT_END } from '../kernel/backend-url.ts'
+import { VERSION_AT_END } from '../kernel/network/backend-url.ts'
 import { CREDENTIAL_HEADERS } from '../kernel/credentials/credential-header.ts'
 import type { CredentialHeader } from '../kernel/credentials/credential-header.ts'
 import type { SecretSource } from '../kernel/credentials/secret-source.ts'

@@ -20,7 +20,13 @@ import { makeFindTeam } from './models/rules.ts'
 import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
-type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
+type BackendSettings =
+  | 'upstreams'
+  | 'upstreamConnectTimeoutMs'
+  | 'upstreamIdleTimeoutMs'
+  | 'outboundProxy'
+  | 'engine'
+  | 'readSecret'
 
 export type GatewayNeeds = CallParts &
   Pick<EdgeNeeds, 'contract'> & {
@@ -69,6 +75,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     adminBackends,
     connectTimeoutMs: settings.upstreamConnectTimeoutMs,
     idleTimeoutMs: settings.upstreamIdleTimeoutMs,
+    outboundProxy: settings.outboundProxy,
     clock,
     log,
   })

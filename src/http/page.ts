@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import { isLoopback } from '../kernel/ip-address.ts'
+import { isLoopback } from '../kernel/network/ip-address.ts'
 
 const markup = Symbol('markup')
 

@@ -3,7 +3,7 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 import RateLimiterRedis from 'rate-limiter-flexible/lib/RateLimiterRedis.js'
 import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js'
-import { networkOf } from '../kernel/ip-address.ts'
+import { networkOf } from '../kernel/network/ip-address.ts'
 import { ApiError, toWholeSeconds } from './errors.ts'
 
 /**

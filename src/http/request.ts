@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express'
 import type { Actor, Caller } from '../kernel/caller.ts'
-import { readIpAddress } from '../kernel/ip-address.ts'
+import { readIpAddress } from '../kernel/network/ip-address.ts'
 import type { ServerSpan } from '../kernel/tracer.ts'
 import type { CountedBody } from './body-budget.ts'
 import type { OperationObject } from './contract.ts'

@@ -10,13 +10,14 @@ export const { version } = packageJson
 
 /** What an operator wants to know of a service that starts, without a secret. */
 export function describeService(config: Config, counts: DirectoryCounts | null) {
-  const { role, baseUrl, database, mail } = config
+  const { role, baseUrl, database, mail, outboundProxy } = config
   return {
     version,
     role,
     baseUrl,
     database: database?.kind ?? 'none',
     email: mail ? describeMailTarget(mail) : 'none',
+    ...(outboundProxy && { outboundProxy: outboundProxy.origin }),
     ...(counts && { teams: counts.teams, members: counts.members, backends: namesOfBackends(config, counts).length }),
   }
 }

@@ -7,7 +7,7 @@ import { makeCheckedLookup } from '../../src/gateway/backends/checked-lookup.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
-import { isPublicAddress } from '../../src/kernel/allowed-hosts.ts'
+import { isPublicAddress } from '../../src/kernel/network/allowed-hosts.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
@@ -252,10 +252,10 @@ describe('deleteTeamBackend', () => {
 describe('a connection to a backend of an admin', () => {
   const request: BackendRequest = { method: 'GET', path: '/', headers: [], body: null }
   const get = async (isAllowed: (address: string) => boolean) => {
-    const timeouts = { connectTimeoutMs: 2000, idleTimeoutMs: 2000 }
+    const needs = { connectTimeoutMs: 2000, idleTimeoutMs: 2000, outboundProxy: null }
     const lookup = makeCheckedLookup(isAllowed, makeSharedLookup())
-    const { pool } = openBackendPool(vendor.url, { ...timeouts, lookup })
-    const canConnect = makeConnectProbe(vendor.url, { ...timeouts, lookup })
+    const { pool } = openBackendPool(vendor.url, { ...needs, lookup })
+    const canConnect = makeConnectProbe(vendor.url, { ...needs, lookup })
     const reply = await sendAndWait(pool, request, { timeoutMs: 2000, maxBytes: 10_000 })
     await pool.destroy()
     return { reply, canConnect: await canConnect() }

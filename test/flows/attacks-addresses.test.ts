@@ -6,9 +6,10 @@ import { openListedBackends } from '../../src/gateway/backends/listed.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
-import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
+import { readAllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
+import type { OutboundProxy } from '../../src/kernel/network/outbound-proxy.ts'
 import { makeCertificate } from '../support/network/certificate.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -22,12 +23,15 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
+/** Connections to backends of admins do not go through a proxy: it would look up names itself. */
+const UNUSABLE_PROXY: OutboundProxy = { origin: 'http://127.0.0.1:9', authorization: null, isFor: () => true }
+
 /** Calls the server as a backend of an admin, by its name `localhost`, which resolves to `127.0.0.1`. */
 async function callWith(list: string) {
   const hosts = readAllowedHosts(`${server.url.host}, ${list}`)
   if (!hosts) throw new Error(`${list} was not read.`)
   const listed = openListedBackends({
-    ...{ connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup() },
+    ...{ connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup(), outboundProxy: UNUSABLE_PROXY },
     readSecret: () => ({ mistake: 'There is no secret.' }),
     adminBackends: { hosts, cipher: makeCipher([newEncryptionKey()]) },
     clock: systemClock,

@@ -144,7 +144,11 @@ async function startWorker({ ending = '', url }: { ending?: string; url?: URL } 
       maxTokens: 4096,
       idleTimeoutMs: 60_000,
     },
-    { connectTimeoutMs: 60_000, lookup: makeSharedLookup(), clock: { now: () => now }, log: SILENT },
+    {
+      ...{ connectTimeoutMs: 60_000, lookup: makeSharedLookup(), outboundProxy: null },
+      clock: { now: () => now },
+      log: SILENT,
+    },
   )
   onTestFinished(async () => {
     await closeBackend(worker)

@@ -8,7 +8,7 @@ import {
 } from '../../src/directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
 import { writeMistakes } from '../../src/directory/mistakes.ts'
-import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
+import { readAllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
 import { teamOfBackend } from '../../src/kernel/backend-name.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { Secret } from '../../src/kernel/secret.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isPublicAddress, readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
-import type { AllowedHosts } from '../../src/kernel/allowed-hosts.ts'
+import { isPublicAddress, readAllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
+import type { AllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
 
 function read(text: string): AllowedHosts {
   const hosts = readAllowedHosts(text)

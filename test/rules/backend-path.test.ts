@@ -7,7 +7,7 @@ import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 
-const CONNECTING = { connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup() }
+const CONNECTING = { connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup(), outboundProxy: null }
 
 describe('the path of a call at its backend', () => {
   it.each<[string, GroupedPath, string, string]>([

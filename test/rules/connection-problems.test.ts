@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { explainConnection, sendRequest } from '../../src/cli/deployment/http.ts'
-import { findProxyVariable } from '../../src/cli/environment.ts'
+import { findProxyVariable } from '../../src/kernel/network/outbound-proxy.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 

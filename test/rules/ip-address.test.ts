@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isLoopback, readIpAddress } from '../../src/kernel/ip-address.ts'
+import { isLoopback, readIpAddress } from '../../src/kernel/network/ip-address.ts'
 
 describe('readIpAddress', () => {
   it.each([

@@ -6,7 +6,7 @@ import type { BackendRow } from '../../src/gateway/backends/listed.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
-import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
+import { readAllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { testClock } from '../support/clock.ts'
 import { UNREACHABLE } from '../support/outcomes.ts'
@@ -16,6 +16,7 @@ const ROW: BackendRow = { name: 'eu', dialects: ['chat'], url: 'http://127.0.0.1
 
 const NEEDS = {
   connectTimeoutMs: 1000,
+  outboundProxy: null,
   idleTimeoutMs: 1000,
   lookup: makeSharedLookup(),
   readSecret: () => ({ mistake: 'There is none.' }),

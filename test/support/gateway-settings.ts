@@ -2,6 +2,7 @@ import type { GatewayNeeds } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
+import type { OutboundProxy } from '../../src/kernel/network/outbound-proxy.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import type { TracedBackends } from '../../src/kernel/tracer.ts'
 
@@ -16,11 +17,12 @@ type Given = {
   readonly idleTimeoutMs: number
   readonly tracedBackends: TracedBackends
   readonly maxBodiesBytes: number | null
+  readonly outboundProxy: OutboundProxy | null
 }
 
 /** The settings of a gateway with these backends and without limits. */
 export function gatewaySettings(given: Given): GatewayNeeds['settings'] {
-  const { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes } = given
+  const { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy } = given
   return {
     baseUrl: BASE_URL,
     gatewayUrl: BASE_URL,
@@ -29,6 +31,7 @@ export function gatewaySettings(given: Given): GatewayNeeds['settings'] {
       env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
     upstreamConnectTimeoutMs: 2_000,
     upstreamIdleTimeoutMs: idleTimeoutMs,
+    outboundProxy,
     engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
     callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
     maxBodyBytes: 32 * 1024 * 1024,

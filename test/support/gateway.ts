@@ -12,6 +12,7 @@ import { readContract } from '../../src/http/contract.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import type { OutboundProxy } from '../../src/kernel/network/outbound-proxy.ts'
 import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
 import { makeApp } from '../../src/server/app.ts'
 import { gatewaySettings } from './gateway-settings.ts'
@@ -38,6 +39,7 @@ type Given = Partial<Record<UpstreamName, URL>> & {
   readonly tracer?: Tracer | null
   readonly tracedBackends?: TracedBackends
   readonly maxBodiesBytes?: number | null
+  readonly outboundProxy?: OutboundProxy | null
 }
 
 /**
@@ -54,6 +56,7 @@ export async function startGateway({
   tracer = null,
   tracedBackends = 'local',
   maxBodiesBytes = null,
+  outboundProxy = null,
   ...upstreams
 }: Given = {}) {
   const watchers = new Set<() => void>()
@@ -90,7 +93,8 @@ export async function startGateway({
   }
   const contract = readContract()
   const prices = openPrices()
-  const settings = gatewaySettings({ upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes })
+  const given = { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy }
+  const settings = gatewaySettings(given)
   const gateway = openGateway({
     settings,
     contract,

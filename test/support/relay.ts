@@ -53,7 +53,7 @@ export async function startRelay(
   { idleTimeoutMs = 10_000, url, leavesFirst = false, endsAtOnce, dialect = 'chat', ...options }: Given = {},
 ) {
   const upstream = await startUpstream(script)
-  const connecting = { connectTimeoutMs: 2000, idleTimeoutMs, lookup: makeSharedLookup() }
+  const connecting = { connectTimeoutMs: 2000, idleTimeoutMs, lookup: makeSharedLookup(), outboundProxy: null }
   const connections = openBackendPool(url ?? upstream.url, connecting)
   const exchanges: Exchange[] = []
   const responses: ServerResponse[] = []

@@ -1,6 +1,7 @@
 import { codeOf, UNTRUSTED_CERTIFICATE } from '../../kernel/error-code.ts'
+import { explainUnusedProxy, findProxyVariable } from '../../kernel/network/outbound-proxy.ts'
 import type { Send } from '../../sdk/index.ts'
-import { explainUnusedProxy, findProxyVariable } from '../environment.ts'
+import { VARIABLES } from '../environment.ts'
 import { UnreachableError } from '../failures.ts'
 
 /** How long a deployment may take to answer anything but a model call. */
@@ -104,7 +105,7 @@ const TLS_HELP =
 
 /** What to check where no connection can be made. The network may require a proxy that is set, but not used. */
 function networkAdvice(): string {
-  const unusedProxy = explainUnusedProxy()
+  const unusedProxy = explainUnusedProxy(VARIABLES)
   return `Check the URL and your network or VPN.${unusedProxy === null ? '' : ` ${unusedProxy}`}`
 }
 
@@ -145,7 +146,7 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL, proxy: string | nu
 }
 
 /** Says why a request got no answer, and what to do. `proxy`: the variable with the proxy for this URL. */
-export function explainConnection(url: URL, error: unknown, proxy = findProxyVariable(url)): string {
+export function explainConnection(url: URL, error: unknown, proxy = findProxyVariable(url, VARIABLES)): string {
   if (error instanceof Error && error.name === 'TimeoutError') return explainSilence(url, proxy)
   const causes = causesOf(error)
   const proxyStatus = causes.map(proxyStatusOf).find((status) => status !== null)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { networkOf } from '../../kernel/ip-address.ts'
+import { networkOf } from '../../kernel/network/ip-address.ts'
 
 /** /24 and /48: what one site usually has. */
 const NETWORK = { ipv4Numbers: 3, ipv6Groups: 3 }

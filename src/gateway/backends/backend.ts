@@ -1,12 +1,12 @@
-import type { LookupFunction } from 'node:net'
-import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { withoutBrackets } from '../../kernel/ip-address.ts'
+import { withoutBrackets } from '../../kernel/network/ip-address.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { Condition } from './condition.ts'
+import { makeConnector } from './connector.ts'
+import type { Connecting } from './connector.ts'
 import type { KindTraits } from './kinds.ts'
 import type { BackendKind } from './table.ts'
 import type { ModelState } from './worker-state.ts'
@@ -60,31 +60,20 @@ export type BackendHealth = {
   recheck(): void
 }
 
-export type Timeouts = {
-  readonly connectTimeoutMs: number
+/** How a backend is called. */
+export type Calling = Connecting & {
   /** The longest time without a byte, also before the first byte. */
   readonly idleTimeoutMs: number
 }
 
-/** How connections are made. */
-export type Connecting = Timeouts & {
-  /** Looks up the name of the host at each connect. */
-  readonly lookup: LookupFunction
-}
-
 /** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
-export function openBackendPool(
-  { origin, pathname }: URL,
-  { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting,
-  basePath = '/v1',
-) {
-  const pool = new Pool(origin, {
+export function openBackendPool(url: URL, { idleTimeoutMs, ...connecting }: Calling, basePath = '/v1') {
+  const pool = new Pool(url.origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
     pipelining: 1,
     allowH2: false,
-    connect: { lookup },
-    connectTimeout: connectTimeoutMs,
+    connect: makeConnector(url, connecting),
     headersTimeout: idleTimeoutMs,
     bodyTimeout: idleTimeoutMs,
     // Shorter than the 5 s for which common servers keep an idle connection, so that no call is written to a
@@ -95,15 +84,13 @@ export function openBackendPool(
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  return { pool, apiPath: pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
+  return { pool, apiPath: url.pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
 }
 
 /** Makes a function that connects to a host, closes the connection at once, and says whether that worked. */
-export function makeConnectProbe(
-  { hostname, host, protocol, port }: URL,
-  { lookup, connectTimeoutMs: timeout }: Connecting,
-): () => Promise<boolean> {
-  const connect = buildConnector({ lookup, timeout, allowH2: false })
+export function makeConnectProbe(url: URL, connecting: Connecting): () => Promise<boolean> {
+  const connect = makeConnector(url, connecting)
+  const { hostname, host, protocol, port } = url
   const to = { hostname: withoutBrackets(hostname), host, protocol, port }
   return () =>
     new Promise((resolve) => {

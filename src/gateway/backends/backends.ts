@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
 import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
-import type { Backend, Connecting, Timeouts } from './backend.ts'
+import type { Backend, Calling } from './backend.ts'
 import { openListedBackends } from './listed.ts'
 import type { BackendRow } from './listed.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
@@ -41,7 +41,7 @@ export type Backends = {
   close(): Promise<void>
 }
 
-type Needs = Timeouts & {
+type Needs = Omit<Calling, 'lookup'> & {
   readonly upstreams: Readonly<Record<UpstreamName, UpstreamSettings | null>>
   readonly worker: WorkerSettings | null
   readonly readSecret: ReadSecret
@@ -53,9 +53,9 @@ type Needs = Timeouts & {
 
 /** Opens the backends of the settings. Nothing connects before a call needs it. */
 export function openBackends(needs: Needs): Backends {
-  const { worker: settings, connectTimeoutMs, clock, log } = needs
+  const { worker: settings, connectTimeoutMs, outboundProxy, clock, log } = needs
   const lookup = makeSharedLookup()
-  const worker = settings && openWorker(settings, { connectTimeoutMs, lookup, clock, log })
+  const worker = settings && openWorker(settings, { connectTimeoutMs, lookup, outboundProxy, clock, log })
   const upstreams = openUpstreams({ ...needs, lookup })
   const configured = worker ? [worker, ...upstreams] : upstreams
   const listed = openListedBackends({ ...needs, lookup })
@@ -82,7 +82,7 @@ export function openBackends(needs: Needs): Backends {
   }
 }
 
-function openUpstreams({ upstreams, ...needs }: Needs & Connecting): readonly Backend[] {
+function openUpstreams({ upstreams, ...needs }: Needs & Calling): readonly Backend[] {
   return UPSTREAM_NAMES.flatMap((name) => {
     const settings = upstreams[name]
     if (!settings) return []

@@ -71,12 +71,14 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     if (row.url === null) return null
     const url = new URL(row.url)
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
-    const connecting = 'teamId' in row && adminBackends ? { ...needs, lookup: checked(url, adminBackends) } : needs
-    return openUpstream({ name, url, basePath, credential: sent, dialects }, connecting)
+    const calling = 'teamId' in row && adminBackends ? callingOfAdmin(url, adminBackends) : needs
+    return openUpstream({ name, url, basePath, credential: sent, dialects }, calling)
   }
 
-  function checked({ port }: URL, { hosts }: AdminBackendTrust) {
-    return makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
+  /** Without a proxy, which would look up the name itself, so that nobody checks the address. */
+  function callingOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): UpstreamNeeds {
+    const lookup = makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
+    return { ...needs, lookup, outboundProxy: null }
   }
 
   function retire(backend: Backend): void {

@@ -5,7 +5,7 @@ import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { makeConnectProbe, openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects, BackendHealth, Connecting } from './backend.ts'
+import type { Backend, BackendDialects, BackendHealth, Calling } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 
@@ -23,7 +23,7 @@ type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly caps?: Partial<ModelCaps>
 }
 
-export type UpstreamNeeds = Connecting & { readonly clock: Clock }
+export type UpstreamNeeds = Calling & { readonly clock: Clock }
 
 /** A vendor's service. */
 export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {

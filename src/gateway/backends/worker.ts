@@ -3,15 +3,16 @@ import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
-import { VERSION_AT_END } from '../../kernel/backend-url.ts'
+import { VERSION_AT_END } from '../../kernel/network/backend-url.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects, Connecting } from './backend.ts'
+import type { Backend, BackendDialects } from './backend.ts'
 import { openCondition } from './condition.ts'
+import type { Connecting } from './connector.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
 import type { NativeDialects, SendProbe } from './native-dialects.ts'
@@ -32,7 +33,7 @@ export type WorkerSettings = {
   readonly idleTimeoutMs: number
 }
 
-type Needs = Omit<Connecting, 'idleTimeoutMs'> & { readonly clock: Clock; readonly log: Logger }
+type Needs = Connecting & { readonly clock: Clock; readonly log: Logger }
 
 /** The maximum age of the state that is used to plan a call. */
 const MAX_AGE_MS = 10_000

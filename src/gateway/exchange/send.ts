@@ -86,7 +86,7 @@ export function sendAndWait(
 function toNoAnswer(error: Error): NoAnswer {
   const code = codeOf(error) ?? ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
-  return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
+  return UNREACHABLE.has(code) || UNREACHABLE_START.test(code) ? 'unreachable' : 'failed'
 }
 
 /** Classifies an error of the HTTP client after a request has been written: the backend may have got it. */
@@ -99,6 +99,9 @@ export function toNoAnswerAfterSending(error: Error): NoAnswer {
 export function reasonOf(error: Error): string {
   return codeOf(error) || error.name
 }
+
+/** The codes of failures of TLS, and of a proxy that makes no connection. */
+const UNREACHABLE_START = /^(?:ERR_TLS|CERT_|PROXY_)/
 
 const UNREACHABLE: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
