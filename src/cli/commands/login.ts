@@ -46,16 +46,8 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const onCode = (shown: Shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown)
   const command = `svc login ${url} --email ${quoteForShell(email, environment.platform)}`
   const again = withSameTarget(command, { team: options.team })
-  const signInTo = (team: string | undefined) =>
-    signIn(url, { email, ...(team !== undefined && { team }), ...device, onCode }, again)
-  const lastTeam = last?.account === email ? last.team : undefined
-  const granted = await signInTo(options.team ?? lastTeam).catch((error: unknown) => {
-    if (!isNotInvited(error)) throw error
-    if (options.team !== undefined) throw notInvitedTo(options.team, email)
-    if (lastTeam === undefined) throw error
-    // The person has left the team of the last login, and may be in another one.
-    return signInTo(undefined)
-  })
+  const teams = { chosen: options.team, last: last?.account === email ? last.team : undefined }
+  const granted = await signInToTeam(url, { email, ...device, onCode }, teams, again)
   const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
     giveUp(url, granted, error, again),
   )
@@ -89,20 +81,37 @@ async function askEmail({ output }: Cli, { url, team }: Target, last: string | u
   return answer
 }
 
+type LoginFields = Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal' | 'team'>
+
+/** `chosen`: by `--team`. `last`: that of the last login with the same address. */
+type Teams = { readonly chosen: string | undefined; readonly last: string | undefined }
+
+/**
+ * Signs in to the chosen team, or else to that of the last login. Where the person has left that one, signs in to
+ * another team that has invited them.
+ */
+async function signInToTeam(url: string, fields: LoginFields, { chosen, last }: Teams, again: string) {
+  const signInTo = (team: string | undefined) => signIn(url, { ...fields, ...(team !== undefined && { team }) }, again)
+  try {
+    return await signInTo(chosen ?? last)
+  } catch (error) {
+    if (!(error instanceof SvcError && error.code === 'not_invited')) throw error
+    if (chosen !== undefined) throw notInvitedTo(chosen, fields.email)
+    if (last === undefined) throw error
+    return signInTo(undefined)
+  }
+}
+
 /**
  * Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. `again`: the command that
  * repeats the login.
  */
-async function signIn(
-  url: string,
-  options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal'>,
-  again: string,
-): Promise<TokenSet> {
+async function signIn(url: string, fields: LoginFields & { readonly team?: string }, again: string): Promise<TokenSet> {
   const waiting = new AbortController()
   const interrupt = () => waiting.abort()
   process.once('SIGINT', interrupt)
   try {
-    return await deviceLogin({ ...options, baseUrl: url, fetch: sendRequest, signal: waiting.signal })
+    return await deviceLogin({ ...fields, baseUrl: url, fetch: sendRequest, signal: waiting.signal })
   } catch (error) {
     if (!(error instanceof SvcError)) throw error
     if (error.status === 404) {
@@ -113,10 +122,6 @@ async function signIn(
   } finally {
     process.off('SIGINT', interrupt)
   }
-}
-
-function isNotInvited(error: unknown): boolean {
-  return error instanceof SvcError && error.code === 'not_invited'
 }
 
 function notInvitedTo(team: string, email: string): CommandError {
