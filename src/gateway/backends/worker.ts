@@ -10,9 +10,8 @@ import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects } from './backend.ts'
+import type { Backend, BackendDialects, Calling } from './backend.ts'
 import { openCondition } from './condition.ts'
-import type { Connecting } from './connector.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
 import type { NativeDialects, SendProbe } from './native-dialects.ts'
@@ -33,7 +32,7 @@ export type WorkerSettings = {
   readonly idleTimeoutMs: number
 }
 
-type Needs = Connecting & { readonly clock: Clock; readonly log: Logger }
+type Needs = Omit<Calling, 'idleTimeoutMs'> & { readonly clock: Clock; readonly log: Logger }
 
 /** The maximum age of the state that is used to plan a call. */
 const MAX_AGE_MS = 10_000
