@@ -36,10 +36,12 @@ export type Backends = {
    * Makes the backends those of this directory: opens what is new, and closes what it lists no more after its running
    * calls.
    */
-  apply(directory: Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>): void
+  apply(directory: AppliedDirectory): void
   /** Aborts every call and closes every connection. */
   close(): Promise<void>
 }
+
+type AppliedDirectory = Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>
 
 type Needs = Omit<Calling, 'lookup'> & {
   readonly upstreams: Readonly<Record<UpstreamName, UpstreamSettings | null>>
@@ -51,6 +53,9 @@ type Needs = Omit<Calling, 'lookup'> & {
   readonly log: Logger
 }
 
+/** How often the files of credentials are read. Some vendors have tokens that another program renews every hour. */
+const CREDENTIALS_EVERY_MS = 5_000
+
 /** Opens the backends of the settings. Nothing connects before a call needs it. */
 export function openBackends(needs: Needs): Backends {
   const { worker: settings, connectTimeoutMs, outboundProxy, clock, log } = needs
@@ -61,22 +66,32 @@ export function openBackends(needs: Needs): Backends {
   const listed = openListedBackends({ ...needs, lookup })
   let byName = toMap(configured)
   let mayHoldUnsignedContent = worker !== null
+  let applied: AppliedDirectory | null = null
+
+  function apply(directory: AppliedDirectory): void {
+    const { backends: rows, adminBackends, hasPlans } = directory
+    const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
+    const own = upstreams.map((upstream) => {
+      const dialects = dialectsOf.get(upstream.name)
+      return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
+    })
+    byName = toMap([...listed.apply([...rows, ...adminBackends]), ...own, ...(worker ? [worker] : [])])
+    mayHoldUnsignedContent = worker !== null || hasPlans || rows.length > 0
+    applied = directory
+  }
+
+  const renewal = setInterval(() => {
+    if (applied && listed.hasRenewedCredential()) apply(applied)
+  }, CREDENTIALS_EVERY_MS).unref()
   return {
     worker,
     find: (name) => byName.get(name) ?? null,
     list: () => [...byName.values()],
     listUnusable: listed.listUnusable,
     mayHoldUnsignedContent: () => mayHoldUnsignedContent,
-    apply({ backends: rows, adminBackends, hasPlans }) {
-      const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
-      const own = upstreams.map((upstream) => {
-        const dialects = dialectsOf.get(upstream.name)
-        return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
-      })
-      byName = toMap([...listed.apply([...rows, ...adminBackends]), ...own, ...(worker ? [worker] : [])])
-      mayHoldUnsignedContent = worker !== null || hasPlans || rows.length > 0
-    },
+    apply,
     async close() {
+      clearInterval(renewal)
       await Promise.all([...configured.map(closeBackend), listed.close()])
     },
   }

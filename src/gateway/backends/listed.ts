@@ -21,6 +21,8 @@ export type ListedBackends = {
   apply(rows: readonly BackendRow[]): readonly Backend[]
   /** The rows that cannot be called here: the credential is missing, or the host is not allowed. */
   listUnusable(): readonly BackendRow[]
+  /** Whether the file of a credential has a new content. A file that cannot be read counts as unchanged. */
+  hasRenewedCredential(): boolean
   /** Aborts every call and closes every connection. */
   close(): Promise<void>
 }
@@ -50,6 +52,7 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     const kept = known.get(row.name)
     if (kept && kept.secret === value && isDeepStrictEqual(kept.row, row)) return kept
     if ('report' in read) read.report()
+    else if (kept && isDeepStrictEqual(kept.row, row)) log.info({ backend: row.name }, 'backend.credential_renewed')
     return { row, secret: value, backend: 'report' in read ? null : open(row, secret) }
   }
 
@@ -64,6 +67,12 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     const opened = readAdminCredential(row, adminBackends)
     if ('secret' in opened) return opened
     return { report: () => log.error({ backend: row.name, problem: opened.problem }, 'backend.unusable') }
+  }
+
+  function isRenewed({ row, secret }: Listed): boolean {
+    if ('teamId' in row || !row.credential?.file) return false
+    const read = readSecret(row.credential)
+    return 'secret' in read && read.secret.reveal() !== secret
   }
 
   function open(row: BackendRow, secret: Secret | null): Backend | null {
@@ -97,6 +106,7 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
       return openOf(next)
     },
     listUnusable: () => [...known.values()].flatMap(({ row, backend }) => (backend ? [] : row)),
+    hasRenewedCredential: () => [...known.values()].some(isRenewed),
     async close() {
       await Promise.all([...retiring, ...openOf(known)].map(closeBackend))
     },
