@@ -27,6 +27,7 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
   return (thrown: unknown, req, res, _next) => {
     const error = toApiError(thrown)
     const { status } = ERRORS[error.code]
+    req.errorCode = error.code
     if (status >= 500) logFailure(log, error, { requestId: req.id, code: error.code })
     // After the first byte, no error body can follow. A broken connection tells the client that the answer is
     // incomplete.

@@ -5,6 +5,7 @@ import type { ServerSpan } from '../kernel/tracer.ts'
 import type { CountedBody } from './body-budget.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
+import type { ErrorCode } from './errors.ts'
 import type { FoundPath } from './find-path.ts'
 
 declare global {
@@ -26,6 +27,8 @@ declare global {
       operation?: OperationObject
       /** The operation's path in the contract's notation: `/v1/workers/{id}`. */
       contractPath?: string
+      /** The error that the service has answered with; not set where the answer is a backend's. */
+      errorCode?: ErrorCode
       /** The span that the handler has started for the request; it ends with the answer. */
       span?: ServerSpan
     }

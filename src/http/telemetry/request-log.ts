@@ -30,6 +30,7 @@ export function logRequests(log: Logger, onRequest?: OnRequest): RequestHandler 
       // Fields that are undefined are not written.
       const fields = {
         ...ended,
+        code: req.errorCode,
         requestId: req.id,
         accountId: req.caller?.accountId,
         cut: res.writableFinished ? undefined : true,
