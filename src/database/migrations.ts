@@ -34,7 +34,7 @@ export async function migrate(
 ): Promise<string[]> {
   await lock(connection)
   try {
-    await connection.script(BOOKKEEPING_TABLE)
+    await makeBookkeepingTable(connection)
     const applied = await readApplied(connection)
     assertUsable(applied, migrations)
 
@@ -78,7 +78,7 @@ async function lock(connection: MigrationConnection): Promise<void> {
 const LOCK_NOT_AVAILABLE = '55P03'
 
 const BOOKKEEPING_TABLE = `
-CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+CREATE TABLE "_prisma_migrations" (
     "id"                    VARCHAR(36) PRIMARY KEY NOT NULL,
     "checksum"              VARCHAR(64) NOT NULL,
     "finished_at"           TIMESTAMPTZ,
@@ -88,6 +88,12 @@ CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
     "started_at"            TIMESTAMPTZ NOT NULL DEFAULT now(),
     "applied_steps_count"   INTEGER NOT NULL DEFAULT 0
 )`
+
+/** The table is looked up first: `IF NOT EXISTS` needs the right to create tables, also where the table exists. */
+async function makeBookkeepingTable(connection: MigrationConnection): Promise<void> {
+  const [found] = await connection.query(`SELECT to_regclass('"_prisma_migrations"') IS NOT NULL AS exists`)
+  if (found?.exists !== true) await connection.script(BOOKKEEPING_TABLE)
+}
 
 type AppliedMigration = { readonly name: string; readonly checksum: string; readonly finished: boolean }
 

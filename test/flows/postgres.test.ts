@@ -125,6 +125,17 @@ describe('a Postgres server', () => {
     await Promise.all([database.close(), before.close()])
   })
 
+  it('is opened by a user who may read and write the tables, but not create any', async () => {
+    const url = await server.newDatabase()
+    const owner = await openDatabase({ kind: 'postgres', url })
+    await owner.prisma.$executeRaw`CREATE ROLE svc_app LOGIN PASSWORD 'app'`
+    await owner.prisma.$executeRaw`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO svc_app`
+    const ofApp = Object.assign(new URL(url.reveal()), { username: 'svc_app', password: 'app' })
+    const database = await openDatabase({ kind: 'postgres', url: new Secret(ofApp.href) })
+    await expectAvailable(database)
+    await Promise.all([database.close(), owner.close()])
+  })
+
   it('goes on serving while a migration waits for a backup, which the log names', async () => {
     const url = await server.newDatabase()
     const database = await openDatabase({ kind: 'postgres', url })
