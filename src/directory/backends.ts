@@ -113,6 +113,7 @@ const capsMembers = object({
   userHint: trueOrFalse,
   streamUsage: trueOrFalse,
   blockBinding: trueOrFalse,
+  betas: trueOrFalse,
 })
 
 type Caps = z.output<typeof capsMembers>

@@ -34,6 +34,11 @@ describe('the headers of a request to a backend', () => {
     expect(toBackendHeaders([name, value], null)).toEqual([...OWN, name.toLowerCase(), value])
   })
 
+  it('contain no betas for a backend that accepts none', () => {
+    const sent = ['Anthropic-Beta', 'a,b', 'anthropic-version', '2023-06-01']
+    expect(toBackendHeaders(sent, null, { betas: false })).toEqual([...OWN, 'anthropic-version', '2023-06-01'])
+  })
+
   it.each([
     'Authorization',
     'Cookie',

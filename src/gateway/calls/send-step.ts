@@ -17,7 +17,7 @@ import { prepareSameDialect } from './prepare/prepare-same-dialect.ts'
 import { prepareTranslated } from './prepare/prepare-translated.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
-import { releaseBody, releaseParsed } from './request/request.ts'
+import { releaseBody, releaseParsed, wasSentLast } from './request/request.ts'
 import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
@@ -62,8 +62,8 @@ export function sendStep(
     : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
   const { request } = prepared
-  if (refusedParts.length > 0 && req.sentBytes?.equals(request.body)) return null
-  req.sentBytes = request.body
+  if (refusedParts.length > 0 && wasSentLast(req, request)) return null
+  req.sent = request
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   res.setHeader('x-svc-served-by', backend.name)
   // A translation leaves out what only the caller's dialect has.

@@ -63,6 +63,8 @@ export type ModelCaps = {
   readonly streamUsage: boolean
   /** Supports a setting that drops reasoning which no longer matches its prompt, instead of refusing the request. */
   readonly blockBinding: boolean
+  /** Accepts the betas that a client names in `anthropic-beta`. Bedrock refuses a call that names one it has not. */
+  readonly betas: boolean
 }
 
 /** Capabilities that every server of a dialect has; for chat also Ollama, llama.cpp, vLLM and LM Studio. */
@@ -95,6 +97,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     userHint: true,
     streamUsage: true,
     blockBinding: false,
+    betas: true,
   },
   responses: {
     midSystem: true,
@@ -124,6 +127,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     userHint: true,
     streamUsage: true,
     blockBinding: false,
+    betas: true,
   },
   messages: {
     midSystem: false,
@@ -153,6 +157,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     userHint: true,
     streamUsage: true,
     blockBinding: false,
+    betas: true,
   },
 }
 

@@ -18,9 +18,11 @@ export function findRefusedPart(parts: readonly RefusedPart[], { message }: Fail
 
 /**
  * What is remembered for a model is read at the start of a message only, because an error may quote the request.
- * LiteLLM writes its own words there, and sometimes the vendor's JSON behind them.
+ * LiteLLM writes its own words there, and sometimes the vendor's JSON behind them. Bedrock writes words of its own too.
  */
-const START = String.raw`^(?:litellm\.\w+: [\w ]+- (?:\{\s*"error":\s*\{\s*"message":\s*")?)?`
+const START =
+  String.raw`^(?:litellm\.\w+: [\w ]+- )?(?:\{\s*(?:"error":\s*\{\s*)?"message":\s*")?` +
+  '(?:the model returned the following errors: )?'
 
 function beginsLike(words: readonly string[]): RegExp {
   return new RegExp(`${START}(?:${words.join('|')})`, 'i')
@@ -45,7 +47,8 @@ const NEW_LIMIT_NAME: RefusedPart = {
 
 /**
  * Some models cannot be told how much to reason: they cannot reason, or always do. An agent that does not know the
- * model asks for an effort in every call. OpenAI's models that cannot reason, models of xAI, and Mistral.
+ * model asks for an effort in every call. OpenAI's models that cannot reason, models of xAI, Mistral, and models of
+ * Anthropic, as Bedrock and GitHub Copilot say it too.
  */
 const EFFORT: RefusedPart = {
   error: beginsLike([
@@ -53,6 +56,9 @@ const EFFORT: RefusedPart = {
     String.raw`unrecognized request argument supplied: reasoning(?:_effort)?\b`,
     String.raw`model \S+ does not support parameter reasoning_?effort`,
     String.raw`body\.reasoning_effort: extra inputs are not permitted`,
+    'this model does not support the effort parameter',
+    String.raw`output_config(?:\.effort)?: extra inputs are not permitted`,
+    String.raw`output_config\.effort "\w+" was provided, but model \S+ does not support reasoning effort`,
   ]),
   caps: { efforts: [] },
   isOfModel: true,
@@ -165,6 +171,12 @@ const SCHEMA_LIMITS: RefusedPart = {
   isOfModel: true,
 }
 
+/**
+ * Bedrock, which does not say which one it refuses. Claude Code names several in every call. Another client may name
+ * only those that the model has, so nothing is remembered.
+ */
+const BETAS: RefusedPart = { error: beginsLike(['invalid beta flag']), caps: { betas: false }, isOfModel: false }
+
 export const CHAT_REFUSED_PARTS = [
   OLD_LIMIT_NAME,
   NEW_LIMIT_NAME,
@@ -179,4 +191,4 @@ export const CHAT_REFUSED_PARTS = [
   FORMAT_SCHEMAS,
 ]
 export const RESPONSES_REFUSED_PARTS = [EFFORT, SUMMARIES, REASONING, REASONING_OF_OTHERS, SCHEMA_LIMITS]
-export const MESSAGES_REFUSED_PARTS = [MISSING_REASONING, SCHEMA_LIMITS]
+export const MESSAGES_REFUSED_PARTS = [MISSING_REASONING, SCHEMA_LIMITS, EFFORT, BETAS]

@@ -84,6 +84,9 @@ const PREFIXES_TO_CALLER = [
   'x-codex-',
 ] as const
 
+/** Names betas of Anthropic. */
+const BETAS = 'anthropic-beta'
+
 /** Connection options that name no header (RFC 9110, section 7.6.1). */
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
 
@@ -91,12 +94,13 @@ const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive']
  * Returns the headers of a request to a backend: the credential, and the caller's headers that are allowed. The content
  * type is set here, because a charset from the caller could make the backend read another body than the one that was
  * checked. There is no content encoding, because the body was decoded on arrival. The answer is requested uncompressed,
- * because token usage is read from its bytes. `isTranslated`: the backend is called in another dialect.
+ * because token usage is read from its bytes. `isTranslated`: the backend is called in another dialect. `betas`: it
+ * accepts those that the caller names.
  */
 export function toBackendHeaders(
   callerHeaders: readonly string[],
   credential: Credential | null,
-  isTranslated = false,
+  { isTranslated = false, betas = true } = {},
 ): HeaderList {
   const headers = toCredentialHeader(credential)
   headers.push('content-type', 'application/json', 'accept-encoding', 'identity')
@@ -105,6 +109,7 @@ export function toBackendHeaders(
     const name = (callerHeaders[at] ?? '').toLowerCase()
     const value = callerHeaders[at + 1] ?? ''
     if (name === 'connection') ownHop.push(...namedByConnection(value))
+    else if (name === BETAS && !betas) continue
     else if (isTranslated ? CROSSES_DIALECTS.has(name) : crossesToBackend(name)) headers.push(name, value)
   }
   return ownHop.length > 0 ? without(headers, new Set(ownHop)) : headers

@@ -42,9 +42,11 @@ export function capsOf({ step, backend, refusedParts }: CallStep): Partial<Model
 }
 
 /** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
-export function toStepHeaders({ admission, backend }: CallStep, req: CallRequest, isTranslated: boolean): HeaderList {
+export function toStepHeaders(call: CallStep, req: CallRequest, isTranslated: boolean): HeaderList {
+  const { admission, backend } = call
   const { credential, traits } = backend
-  const headers = toBackendHeaders(req.rawHeaders, credential, isTranslated)
+  const { betas = true } = capsOf(call)
+  const headers = toBackendHeaders(req.rawHeaders, credential, { isTranslated, betas })
   if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
   return headers
 }

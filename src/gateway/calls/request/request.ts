@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import type { CountedBody } from '../../../http/body-budget.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import type { ServerSpan } from '../../../kernel/tracer.ts'
 import type { LongTexts } from '../../dialects/json/long-texts.ts'
 import { readObject } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
+import type { BackendRequest } from '../../exchange/send.ts'
 import { parseBody, parseExactBody } from './parse-body.ts'
 import type { ExactBody, ParsedBody } from './parse-body.ts'
 
@@ -15,8 +17,8 @@ export type CallRequest = {
   parsed?: ParsedBody | undefined
   /** The body as the caller has sent it, decompressed, until the answer begins. */
   bytes?: Buffer | undefined
-  /** The body as it was sent to a backend last, until the answer begins. */
-  sentBytes?: Buffer | undefined
+  /** What was sent to a backend last, until the answer begins. */
+  sent?: BackendRequest | undefined
   /** Read when the first backend needs it. */
   exact?: ExactBody | undefined
   readonly id: string
@@ -66,11 +68,16 @@ export function restoreBody(req: CallRequest): void {
   if (!req.parsed && req.bytes) setBody(req, req.bytes)
 }
 
+/** Whether the request is the same as the one that was sent to a backend last. */
+export function wasSentLast({ sent }: CallRequest, request: BackendRequest): boolean {
+  return isDeepStrictEqual(sent, request)
+}
+
 /** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
 export function releaseBody(req: CallRequest): void {
   releaseParsed(req)
   req.bytes = undefined
-  req.sentBytes = undefined
+  req.sent = undefined
 }
 
 /** Ours wins. The others are what the clients of the three dialects send by themselves; pi sends `session_id`. */

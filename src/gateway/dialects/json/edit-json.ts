@@ -100,6 +100,13 @@ export function renameMember(bytes: Buffer, from: string, to: string): Buffer {
   )
 }
 
+/** Returns the bytes with another value of a top-level member. Bytes with a repeated name stay as they are. */
+export function changeMember(bytes: Buffer, changed: string, change: (value: Buffer) => Buffer): Buffer {
+  return mapMembers(bytes, (name, member, value) =>
+    name === changed ? [Buffer.from(`${JSON.stringify(name)}:`), change(value)] : [member],
+  )
+}
+
 /** Replaces each top-level member by other bytes. `member`: its name and value, with the spaces before them. */
 function mapMembers(
   bytes: Buffer,
