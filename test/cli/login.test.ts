@@ -308,6 +308,7 @@ describe('svc login', () => {
     expect((await signIn()).stdout).toContain('team @acme/core,')
     expect((await signIn('--team', '@acme/two')).stdout).toContain('team @acme/two,')
     expect((await signIn()).stdout).toContain('team @acme/two,')
+    expect((await signIn('--email', 'Ada@Example.com')).stdout).toContain('team @acme/two,')
 
     await several.applyDirectory(JSON.stringify({ ...directory, organizations: [{ name: 'acme', teams: [core] }] }))
     expect((await signIn()).stdout).toContain('team @acme/core,')

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { Command } from 'commander'
+import { toEmail } from '../../kernel/email.ts'
 import { endSession, isReplaced, toStored } from '../../sdk/device-login.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, StoredTokens, TokenSet } from '../../sdk/index.ts'
@@ -46,7 +47,7 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const onCode = (shown: Shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown)
   const command = `svc login ${url} --email ${quoteForShell(email, environment.platform)}`
   const again = withSameTarget(command, { team: options.team })
-  const teams = { chosen: options.team, last: last?.account === email ? last.team : undefined }
+  const teams = { chosen: options.team, last: last?.account === toEmail(email) ? last.team : undefined }
   const granted = await signInToTeam(url, { email, ...device, onCode }, teams, again)
   const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
     giveUp(url, granted, error, again),
