@@ -150,6 +150,25 @@ describe('svc setup --write and --remove', () => {
     expect((await setup(machine, tool, '--remove')).stdout).toBe(`Nothing of svc is in the settings of ${tool}.\n`)
   })
 
+  it.each([
+    ['codex', (text: string) => `${text}\n[added]\nlater = 1\n`, '\n[added]\nlater = 1\n'],
+    ['claude', (text: string) => text.replace('{', '{\n  "theme": "dark",'), '{\n  "theme": "dark"\n}\n'],
+  ] as const)('keep what was added to a file of %s that they have made', async (tool, add, expected) => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, tool, '--write')
+    await writeFile(fileOf(machine, tool), add(await readFile(fileOf(machine, tool), 'utf8')))
+    await setup(machine, tool, '--remove')
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected)
+  })
+
+  it('are nowhere where somebody has deleted the file', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'codex', '--write')
+    await rm(fileOf(machine, 'codex'))
+    expect((await setup(machine, 'codex', '--remove')).stdout).toBe('Nothing of svc is in the settings of codex.\n')
+    expect(existsSync(fileOf(machine, 'codex'))).toBe(false)
+  })
+
   it('keep the comments and white space around them when something else was changed in between', async () => {
     await using machine = await newMachine(signedIn)
     const own = '{ // mine\n\n  "theme": "x", "provider": {   "mine": {} }\n}\n'
@@ -211,7 +230,7 @@ describe('svc setup --write and --remove', () => {
     await writeFile(file, changed)
     const ran = await machine.svc(['setup', 'codex', '--remove'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain('Remove these lines by hand:')
+    expect(ran.stderr).toMatch(new RegExp(`^${file} was changed where svc wrote .* Remove these lines by hand:$`, 'm'))
     expect(await readFile(file, 'utf8')).toBe(changed)
   })
 
@@ -325,6 +344,16 @@ describe('svc setup --write and --remove', () => {
     const other = path.join(machine.home, 'other')
     expect(await write(path.relative('.', other))).toContain(`Written into ${path.join(other, 'config.toml')}.`)
   })
+
+  it('leave the file that they were in when they go into another one', async () => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, 'codex'), CODEX_OWN)
+    await setup(machine, 'codex', '--write')
+    const ran = await machine.svc(['setup', 'codex', '--write'], { env: { CODEX_HOME: machine.home } })
+    expect(ran.stderr).toBe('')
+    expect(await readFile(path.join(machine.home, 'config.toml'), 'utf8')).toContain(service.config.gatewayUrl)
+    expect(await readFile(fileOf(machine, 'codex'), 'utf8')).toBe(CODEX_OWN)
+  })
 })
 
 describe('what svc setup writes', () => {
@@ -418,7 +447,22 @@ describe('what svc setup writes', () => {
 
     await setup(machine, 'opencode', '--remove')
     expect(await listed()).toEqual(before)
-    await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
+    expect([keyFileOf(machine), `${keyFileOf(machine)}.json`].filter(existsSync)).toEqual([])
+  })
+
+  it('makes another API key for opencode where somebody has revoked its own, and removes such a key too', async () => {
+    await using machine = await newMachine(signedIn)
+    const listed = async () => JSON.parse((await machine.svc(['keys', '--json'])).stdout) as { id: string }[]
+    await machine.svc(['keys', 'create', 'other', '--print'])
+    const before = await listed()
+    await setup(machine, 'opencode', '--write')
+    await machine.svc(['keys', 'revoke', (await listed())[0]?.id ?? ''])
+    expect((await setup(machine, 'opencode', '--write')).stderr).not.toContain('could not be revoked')
+    const [made, ...others] = await listed()
+    expect(others).toEqual(before)
+    await machine.svc(['keys', 'revoke', made?.id ?? ''])
+    expect((await setup(machine, 'opencode', '--remove')).stderr).toBe('')
+    await machine.svc(['keys', 'revoke', before[0]?.id ?? ''])
   })
 
   it('makes one API key for opencode where two setups run at once', async () => {
@@ -441,6 +485,12 @@ describe('what svc setup writes', () => {
 
   it('leaves no API key behind where it cannot be stored, and keeps the earlier one', async () => {
     await using machine = await newMachine(signedIn)
+    const { stdout: none } = await machine.svc(['keys', '--json'])
+    await mkdir(keyFileOf(machine), { recursive: true })
+    expect((await machine.svc(['setup', 'opencode', '--write'])).status).toBe(1)
+    expect((await machine.svc(['keys', '--json'])).stdout).toBe(none)
+
+    await rm(keyFileOf(machine), { recursive: true })
     await setup(machine, 'opencode', '--write')
     const { stdout: before } = await machine.svc(['keys', '--json'])
     await rm(keyFileOf(machine))

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readlink, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { unlessMissing } from '../../kernel/error-code.ts'
+import { parseJson } from '../../kernel/json.ts'
 import { readText, rewriteFile } from '../../sdk/node-files.ts'
 import { isText, readStored } from '../deployment/stored-json.ts'
 import { CommandError } from '../failures.ts'
@@ -122,22 +123,26 @@ type Reverted = { readonly before: string; readonly kept: readonly string[] }
 
 function revert({ file, splices, members, rewritten, hash }: Written, text: string): Reverted {
   if (hashOf(text) === hash) return { before: revertSplices(text, splices), kept: [] }
+  // Where each change is still as it was written, undoing them restores the white space and comments around them too,
+  // unless a comma would be left over: somebody has added a member before or behind one that was alone.
+  const undone = revertInChanged(text, splices, rewritten)
+  if (undone !== null && (!members || isAsStrict(undone, text))) return { before: undone, kept: [] }
   if (members) {
     if (text.trim() === '') return { before: text, kept: [] }
     const { text: unset, kept } = unsetMembers(text, members)
-    // Where each change is still as it was written, undoing them restores the white space and comments around them too,
-    // unless a comma would be left over: somebody has added a member behind one that was alone.
-    const undone = kept.length === 0 ? revertInChanged(text, splices) : null
-    return { before: undone !== null && isDocument(undone) ? undone : unset, kept }
+    return { before: unset, kept }
   }
-  const before = revertInChanged(text, splices, rewritten)
-  if (before !== null) return { before, kept: [] }
   // The process ended after it had saved the record, before it wrote the file.
   if (!splices.some(({ added }) => text.includes(added))) return { before: text, kept: [] }
   throw new CommandError(
     `${file} was changed where svc wrote into it, so it was not changed. Remove these lines by hand:\n` +
       splices.map(({ added }) => Buffer.from(added, 'latin1').toString('utf8').trim()).join('\n'),
   )
+}
+
+/** Whether a text is JSON. It may have comments and trailing commas if the other text has what JSON does not allow. */
+function isAsStrict(text: string, other: string): boolean {
+  return parseJson(other) === undefined ? isDocument(text) : parseJson(text) !== undefined
 }
 
 const recordFile = (folder: string, agent: string) => path.join(folder, 'setup', `${agent}.json`)
