@@ -3,7 +3,6 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openLocalGateway } from '../../src/cli/agents/local-gateway.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
@@ -220,22 +219,6 @@ describe('svc run opencode', () => {
     expect(answers.map((line) => JSON.parse(line) as object)).toMatchObject(
       Array(2).fill({ whole: 'Hello!', ended: true }),
     )
-  })
-
-  it('says what to do when the gateway cannot be reached', async () => {
-    const host = `localhost:${await closedPort()}`
-    const token = async () => 'a'
-    const local = await openLocalGateway({
-      gatewayUrl: `http://${host}`,
-      accessToken: token,
-      renewAccessToken: token,
-    })
-    const answer = await fetch(`${local.url}/v1/models`, { headers: { authorization: `Bearer ${local.key}` } })
-    local.close()
-    expect([answer.status, await answer.text()]).toEqual([
-      502,
-      expect.stringContaining(`Nothing listens at ${host}. Check the URL, or start the service.`),
-    ])
   })
 
   it('says 401 with what to do when the session has ended', async () => {

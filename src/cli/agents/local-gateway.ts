@@ -15,13 +15,12 @@ type Needs = {
   renewAccessToken(rejected: string): Promise<string>
 }
 
-export type RunningLocalGateway = LocalGateway & { close(): void }
-
 /**
  * Opens a proxy to the gateway on a loopback port. It sends every call with a fresh access token, for agents that read
- * their key once. Calls need the key, which only this process and the agent know: other users of the machine get 401.
+ * their key once. Calls need the key, which only this process and the agent know: other users of the machine get 401. It ends
+ * with this process, and does not keep it alive.
  */
-export async function openLocalGateway(needs: Needs): Promise<RunningLocalGateway> {
+export async function openLocalGateway(needs: Needs): Promise<LocalGateway> {
   // Imported here because loading it takes longer than all of `svc token`. The packed file loads static imports at its
   // start, for every command.
   const { createServer } = await import('node:http')
@@ -30,15 +29,8 @@ export async function openLocalGateway(needs: Needs): Promise<RunningLocalGatewa
     serve(req, res, key, needs).catch((error: unknown) => refuse(res, error, needs.gatewayUrl))
   })
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    key,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  const { port } = server.unref().address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, key }
 }
 
 async function serve(req: IncomingMessage, res: ServerResponse, key: string, needs: Needs) {

@@ -7,7 +7,6 @@ import type { Agent, Launch } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { openLocalGateway } from '../agents/local-gateway.ts'
-import type { RunningLocalGateway } from '../agents/local-gateway.ts'
 import { findProgram } from '../agents/program.ts'
 import { findAgentSettings } from '../agents/settings.ts'
 import { actionOf } from '../command-line.ts'
@@ -33,18 +32,9 @@ async function run(cli: Cli, name: AgentName, args: readonly string[], options: 
   const { accessToken, renewAccessToken } = deployment
   const agent: Agent = AGENTS[name]
   const settings = await findAgentSettings(deployment, environment, options.model, agent.modelSuffix)
-  let local: RunningLocalGateway | null = null
-  try {
-    const open = async () => {
-      local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken, renewAccessToken })
-      return local
-    }
-    const launch = await agent.launch(settings, open, environment)
-    cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))
-  } finally {
-    // Assigned in a function, which the compiler does not follow.
-    ;(local as RunningLocalGateway | null)?.close()
-  }
+  const open = () => openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken, renewAccessToken })
+  const launch = await agent.launch(settings, open, environment)
+  cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))
 }
 
 /** Runs an agent on this terminal; the exit status is its own, or 128 and the number of the signal that ended it. */
