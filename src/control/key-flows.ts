@@ -8,7 +8,7 @@ import type { ControlNeeds } from './needs.ts'
 import { makeServiceAccountChanges } from './service-accounts/changes.ts'
 import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
-import { makeFindAdminTeam } from './team-access.ts'
+import { makeFindTeamAdmin } from './team-access.ts'
 
 type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
   readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
@@ -21,7 +21,7 @@ type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
 /** The API keys of people and of service accounts. Pages list and change keys too. */
 export function makeKeyFlows({ database, members, notify, mails, onKeyEnd, clock, log }: Needs) {
   const { findMembership, findEmail } = members
-  const findAdminTeam = makeFindAdminTeam(findMembership)
+  const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const keys = makeApiKeyStore(database)
   const announce = makeAnnounceKey({ notify, keys, findEmail, mails, log })
   const changes = makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock, log })
@@ -34,7 +34,7 @@ export function makeKeyFlows({ database, members, notify, mails, onKeyEnd, clock
     accountChanges,
     handlers: {
       ...makeApiKeyHandlers({ keys, changes, clock }),
-      ...makeServiceAccountHandlers({ serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock }),
+      ...makeServiceAccountHandlers({ serviceAccounts, accountChanges, keys, changes, findTeamAdmin, clock }),
     },
   }
 }

@@ -1,7 +1,9 @@
 import type { Transaction } from '../database/client.ts'
 import type { FindMembership, Membership } from '../directory/members.ts'
 import { ApiError } from '../http/errors.ts'
-import type { Actor, Caller, Role } from '../kernel/caller.ts'
+import { actorOf } from '../http/request.ts'
+import type { ActorRequest } from '../http/request.ts'
+import type { Actor, Role } from '../kernel/caller.ts'
 import { parseTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 import { requireSignedIn } from './signed-in.ts'
@@ -34,8 +36,7 @@ export function unknownTeam(): ApiError {
  */
 export async function lockTeam(
   tx: Transaction,
-  teamId: string,
-  { accountId, ...session }: Pick<Actor, 'accountId' | 'sessionId' | 'sessionKind'>,
+  { teamId, accountId, ...session }: Pick<TeamActor, 'teamId' | 'accountId' | 'sessionId' | 'sessionKind'>,
 ): Promise<void> {
   await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
   // A statement of its own: the one before does not see what was changed while it waited.
@@ -50,17 +51,22 @@ export function requireAdmin(role: Role): void {
   if (role !== 'admin') throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
 }
 
-/**
- * Finds the id of a team that the caller is an admin of. Throws `forbidden` for members; for others the team does not
- * exist.
- */
-export type FindAdminTeam = (name: string, caller: Pick<Caller, 'accountId'>) => Promise<string>
+/** The author of a change to a team. Whether it is an admin of the team is checked again when the team is locked. */
+export type TeamActor = Actor & {
+  readonly teamId: string
+  /** `@organization/name` */
+  readonly team: string
+}
+
+/** Finds who makes a request as an admin of a team. Throws `forbidden` for members; for others no such team exists. */
+export type FindTeamAdmin = (team: string, req: ActorRequest) => Promise<TeamActor>
 
 /** Makes the check with which every operation for admins of a team begins. */
-export function makeFindAdminTeam(findMembership: FindMembership): FindAdminTeam {
-  return async (name, { accountId }) => {
-    const { membership } = await findMemberTeam(findMembership, name, accountId)
+export function makeFindTeamAdmin(findMembership: FindMembership): FindTeamAdmin {
+  return async (team, req) => {
+    const actor = actorOf(req)
+    const { membership } = await findMemberTeam(findMembership, team, actor.accountId)
     requireAdmin(membership.role)
-    return membership.teamId
+    return { ...actor, teamId: membership.teamId, team }
   }
 }

@@ -10,7 +10,7 @@ import { makeMemberHandlers } from './members/routes.ts'
 import { makeTeamMemberStore } from './members/store.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
-import { makeFindAdminTeam } from './team-access.ts'
+import { makeFindTeamAdmin } from './team-access.ts'
 import { makeTeamBackendsFlow } from './team-backends/flow.ts'
 import { makeTeamDevicesFlow } from './team-devices/flow.ts'
 import { makeTeamModelHandlers } from './team-models/routes.ts'
@@ -30,23 +30,23 @@ type Needs = Pick<ControlNeeds, Shared> & {
 export function makeTeamFlows(needs: Needs) {
   const { database, gatewayUrl, adminBackends: trust, onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = needs.members
-  const findAdminTeam = makeFindAdminTeam(findMembership)
+  const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const { invite, announce, ...invitations } = makeInvitationsFlow({
     ...needs,
     members: memberChanges,
-    findAdminTeam,
+    findTeamAdmin,
     findEmail,
   })
-  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock })
+  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findTeamAdmin, onSessionEnd, clock })
   const audit = makeAuditStore(database)
   const teamModels = makeTeamModelStore(database)
-  const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findAdminTeam, clock, log })
+  const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findTeamAdmin, clock, log })
   const directory = makeDirectoryPlanStore(database)
   const { teamLimits, ...limits } = makeSpendingLimitsFlow({
     database,
-    findAdminTeam,
+    findTeamAdmin,
     findMembership,
     onLimitsChanged,
     clock,
@@ -55,14 +55,14 @@ export function makeTeamFlows(needs: Needs) {
   const handlers = {
     ...invitations.handlers,
     ...devices.handlers,
-    ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
-    ...makeAuditHandlers({ audit, findAdminTeam }),
-    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
+    ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findTeamAdmin, clock }),
+    ...makeAuditHandlers({ audit, findTeamAdmin }),
+    ...makeTeamModelHandlers({ models: teamModels, findTeamAdmin, clock, log }),
     ...backends.handlers,
-    ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
+    ...makeDirectoryPlanHandlers({ directory, findTeamAdmin, announce, onSessionEnd, clock, log }),
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
-    ...makeUsageHandlers({ database, findAdminTeam, clock }),
+    ...makeUsageHandlers({ database, findTeamAdmin, clock }),
   }
   return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels, teamBackends, teamLimits }
 }

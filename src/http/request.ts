@@ -58,8 +58,11 @@ export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request,
   return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'
 }
 
+/** What says who makes a change, and from where. */
+export type ActorRequest = Pick<Request, 'caller' | 'ip' | 'socket'>
+
 /** The author of what a request changes. Throws `unauthorized` when there is no caller. */
-export function actorOf(req: Pick<Request, 'caller' | 'ip' | 'socket'>): Actor {
+export function actorOf(req: ActorRequest): Actor {
   const { accountId, sessionId, sessionKind, authenticatedAt } = callerOf(req)
   return { accountId, sessionId, sessionKind, authenticatedAt, ip: ipOf(req) }
 }

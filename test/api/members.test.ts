@@ -191,8 +191,8 @@ describe('removeMember', () => {
     const { database, clock } = team.service
     const { id: teamId } = await database.prisma.team.findFirstOrThrow({ where: { name: 'core' } })
     const session = { sessionId: UNKNOWN_ID, sessionKind: 'device', authenticatedAt: null } as const
-    const late = { ...session, accountId, ip: '127.0.0.1' }
-    const removing = makeTeamMemberStore(database).remove({ teamId, accountId: grace.id }, late, clock.now())
+    const late = { ...session, accountId, ip: '127.0.0.1', teamId, team: '@acme/core' }
+    const removing = makeTeamMemberStore(database).remove(late, { accountId: grace.id }, clock.now())
     await expect(removing).rejects.toMatchObject({ code: 'not_found' })
   })
 
@@ -209,9 +209,10 @@ describe('removeMember', () => {
       authenticatedAt: null,
       accountId,
       ip: '127.0.0.1',
+      teamId: session.invitation.teamId,
+      team: '@acme/core',
     } as const
-    const { teamId } = session.invitation
-    const removing = makeTeamMemberStore(database).remove({ teamId, accountId: grace.id }, actor, clock.now())
+    const removing = makeTeamMemberStore(database).remove(actor, { accountId: grace.id }, clock.now())
     await expect(removing).rejects.toMatchObject({ code: 'unauthorized' })
     await expectOk('The removal', remove(accountId))
   })

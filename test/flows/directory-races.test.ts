@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeInvitationStore } from '../../src/control/invitations/store.ts'
 import { makeTeamMemberStore } from '../../src/control/members/store.ts'
+import type { TeamActor } from '../../src/control/team-access.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
 import { toSnapshot } from '../../src/directory/snapshot.ts'
 import { makeDirectoryStore } from '../../src/directory/store.ts'
-import type { Actor } from '../../src/kernel/caller.ts'
 import { newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import { newSalt } from '../../src/kernel/secret.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -91,12 +91,13 @@ describe('a file that lists a member whom an admin changes meanwhile', () => {
     const { id: sessionId } = await database.prisma.deviceSession.create({
       data: { ...device, ...times, invitationId },
     })
-    const ada: Actor = { accountId, ip: '127.0.0.1', sessionKind: 'device', sessionId, authenticatedAt: NOW }
+    const session = { sessionKind: 'device', sessionId, authenticatedAt: NOW } as const
+    const ada: TeamActor = { ...session, accountId, ip: '127.0.0.1', teamId, team: '@acme/core' }
     const [invitations, members] = [makeInvitationStore(database), makeTeamMemberStore(database)]
-    const ofBob = { teamId, account: { email: 'bob@example.com' } }
+    const ofBob = { account: { email: 'bob@example.com' } }
     return {
-      invite: () => invitations.invite(teamId, { email: 'bob@example.com', role: 'member' }, ada, NOW),
-      remove: () => members.remove(ofBob, ada, NOW),
+      invite: () => invitations.invite(ada, { email: 'bob@example.com', role: 'member' }, NOW),
+      remove: () => members.remove(ada, ofBob, NOW),
     }
   }
 

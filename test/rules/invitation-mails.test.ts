@@ -14,7 +14,7 @@ it('invitations of one team cause a limited number of emails, whatever the addre
     log: { warn: () => undefined },
   })
   const invite = (email: string, team: string) =>
-    announce({ id: 'i', email, role: 'member', source: 'admin', createdAt: new Date(0) }, team, 'admin')
+    announce({ id: 'i', email, role: 'member', source: 'admin', createdAt: new Date(0) }, { team, accountId: 'admin' })
   for (let at = 0; at < 40; at++) expect(await invite(`${at}@example.com`, '@acme/core')).toBe(true)
   expect(await invite('40@example.com', '@acme/core')).toBe(false)
   // What one team is refused counts for no address.
@@ -33,6 +33,7 @@ it('an invitation that is saved does not fail when its email cannot be addressed
     log: { warn: (_fields: object, event: string) => void events.push(event) },
   })
   const invitation = { id: 'i', email: 'grace@example.com', role: 'member', source: 'admin' } as const
-  expect(await announce({ ...invitation, createdAt: new Date(0) }, '@acme/core', 'admin')).toBe(false)
+  const inviter = { team: '@acme/core', accountId: 'admin' }
+  expect(await announce({ ...invitation, createdAt: new Date(0) }, inviter)).toBe(false)
   expect(events).toEqual(['invitation.notice_failed'])
 })

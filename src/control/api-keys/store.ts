@@ -171,7 +171,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async revoke(id: string, scope: KeyScope, actor: Actor, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
       return inTransaction(db, async (tx) => {
-        if ('teamId' in scope) await lockTeam(tx, scope.teamId, actor)
+        if ('teamId' in scope) await lockTeam(tx, { ...actor, teamId: scope.teamId })
         return (await endKeys(tx, own, 'revoked', actor, now)).length === 1
       })
     },
@@ -226,7 +226,7 @@ async function countWorking(tx: Transaction, scope: KeyScope, now: Date): Promis
  */
 async function lockHolder(tx: Transaction, holder: KeyHolder, actor: Actor): Promise<boolean> {
   if ('serviceAccountId' in holder) {
-    await lockTeam(tx, holder.teamId, actor)
+    await lockTeam(tx, { ...actor, teamId: holder.teamId })
     const rows = await tx.$queryRaw<object[]>`
       SELECT id FROM service_accounts WHERE id = ${holder.serviceAccountId}::uuid FOR NO KEY UPDATE`
     return rows.length === 1

@@ -1,22 +1,21 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { callerOf } from '../../http/request.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { findPage, readCursor } from '../paging.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { readAuditCursor, toAuditEvent, writeAuditCursor } from './rules.ts'
 import type { AuditStore } from './store.ts'
 
-type Needs = { readonly audit: AuditStore; readonly findAdminTeam: FindAdminTeam }
+type Needs = { readonly audit: AuditStore; readonly findTeamAdmin: FindTeamAdmin }
 
 const DEFAULT_LIMIT = 100
 
 /** The audit events of a team, for its admins. */
-export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'listAuditEvents'> {
+export function makeAuditHandlers({ audit, findTeamAdmin }: Needs): Handlers<'listAuditEvents'> {
   return {
     async listAuditEvents(req, res) {
       const { actor, action = null, from, to, limit = DEFAULT_LIMIT, before } = req.query
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       const query = {
         actor: actor === undefined ? null : readActor(actor),
         action,

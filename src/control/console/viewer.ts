@@ -1,17 +1,18 @@
-import type { Request } from 'express'
 import type { MemberStore } from '../../directory/members.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
-import type { Actor, Caller, Role } from '../../kernel/caller.ts'
+import type { ActorRequest } from '../../http/request.ts'
+import type { Caller, Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { pathOfTeam } from '../pages/forms.ts'
 import { findMemberTeam, requireAdmin } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 
 /** The person who looks at the pages of a team. */
 export type Viewer = {
   readonly caller: Caller
   /** The viewer as the author of changes. */
-  readonly actor: Actor
+  readonly actor: TeamActor
   readonly email: string
   readonly teamId: string
   /** `@organization/name` */
@@ -24,7 +25,7 @@ export type Viewer = {
 }
 
 /** A request for a page of a team. */
-type TeamRequest = Pick<Request, 'caller' | 'ip' | 'socket'> & { readonly params: TeamName }
+type TeamRequest = ActorRequest & { readonly params: TeamName }
 
 /** Finds what a caller is in the team of a page. Throws `not_found` when the caller is no member of it. */
 export type FindViewer = (req: TeamRequest) => Promise<Viewer>
@@ -39,10 +40,11 @@ export function makeFindViewer({ members }: Needs): FindViewer {
     const team = formatTeamName(req.params)
     const { membership } = await findMemberTeam(members.findMembership, team, accountId)
     const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
+    const { teamId } = membership
     return {
       caller,
-      actor: actorOf(req),
-      teamId: membership.teamId,
+      actor: { ...actorOf(req), teamId, team },
+      teamId,
       role: membership.role,
       email: await members.findEmail(accountId),
       team,

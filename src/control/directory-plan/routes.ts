@@ -2,20 +2,20 @@ import type { DirectoryChange, DirectoryPlan } from '../../../generated/openapi.
 import { readAdminDirectory } from '../../directory/admin-directory.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import { actorOf } from '../../http/request.ts'
+import type { ActorRequest } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
 import type { AnnounceInvitation } from '../invitations/announce.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { fingerprintOfPlan } from './rules.ts'
 import type { PlannedChange, TeamPlan } from './rules.ts'
 import type { DirectoryPlanStore, WantedOfTeam } from './store.ts'
 
 type Needs = {
   readonly directory: DirectoryPlanStore
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly announce: AnnounceInvitation
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
@@ -25,41 +25,41 @@ type Needs = {
 
 /** The operations with which admins change members and models of their teams by one directory text. */
 export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
-  const { directory, findAdminTeam, announce, onSessionEnd, clock, log } = needs
+  const { directory, findTeamAdmin, announce, onSessionEnd, clock, log } = needs
 
-  async function readTeams(caller: Pick<Caller, 'accountId'>, text: string): Promise<WantedOfTeam[]> {
+  async function readTeams(req: ActorRequest, text: string): Promise<WantedOfTeam[]> {
     const read = readAdminDirectory(text)
     if ('mistakes' in read)
       throw new ApiError('invalid_request', { message: `directory: ${read.mistakes.join('; ')}.` })
     const found: WantedOfTeam[] = []
     for (const wanted of read.teams) {
-      const teamId = await findAdminTeam(wanted.team, caller).catch((error: unknown) => {
+      const admin = await findTeamAdmin(wanted.team, req).catch((error: unknown) => {
         if (error instanceof ApiError) throw ofTeam(wanted.team, error)
         throw error
       })
-      found.push({ teamId, wanted })
+      found.push({ admin, wanted })
     }
     return found
   }
 
   return {
     async planDirectory(req, res) {
-      const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
+      const plans = await directory.plan(await readTeams(req, req.body.directory))
       if ('mistakes' in plans) throw toChangeError(plans, 'model')
       res.status(200).json(toAnswer(plans))
     },
 
     async applyDirectory(req, res) {
-      const admin = actorOf(req)
-      const teams = await readTeams(admin, req.body.directory)
-      const applied = await directory.apply(teams, req.body.fingerprint, admin, clock.now())
+      const actor = actorOf(req)
+      const teams = await readTeams(req, req.body.directory)
+      const applied = await directory.apply(teams, req.body.fingerprint, actor, clock.now())
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
       if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
       if ('mistakes' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onSessionEnd)
-      log.info({ teams: teams.map(({ teamId }) => teamId), by: admin.accountId }, 'team_directory.applied')
-      for (const { team, invitation } of applied.invited) await announce(invitation, team, admin.accountId)
+      log.info({ teams: teams.map(({ admin }) => admin.teamId), by: actor.accountId }, 'team_directory.applied')
+      for (const { admin, invitation } of applied.invited) await announce(invitation, admin)
       res.status(200).json(toAnswer(applied.plans))
     },
   }

@@ -11,19 +11,22 @@ import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
 
-/** What is wanted of a team that the caller administers. */
-export type WantedOfTeam = { readonly teamId: string; readonly wanted: WantedTeam }
+/** What an admin of a team wants of it. */
+export type WantedOfTeam = { readonly admin: TeamActor; readonly wanted: WantedTeam }
+
+type Invited = { readonly admin: TeamActor; readonly invitation: ListedInvitation }
 
 /** An applied plan, and what the caller has to announce. */
 export type AppliedPlan = {
   readonly plans: readonly TeamPlan[]
   /** The device sessions and API keys that ended. */
   readonly ended: readonly string[]
-  readonly invited: readonly { readonly team: string; readonly invitation: ListedInvitation }[]
+  readonly invited: readonly Invited[]
 }
 
 /**
@@ -60,19 +63,20 @@ async function applyOnce(
   now: Date,
 ): Promise<AppliedPlan | ApplyRefusal> {
   // In the order of their ids, so that two transactions do not wait for each other.
-  for (const id of teams.map(({ teamId }) => teamId).toSorted()) await lockTeam(tx, id, actor)
+  const byId = teams.toSorted((a, b) => (a.admin.teamId < b.admin.teamId ? -1 : 1))
+  for (const { admin } of byId) await lockTeam(tx, admin)
   const plans = await planTeams(tx, teams)
   if ('mistakes' in plans) return plans
   if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'
   if (makesAdmin(plans) && !isFresh(actor, now)) return 'reauthenticate'
   const ended: string[] = []
-  const invited: { team: string; invitation: ListedInvitation }[] = []
-  for (const [i, { team, changes }] of plans.entries()) {
-    const teamId = teams[i]?.teamId ?? ''
-    ended.push(...(await removeMembers(tx, changes, actor, now)))
-    const invitations = await addMembers(tx, teamId, changes, actor, now)
-    invited.push(...invitations.map((invitation) => ({ team, invitation })))
-    for (const change of changes) await applyChange(tx, teamId, change, actor, now)
+  const invited: Invited[] = []
+  for (const [i, { admin }] of teams.entries()) {
+    const changes = plans[i]?.changes ?? []
+    ended.push(...(await removeMembers(tx, changes, admin, now)))
+    const invitations = await addMembers(tx, changes, admin, now)
+    invited.push(...invitations.map((invitation) => ({ admin, invitation })))
+    for (const change of changes) await applyChange(tx, change, admin, now)
   }
   const changes = plans.flatMap((plan) => plan.changes)
   if (changes.some(({ kind }) => kind !== 'member')) await raiseVersion(tx, now)
@@ -83,51 +87,44 @@ async function applyOnce(
 async function removeMembers(
   tx: Transaction,
   changes: readonly PlannedChange[],
-  actor: Actor,
+  admin: TeamActor,
   now: Date,
 ): Promise<string[]> {
   const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
-  return withdrawInvitations(tx, rows, actor, now)
+  return withdrawInvitations(tx, rows, admin, now)
 }
 
 /** Invites all new members of a plan at once. */
 async function addMembers(
   tx: Transaction,
-  teamId: string,
   changes: readonly PlannedChange[],
-  actor: Actor,
+  admin: TeamActor,
   now: Date,
 ): Promise<ListedInvitation[]> {
   const wanted = changes.flatMap((one) =>
     one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
   )
-  return saveInvitations(tx, teamId, wanted, actor, now)
+  return saveInvitations(tx, admin.teamId, wanted, admin, now)
 }
 
 /** Applies a change other than a new or removed member. */
-async function applyChange(
-  tx: Transaction,
-  teamId: string,
-  change: PlannedChange,
-  actor: Actor,
-  now: Date,
-): Promise<void> {
+async function applyChange(tx: Transaction, change: PlannedChange, admin: TeamActor, now: Date): Promise<void> {
   if (change.kind === 'default_model') {
-    await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
+    await saveDefaultModel(tx, admin, change, now)
   } else if (change.kind === 'member') {
-    if (change.change === 'changed') await saveRole(tx, change.row, change.after, actor, now)
+    if (change.change === 'changed') await saveRole(tx, change.row, change.after, admin, now)
   } else if (change.change === 'removed') {
-    await deleteModel(tx, teamId, change.name, actor, now)
+    await deleteModel(tx, admin, change.name, now)
   } else {
     const kind = change.change === 'added' ? 'model.created' : 'model.changed'
-    await saveModel(tx, { kind, teamId, id: change.name, settings: change.settings }, actor, now)
+    await saveModel(tx, admin, { kind, id: change.name, settings: change.settings }, now)
   }
 }
 
 async function planTeams(db: Transaction, teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminMistake> {
   const plans: TeamPlan[] = []
-  for (const { teamId, wanted } of teams) {
-    const plan = planTeam(wanted, await findCurrent(db, teamId))
+  for (const { admin, wanted } of teams) {
+    const plan = planTeam(wanted, await findCurrent(db, admin.teamId))
     if ('mistakes' in plan) return plan
     plans.push(plan)
   }

@@ -2,6 +2,7 @@ import { tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
+import type { TeamActor } from '../team-access.ts'
 import type { ListedInvitation } from './store.ts'
 
 /**
@@ -9,7 +10,10 @@ import type { ListedInvitation } from './store.ts'
  * delivery, and not when the address got too many, or the team sent too many. Never rejects, because the invitation is
  * saved already.
  */
-export type AnnounceInvitation = (invitation: ListedInvitation, team: string, inviterId: string) => Promise<boolean>
+export type AnnounceInvitation = (
+  invitation: ListedInvitation,
+  inviter: Pick<TeamActor, 'team' | 'accountId'>,
+) => Promise<boolean>
 
 /** Limits of emails: to one address, and for invitations to one team. */
 export type InvitationMails = { readonly ofAddress: RateLimit; readonly ofTeam: RateLimit }
@@ -23,19 +27,19 @@ type Needs = {
 
 /** Makes the function that counts the emails and sends them. */
 export function makeAnnounceInvitation({ notify, mails, findEmail, log }: Needs): AnnounceInvitation {
-  const announce: AnnounceInvitation = async ({ email, role }, team, inviterId) => {
+  const announce: AnnounceInvitation = async ({ email, role }, { team, accountId }) => {
     const counters = [
       { limit: mails.ofAddress, key: email },
       { limit: mails.ofTeam, key: team },
     ]
     if ((await tryTakeAll(counters)) > 0) return false
-    notify.invited(email, { team, role, invitedBy: await findEmail(inviterId) })
+    notify.invited(email, { team, role, invitedBy: await findEmail(accountId) })
     return true
   }
 
-  return async (invitation, team, inviterId) => {
+  return async (invitation, inviter) => {
     if (!notify.hasEmail) return false
-    return announce(invitation, team, inviterId).catch((err: unknown) => {
+    return announce(invitation, inviter).catch((err: unknown) => {
       log.warn({ err, invitationId: invitation.id }, 'invitation.notice_failed')
       return false
     })

@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { MemberChanges } from '../members/changes.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { makeAnnounceInvitation } from './announce.ts'
 import type { InvitationMails } from './announce.ts'
 import { makeInvite } from './invite.ts'
@@ -13,7 +13,7 @@ import { makeInvitationStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly members: Pick<MemberChanges, 'remove'>
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
   readonly mails: InvitationMails
@@ -23,10 +23,10 @@ type Needs = {
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { database, members, findAdminTeam, findEmail, notify, mails, clock, log } = needs
+  const { database, members, findTeamAdmin, findEmail, notify, mails, clock, log } = needs
   const invitations = makeInvitationStore(database)
   const announce = makeAnnounceInvitation({ notify, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
-  const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite })
+  const handlers = makeInvitationHandlers({ invitations, members, findTeamAdmin, invite })
   return { invite, announce, handlers }
 }

@@ -1,18 +1,17 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
 import { toMemberError } from '../members/answers.ts'
 import type { MemberChanges } from '../members/changes.ts'
 import { findPage, readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import { invalidEmail } from '../request-fields.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import type { Invite, InviteRefusal } from './invite.ts'
 import type { InvitationStore, ListedInvitation } from './store.ts'
 
 type Needs = {
   readonly invitations: InvitationStore
   readonly members: Pick<MemberChanges, 'remove'>
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly invite: Invite
 }
 
@@ -21,11 +20,11 @@ type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 const DEFAULT_LIMIT = 500
 
 /** The invitations of a team, for its admins. */
-export function makeInvitationHandlers({ invitations, members, findAdminTeam, invite }: Needs): Handlers<Operations> {
+export function makeInvitationHandlers({ invitations, members, findTeamAdmin, invite }: Needs): Handlers<Operations> {
   return {
     async listInvitations(req, res) {
       const { limit = DEFAULT_LIMIT, after } = req.query
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       const cursor = readCursor('after', after, readTimeCursor)
       const { shown, last } = await findPage(limit, (count) => invitations.list(teamId, cursor, count))
       const next = last && writeTimeCursor({ at: last.createdAt, id: last.id })
@@ -33,18 +32,15 @@ export function makeInvitationHandlers({ invitations, members, findAdminTeam, in
     },
 
     async createInvitation(req, res) {
-      const admin = actorOf(req)
-      const { team } = req.params
-      const teamId = await findAdminTeam(team, admin)
-      const made = await invite(admin, { teamId, team, email: req.body.email, role: req.body.role ?? 'member' })
+      const admin = await findTeamAdmin(req.params.team, req)
+      const made = await invite(admin, { email: req.body.email, role: req.body.role ?? 'member' })
       if (typeof made === 'string') throw REFUSALS[made]()
       res.status(201).json({ ...toAnswer(made.invitation), emailed: made.emailed })
     },
 
     async withdrawInvitation(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
-      const removed = await members.remove(admin, { teamId, invitationId: req.params.id })
+      const admin = await findTeamAdmin(req.params.team, req)
+      const removed = await members.remove(admin, { invitationId: req.params.id })
       if (removed === 'not_found')
         throw new ApiError('not_found', { message: 'The team has no invitation with this id.' })
       if (removed !== 'removed') throw toMemberError(removed)

@@ -2,10 +2,11 @@ import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
-import type { Actor, Role } from '../../kernel/caller.ts'
+import type { Role } from '../../kernel/caller.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import type { TimeCursor } from '../paging.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 
 /** An invitation in force. */
 export type ListedInvitation = {
@@ -35,10 +36,10 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */
-    async invite(teamId: string, wanted: WantedInvitation, admin: Actor, now: Date): Promise<ListedInvitation | null> {
+    async invite(admin: TeamActor, wanted: WantedInvitation, now: Date): Promise<ListedInvitation | null> {
       const saved = await inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, admin)
-        return saveInvitations(tx, teamId, [wanted], admin, now)
+        await lockTeam(tx, admin)
+        return saveInvitations(tx, admin.teamId, [wanted], admin, now)
       })
       return saved[0] ?? null
     },

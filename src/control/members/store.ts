@@ -6,6 +6,7 @@ import type { Sql } from '../../database/sql.ts'
 import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
 import type { Actor, Role } from '../../kernel/caller.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 import { judgeMemberChange, seenSince } from './rules.ts'
 import type { MemberVerdict } from './rules.ts'
 
@@ -40,14 +41,9 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
         ORDER BY a.email LIMIT ${limit}::int`,
 
     /** Gives a member a role, with its audit row. */
-    async setRole(
-      member: { readonly teamId: string; readonly accountId: string },
-      role: Role,
-      admin: Actor,
-      now: Date,
-    ): Promise<ListedMember | MemberRefusal> {
+    async setRole(admin: TeamActor, accountId: string, role: Role, now: Date): Promise<ListedMember | MemberRefusal> {
       return inTransaction(db, async (tx) => {
-        const found = await findForChange(tx, member, role, admin)
+        const found = await findForChange(tx, admin, { accountId }, role)
         if (typeof found === 'string') return found
         if (found.role !== role) await saveRole(tx, found, role, admin, now)
         const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
@@ -60,12 +56,12 @@ export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * sessions and keys that ended.
      */
     remove: (
-      member: Prisma.InvitationWhereInput & { readonly teamId: string },
-      admin: Actor,
+      admin: TeamActor,
+      member: Prisma.InvitationWhereInput,
       now: Date,
     ): Promise<readonly string[] | MemberRefusal> =>
       inTransaction(db, async (tx) => {
-        const found = await findForChange(tx, member, null, admin)
+        const found = await findForChange(tx, admin, member, null)
         return typeof found === 'string' ? found : withdrawInvitations(tx, [found], admin, now)
       }),
   }
@@ -100,17 +96,18 @@ function selectMembers(now: Date): Sql {
 /** Finds an invitation that an admin may change, or why not. It is locked until the transaction ends. */
 async function findForChange(
   tx: Transaction,
-  member: Prisma.InvitationWhereInput & { readonly teamId: string },
+  admin: TeamActor,
+  member: Prisma.InvitationWhereInput,
   role: Role | null,
-  admin: Actor,
 ): Promise<Prisma.InvitationGetPayload<object> | MemberRefusal> {
-  await lockTeam(tx, member.teamId, admin)
-  const named = await tx.invitation.findFirst({ where: member, select: { id: true } })
+  await lockTeam(tx, admin)
+  const { teamId } = admin
+  const named = await tx.invitation.findFirst({ where: { ...member, teamId }, select: { id: true } })
   if (!named) return 'not_found'
   await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${named.id}::uuid FOR UPDATE`
   const found = await tx.invitation.findFirst({ where: { ...named, revokedAt: null } })
   if (!found) return 'not_found'
-  const others = { teamId: member.teamId, role: 'admin', revokedAt: null, id: { not: named.id } } as const
+  const others = { teamId, role: 'admin', revokedAt: null, id: { not: named.id } } as const
   const verdict = judgeMemberChange(found, role, await tx.invitation.count({ where: others }))
   return verdict === 'allowed' ? found : verdict
 }

@@ -1,13 +1,13 @@
-import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
+import type { TeamActor } from '../team-access.ts'
 import type { ListedServiceAccount, ServiceAccountRefusal, ServiceAccountStore } from './store.ts'
 
 /** Changes the service accounts of a team, for an admin of it. */
 export type ServiceAccountChanges = {
-  create(admin: Actor, teamId: string, name: string): Promise<ListedServiceAccount | ServiceAccountRefusal>
+  create(admin: TeamActor, name: string): Promise<ListedServiceAccount | ServiceAccountRefusal>
   /** Deletes it with its keys. False: the team has no service account with this id. */
-  remove(admin: Actor, teamId: string, id: string): Promise<boolean>
+  remove(admin: TeamActor, id: string): Promise<boolean>
 }
 
 type Needs = {
@@ -21,18 +21,18 @@ type Needs = {
 /** Makes the changes that the API and the keys page share. */
 export function makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log }: Needs): ServiceAccountChanges {
   return {
-    async create(admin, teamId, name) {
-      const made = await serviceAccounts.create(teamId, name, admin, clock.now())
+    async create(admin, name) {
+      const made = await serviceAccounts.create(admin, name, clock.now())
       if (typeof made === 'string') return made
-      log.info({ serviceAccountId: made.id, teamId, by: admin.accountId }, 'service_account.created')
+      log.info({ serviceAccountId: made.id, teamId: admin.teamId, by: admin.accountId }, 'service_account.created')
       return made
     },
 
-    async remove(admin, teamId, id) {
-      const ended = await serviceAccounts.remove(id, teamId, admin, clock.now())
+    async remove(admin, id) {
+      const ended = await serviceAccounts.remove(admin, id, clock.now())
       if (!ended) return false
       ended.forEach(onKeyEnd)
-      log.info({ serviceAccountId: id, teamId, by: admin.accountId }, 'service_account.deleted')
+      log.info({ serviceAccountId: id, teamId: admin.teamId, by: admin.accountId }, 'service_account.deleted')
       return true
     },
   }

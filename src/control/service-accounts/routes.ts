@@ -1,12 +1,11 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { ActorRequest } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toKeyInfo, toKeyRefusal, toNewKey } from '../api-keys/answers.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import type { ServiceAccountChanges } from './changes.ts'
 import { MAX_SERVICE_ACCOUNTS } from './store.ts'
 import type { ListedServiceAccount, ServiceAccountRefusal, ServiceAccountStore } from './store.ts'
@@ -16,7 +15,7 @@ type Needs = {
   readonly keys: ApiKeyStore
   readonly changes: KeyChanges
   readonly accountChanges: ServiceAccountChanges
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly clock: Clock
 }
 
@@ -31,49 +30,45 @@ type Operations =
 
 /** The service accounts of a team and their keys, for its admins. */
 export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
-  const { serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock } = needs
+  const { serviceAccounts, accountChanges, keys, changes, findTeamAdmin, clock } = needs
 
-  /** The keys of the service account that a path names. Throws when the caller may not change them. */
-  async function findScope(
-    caller: Pick<Caller, 'accountId'>,
-    { team, id }: { readonly team: string; readonly id: string },
-  ) {
-    const teamId = await findAdminTeam(team, caller)
+  /** The admin, and the keys of the service account that a path names. Throws when the caller may not change them. */
+  async function findScope(req: ActorRequest & { readonly params: { readonly team: string; readonly id: string } }) {
+    const { team, id } = req.params
+    const admin = await findTeamAdmin(team, req)
+    const { teamId } = admin
     if (!(await serviceAccounts.exists(id, teamId))) throw unknownAccount()
-    return { serviceAccountId: id, teamId }
+    return { admin, scope: { serviceAccountId: id, teamId } }
   }
 
   return {
     async listServiceAccounts(req, res) {
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       const listed = await serviceAccounts.list(teamId, clock.now())
       res.status(200).json({ serviceAccounts: listed.map(toAnswer) })
     },
 
     async createServiceAccount(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
-      const made = await accountChanges.create(admin, teamId, req.body.name)
+      const admin = await findTeamAdmin(req.params.team, req)
+      const made = await accountChanges.create(admin, req.body.name)
       if (typeof made === 'string') throw new ApiError('conflict', { message: REFUSALS[made] })
       res.status(201).json(toAnswer(made))
     },
 
     async deleteServiceAccount(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
-      if (!(await accountChanges.remove(admin, teamId, req.params.id))) throw unknownAccount()
+      const admin = await findTeamAdmin(req.params.team, req)
+      if (!(await accountChanges.remove(admin, req.params.id))) throw unknownAccount()
       res.status(200).json({ ok: true })
     },
 
     async listServiceAccountKeys(req, res) {
-      const scope = await findScope(callerOf(req), req.params)
+      const { scope } = await findScope(req)
       const listed = await keys.list(scope, clock.now())
       res.status(200).json({ keys: listed.map(toKeyInfo) })
     },
 
     async createServiceAccountKey(req, res) {
-      const admin = actorOf(req)
-      const scope = await findScope(admin, req.params)
+      const { admin, scope } = await findScope(req)
       const { name, models = [], expiresInDays: days } = req.body
       const made = await changes.create(admin, { scope, holder: scope }, { name, models, days })
       if (made === 'not_found') throw unknownAccount()
@@ -82,8 +77,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async rotateServiceAccountKey(req, res) {
-      const admin = actorOf(req)
-      const scope = await findScope(admin, req.params)
+      const { admin, scope } = await findScope(req)
       const { overlapSeconds, expiresInDays: days } = req.body ?? {}
       const made = await changes.rotate(admin, req.params.keyId, scope, { overlapSeconds, days })
       if (typeof made === 'string') throw toKeyRefusal(made)
@@ -91,8 +85,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async revokeServiceAccountKey(req, res) {
-      const admin = actorOf(req)
-      const scope = await findScope(admin, req.params)
+      const { admin, scope } = await findScope(req)
       if ((await changes.revoke(admin, req.params.keyId, scope)) === 'not_found') throw toKeyRefusal('not_found')
       res.status(200).json({ ok: true })
     },

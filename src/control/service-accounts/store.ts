@@ -5,6 +5,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 
 /** A service account of a team. */
 export type ListedServiceAccount = {
@@ -48,35 +49,34 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
       return (await db.serviceAccount.count({ where: { id, teamId } })) === 1
     },
 
-    async create(
-      teamId: string,
-      name: string,
-      actor: Actor,
-      now: Date,
-    ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
+    async create(admin: TeamActor, name: string, now: Date): Promise<ListedServiceAccount | ServiceAccountRefusal> {
+      const { teamId, accountId } = admin
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
+        await lockTeam(tx, admin)
         if ((await tx.serviceAccount.count({ where: { teamId } })) >= MAX_SERVICE_ACCOUNTS) return 'too_many'
         const [made] = await tx.serviceAccount.createManyAndReturn({
-          data: [{ teamId, name, createdAt: now, createdById: actor.accountId }],
+          data: [{ teamId, name, createdAt: now, createdById: accountId }],
           skipDuplicates: true,
           select: { id: true },
         })
         if (!made) return 'exists'
         const row = await tx.serviceAccount.findUniqueOrThrow({ where: made, include: WITH_KEYS })
-        await tx.auditEvent.create({ data: toEvent('service_account.created', row, actor, now) })
+        await tx.auditEvent.create({ data: toEvent('service_account.created', row, admin, now) })
         return toListed(row, now)
       })
     },
 
     /** Deletes a service account with its keys. Resolves with the ids of the keys; null when the team has none such. */
-    async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<string[] | null> {
+    async remove(admin: TeamActor, id: string, now: Date): Promise<string[] | null> {
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
-        const row = await tx.serviceAccount.findFirst({ where: { id, teamId }, include: { apiKeys: true } })
+        await lockTeam(tx, admin)
+        const row = await tx.serviceAccount.findFirst({
+          where: { id, teamId: admin.teamId },
+          include: { apiKeys: true },
+        })
         if (!row) return null
         await tx.serviceAccount.delete({ where: { id } })
-        const event = toEvent('service_account.deleted', row, actor, now)
+        const event = toEvent('service_account.deleted', row, admin, now)
         const keys = row.apiKeys.map((key) => key.id)
         await tx.auditEvent.create({ data: { ...event, details: { ...event.details, keys } } })
         return keys

@@ -1,5 +1,5 @@
 import { parseTeamName } from '../../kernel/team-name.ts'
-import type { Actor, Caller } from '../../kernel/caller.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FindMembership } from '../../directory/members.ts'
 import type { Logger } from '../../log.ts'
@@ -7,6 +7,7 @@ import { toLimitAnswer, mostSpent } from '../../spending/answers.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
 import { counterOf, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { SpendingStore } from '../../spending/store.ts'
+import type { TeamActor } from '../team-access.ts'
 import type { LimitRefusal, LimitStore, WantedLimit } from './store.ts'
 
 /**
@@ -17,10 +18,10 @@ export type TeamLimits = {
   list(teamId: string): Promise<LimitAnswer[]>
   /** Null: the team has no limit with this id. */
   find(teamId: string, id: string): Promise<LimitAnswer | null>
-  create(teamId: string, wanted: WantedLimit, actor: Actor): Promise<LimitAnswer | LimitRefusal>
-  change(teamId: string, id: string, amountNanoUsd: number, actor: Actor): Promise<LimitAnswer | null>
+  create(admin: TeamActor, wanted: WantedLimit): Promise<LimitAnswer | LimitRefusal>
+  change(admin: TeamActor, id: string, amountNanoUsd: number): Promise<LimitAnswer | null>
   /** False: the team has no limit with this id. */
-  remove(teamId: string, id: string, actor: Actor): Promise<boolean>
+  remove(admin: TeamActor, id: string): Promise<boolean>
   /** The limits that apply to a caller, with what is saved of its spending. Needs no admin. */
   listEffective(caller: Caller): Promise<LimitAnswer[]>
 }
@@ -53,28 +54,28 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
     list,
     find,
 
-    async create(teamId, wanted, actor) {
+    async create(admin, wanted) {
       const isWhole = wanted.subject === 'team' || wanted.subject === 'members'
       if (isWhole !== (wanted.of === undefined)) return 'unknown_subject'
-      const made = await limits.create(teamId, wanted, actor, clock.now())
+      const made = await limits.create(admin, wanted, clock.now())
       if (typeof made === 'string') return made
       onLimitsChanged()
-      log.info({ limitId: made.id, teamId, by: actor.accountId }, 'spending_limit.created')
+      log.info({ limitId: made.id, teamId: admin.teamId, by: admin.accountId }, 'spending_limit.created')
       // Another admin may have removed it at once.
-      return (await find(teamId, made.id)) ?? 'unknown_subject'
+      return (await find(admin.teamId, made.id)) ?? 'unknown_subject'
     },
 
-    async change(teamId, id, amountNanoUsd, actor) {
-      if (!(await limits.change(id, teamId, amountNanoUsd, actor, clock.now()))) return null
+    async change(admin, id, amountNanoUsd) {
+      if (!(await limits.change(admin, id, amountNanoUsd, clock.now()))) return null
       onLimitsChanged()
-      log.info({ limitId: id, teamId, by: actor.accountId }, 'spending_limit.changed')
-      return find(teamId, id)
+      log.info({ limitId: id, teamId: admin.teamId, by: admin.accountId }, 'spending_limit.changed')
+      return find(admin.teamId, id)
     },
 
-    async remove(teamId, id, actor) {
-      if (!(await limits.remove(id, teamId, actor, clock.now()))) return false
+    async remove(admin, id) {
+      if (!(await limits.remove(admin, id, clock.now()))) return false
       onLimitsChanged()
-      log.info({ limitId: id, teamId, by: actor.accountId }, 'spending_limit.removed')
+      log.info({ limitId: id, teamId: admin.teamId, by: admin.accountId }, 'spending_limit.removed')
       return true
     },
 

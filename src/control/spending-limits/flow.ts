@@ -3,14 +3,14 @@ import type { FindMembership } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeSpendingStore } from '../../spending/store.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { makeTeamLimits } from './changes.ts'
 import { makeSpendingLimitHandlers } from './routes.ts'
 import { makeLimitStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly findMembership: FindMembership
   /** Tells the gateway of this process that limits have changed. */
   readonly onLimitsChanged: () => void
@@ -20,8 +20,8 @@ type Needs = {
 
 /** The spending limits of a team. Pages read and change them with `teamLimits`. */
 export function makeSpendingLimitsFlow(needs: Needs) {
-  const { database, findAdminTeam, findMembership, onLimitsChanged, clock, log } = needs
+  const { database, findTeamAdmin, findMembership, onLimitsChanged, clock, log } = needs
   const [limits, spending] = [makeLimitStore(database), makeSpendingStore(database)]
   const teamLimits = makeTeamLimits({ limits, spending, findMembership, onLimitsChanged, clock, log })
-  return { teamLimits, handlers: makeSpendingLimitHandlers({ limits: teamLimits, findAdminTeam }) }
+  return { teamLimits, handlers: makeSpendingLimitHandlers({ limits: teamLimits, findTeamAdmin }) }
 }

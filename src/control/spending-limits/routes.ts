@@ -1,53 +1,49 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import type { TeamLimits } from './changes.ts'
 import { MAX_LIMITS } from './store.ts'
 import type { LimitRefusal } from './store.ts'
 
-type Needs = { readonly limits: TeamLimits; readonly findAdminTeam: FindAdminTeam }
+type Needs = { readonly limits: TeamLimits; readonly findTeamAdmin: FindTeamAdmin }
 
 type Operations =
   'listSpendingLimits' | 'createSpendingLimit' | 'getSpendingLimit' | 'changeSpendingLimit' | 'removeSpendingLimit'
 
 /** The spending limits of a team, for its admins. */
-export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Handlers<Operations> {
+export function makeSpendingLimitHandlers({ limits, findTeamAdmin }: Needs): Handlers<Operations> {
   return {
     async listSpendingLimits(req, res) {
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       res.status(200).json({ limits: await limits.list(teamId) })
     },
 
     async createSpendingLimit(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
+      const admin = await findTeamAdmin(req.params.team, req)
       const { subject, of, period, amountNanoUsd } = req.body
-      const made = await limits.create(teamId, { subject, of, period, amountNanoUsd }, admin)
+      const made = await limits.create(admin, { subject, of, period, amountNanoUsd })
       if (typeof made === 'string') throw toRefusal(made)
       res.status(201).json(made)
     },
 
     async getSpendingLimit(req, res) {
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       const limit = await limits.find(teamId, req.params.limitId)
       if (!limit) throw unknownLimit()
       res.status(200).json(limit)
     },
 
     async changeSpendingLimit(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
+      const admin = await findTeamAdmin(req.params.team, req)
       const { amountNanoUsd } = req.body
-      const limit = await limits.change(teamId, req.params.limitId, amountNanoUsd, admin)
+      const limit = await limits.change(admin, req.params.limitId, amountNanoUsd)
       if (!limit) throw unknownLimit()
       res.status(200).json(limit)
     },
 
     async removeSpendingLimit(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
-      if (!(await limits.remove(teamId, req.params.limitId, admin))) throw unknownLimit()
+      const admin = await findTeamAdmin(req.params.team, req)
+      if (!(await limits.remove(admin, req.params.limitId))) throw unknownLimit()
       res.status(200).json({ ok: true })
     },
   }

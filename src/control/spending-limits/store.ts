@@ -2,12 +2,12 @@ import type { Database, Transaction } from '../../database/client.ts'
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import { inTransaction } from '../../database/transaction.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 import { NOTICE_PERCENTAGES } from './rules.ts'
 import type { ReachedLimit } from './rules.ts'
 
@@ -41,44 +41,45 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Creates a limit; resolves with its id, or says why it was not created. */
     async create(
-      teamId: string,
+      admin: TeamActor,
       { subject, of, period, amountNanoUsd }: WantedLimit,
-      actor: Actor,
       now: Date,
     ): Promise<{ readonly id: string } | LimitRefusal> {
+      const { teamId } = admin
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
+        await lockTeam(tx, admin)
         const owner = await OWNER_FINDERS[subject](tx, teamId, of ?? '')
         if (!owner) return 'unknown_subject'
         if ((await tx.spendingLimit.count({ where: { teamId, ...owner, period } })) > 0) return 'exists'
         if ((await tx.spendingLimit.count({ where: { teamId } })) >= MAX_LIMITS) return 'too_many'
         const data = { teamId, ...owner, period, amountNanoUsd: BigInt(amountNanoUsd), createdAt: now }
         const row = await tx.spendingLimit.create({ data, select: { id: true } })
-        await saveEvent(tx, 'spending_limit.created', row.id, actor, now)
+        await saveEvent(tx, admin, 'spending_limit.created', row.id, now)
         return row
       })
     },
 
     /** Changes the amount of a limit; false when the team has no such limit. */
-    async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
+    async change(admin: TeamActor, id: string, amountNanoUsd: number, now: Date): Promise<boolean> {
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
+        await lockTeam(tx, admin)
         const { count } = await tx.spendingLimit.updateMany({
-          where: { id, teamId },
+          where: { id, teamId: admin.teamId },
           data: { amountNanoUsd: BigInt(amountNanoUsd) },
         })
-        if (count > 0) await saveEvent(tx, 'spending_limit.changed', id, actor, now)
+        if (count > 0) await saveEvent(tx, admin, 'spending_limit.changed', id, now)
         return count > 0
       })
     },
 
     /** Removes a limit; false when the team has no such limit. */
-    async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
+    async remove(admin: TeamActor, id: string, now: Date): Promise<boolean> {
+      const where = { id, teamId: admin.teamId }
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
-        if ((await tx.spendingLimit.count({ where: { id, teamId } })) === 0) return false
-        await saveEvent(tx, 'spending_limit.removed', id, actor, now)
-        await tx.spendingLimit.deleteMany({ where: { id, teamId } })
+        await lockTeam(tx, admin)
+        if ((await tx.spendingLimit.count({ where })) === 0) return false
+        await saveEvent(tx, admin, 'spending_limit.removed', id, now)
+        await tx.spendingLimit.deleteMany({ where })
         return true
       })
     },
@@ -135,14 +136,14 @@ const OWNER = {
   serviceAccount: { select: { name: true } },
 } as const
 
-async function saveEvent(tx: Transaction, kind: string, id: string, actor: Actor, at: Date): Promise<void> {
+async function saveEvent(tx: Transaction, admin: TeamActor, kind: string, id: string, at: Date): Promise<void> {
   const row = await tx.spendingLimit.findUniqueOrThrow({ where: { id }, include: OWNER })
   const { id: subjectId, teamId, subject, accountId, keyId, serviceAccountId, period } = row
   const of = accountId ?? keyId ?? serviceAccountId
   const owner = row.account?.email ?? row.key?.name ?? row.serviceAccount?.name ?? subject
   const details = { name: `${owner}, ${period}`, subject, of, period, amountNanoUsd: Number(row.amountNanoUsd) }
   await tx.auditEvent.create({
-    data: { kind, at, accountId: actor.accountId, teamId, subjectId, ip: actor.ip, details },
+    data: { kind, at, accountId: admin.accountId, teamId, subjectId, ip: admin.ip, details },
   })
 }
 

@@ -1,11 +1,11 @@
 import { readAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { Versioned } from '../../directory/version.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { isFresh } from '../fresh.ts'
+import type { TeamActor } from '../team-access.ts'
 import type { TeamBackendStore } from './store.ts'
 
 /** `off`: the operator lets admins add no backends. `reauthenticate`: the sign-in is not fresh. */
@@ -13,12 +13,10 @@ export type BackendRefusal = DirectoryRefusal | 'off' | 'reauthenticate'
 
 /** Changes the backends of a team, for an admin of it. */
 export type TeamBackendChanges = {
-  /** Adds or changes a backend. `team`: its id, and its name as `@organization/name`. */
-  put(admin: Actor, team: NamedTeam, name: string, given: object & Versioned): Promise<BackendRefusal | null>
-  remove(admin: Actor, teamId: string, name: string): Promise<DirectoryRefusal | null>
+  /** Adds or changes a backend. */
+  put(admin: TeamActor, name: string, given: object & Versioned): Promise<BackendRefusal | null>
+  remove(admin: TeamActor, name: string): Promise<DirectoryRefusal | null>
 }
-
-type NamedTeam = { readonly id: string; readonly name: string }
 
 type Needs = {
   readonly backends: TeamBackendStore
@@ -31,20 +29,20 @@ type Needs = {
 /** Makes the changes that the API and the models page share. */
 export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): TeamBackendChanges {
   return {
-    async put(admin, team, name, { version, ...given }) {
+    async put(admin, name, { version, ...given }) {
       const now = clock.now()
       if (!trust) return 'off'
       if (!isFresh(admin, now)) return 'reauthenticate'
       const read = readAdminBackend(given)
       if ('mistakes' in read) return read
-      const refusal = await backends.put(team, name, { ...read.settings, version }, trust, admin, now)
-      if (!refusal) log.info({ teamId: team.id, backend: name, by: admin.accountId }, 'team_backend.saved')
+      const refusal = await backends.put(admin, name, { ...read.settings, version }, trust, now)
+      if (!refusal) log.info({ teamId: admin.teamId, backend: name, by: admin.accountId }, 'team_backend.saved')
       return refusal
     },
 
-    async remove(admin, teamId, name) {
-      const refusal = await backends.remove(teamId, name, admin, clock.now())
-      if (!refusal) log.info({ teamId, backend: name, by: admin.accountId }, 'team_backend.deleted')
+    async remove(admin, name) {
+      const refusal = await backends.remove(admin, name, clock.now())
+      if (!refusal) log.info({ teamId: admin.teamId, backend: name, by: admin.accountId }, 'team_backend.deleted')
       return refusal
     },
   }

@@ -2,7 +2,7 @@ import type { Database } from '../../database/client.ts'
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { makeTeamBackendChanges } from './changes.ts'
 import { makeTeamBackendHandlers } from './routes.ts'
 import { makeTeamBackendStore } from './store.ts'
@@ -11,7 +11,7 @@ type Needs = {
   readonly database: Database
   /** Null: the operator lets admins add none. */
   readonly trust: AdminBackendTrust | null
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly clock: Clock
   readonly log: Logger
 }
@@ -20,11 +20,11 @@ type Needs = {
 export type TeamBackends = ReturnType<typeof makeTeamBackendsFlow>['teamBackends']
 
 /** The backends that admins of a team add. */
-export function makeTeamBackendsFlow({ database, trust, findAdminTeam, clock, log }: Needs) {
+export function makeTeamBackendsFlow({ database, trust, findTeamAdmin, clock, log }: Needs) {
   const backends = makeTeamBackendStore(database)
   const changes = makeTeamBackendChanges({ backends, trust, clock, log })
   return {
-    handlers: makeTeamBackendHandlers({ backends, changes, trust, findAdminTeam }),
+    handlers: makeTeamBackendHandlers({ backends, changes, trust, findTeamAdmin }),
     teamBackends: { backends, changes, trust },
   }
 }

@@ -1,9 +1,8 @@
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
 import { toChangeError } from '../directory-change.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { toAddedBackend, toTeamBackends } from './answers.ts'
 import type { BackendRefusal, TeamBackendChanges } from './changes.ts'
 import type { TeamBackendStore } from './store.ts'
@@ -13,35 +12,33 @@ type Needs = {
   readonly changes: TeamBackendChanges
   /** Null: the operator lets admins add none. */
   readonly trust: AdminBackendTrust | null
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
 }
 
 type Operations = 'listTeamBackends' | 'putTeamBackend' | 'deleteTeamBackend'
 
 /** The backends of a team, for its admins. */
-export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTeam }: Needs): Handlers<Operations> {
+export function makeTeamBackendHandlers({ backends, changes, trust, findTeamAdmin }: Needs): Handlers<Operations> {
   return {
     async listTeamBackends(req, res) {
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       res.status(200).json(toTeamBackends(await backends.find(teamId), trust))
     },
 
     async putTeamBackend(req, res) {
       const { team, name } = req.params
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(team, admin)
-      const refusal = await changes.put(admin, { id: teamId, name: team }, name, req.body)
+      const admin = await findTeamAdmin(team, req)
+      const refusal = await changes.put(admin, name, req.body)
       if (refusal) throw toError(refusal)
-      const saved = (await backends.findAdded(teamId)).find((backend) => backend.name === name)
+      const saved = (await backends.findAdded(admin.teamId)).find((backend) => backend.name === name)
       if (!saved) throw toError({ kind: 'not_found' })
       res.status(200).json(toAddedBackend(saved, trust))
     },
 
     async deleteTeamBackend(req, res) {
       const { team, name } = req.params
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(team, admin)
-      const refusal = await changes.remove(admin, teamId, name)
+      const admin = await findTeamAdmin(team, req)
+      const refusal = await changes.remove(admin, name)
       if (refusal) throw toError(refusal)
       res.status(200).json({ ok: true })
     },

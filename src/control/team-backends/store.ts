@@ -10,11 +10,11 @@ import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfBackend } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import { isName } from '../../kernel/team-name.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 import { loadTeamModels } from '../team-models/store.ts'
 
 export type BackendsOfTeam = {
@@ -42,44 +42,46 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
     /** Adds a backend, or changes one that an admin has added, with its audit row. `version`: as for models. */
     put: (
-      team: { readonly id: string; readonly name: string },
+      admin: TeamActor,
       name: string,
       { version, ...wanted }: AdminBackendSettings & Versioned,
       trust: AdminBackendTrust,
-      actor: Actor,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, team.id, actor)
-        const existing = await findAdminBackends(tx, team.id)
+        await lockTeam(tx, admin)
+        const { teamId, team } = admin
+        const existing = await findAdminBackends(tx, teamId)
         const current = existing.find((backend) => backend.name === name) ?? null
         const outdated = refuseOutdated(version, current && versionOfBackend(current))
         if (outdated) return outdated
-        const mistake = judgeAdminBackend(name, wanted, { team: team.name, hosts: trust.hosts, existing })
+        const mistake = judgeAdminBackend(name, wanted, { team, hosts: trust.hosts, existing })
         if (mistake) return mistake
-        const id = { name, teamId: team.id }
+        const id = { name, teamId }
         const columns = { ...toColumns(wanted), ...toCredentialColumns(id, wanted, trust, now) }
         await tx.adminBackend.upsert({
           where: { name },
           create: { ...id, ...columns, createdAt: now },
           update: columns,
         })
-        await saveEvent(tx, current ? 'backend.changed' : 'backend.created', id, toDetails(wanted, current), actor, now)
+        const kind = current ? 'backend.changed' : 'backend.created'
+        await saveEvent(tx, admin, { kind, name, details: toDetails(wanted, current) }, now)
         await raiseVersion(tx, now)
         return null
       }),
 
     /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
-    remove: (teamId: string, name: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
+    remove: (admin: TeamActor, name: string, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
+        await lockTeam(tx, admin)
+        const { teamId } = admin
         const added = await findAdminBackends(tx, teamId)
         if (!added.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
         const models = await tx.adminModel.findMany({ where: { teamId }, orderBy: { id: 'asc' } })
         const users = models.map(toAdminModel).filter(({ serve }) => serve.some(({ backend }) => backend === name))
         if (users.length > 0) return refuseUsed(users.map(({ id }) => id))
         await tx.adminBackend.delete({ where: { name } })
-        await saveEvent(tx, 'backend.deleted', { name, teamId }, {}, actor, now)
+        await saveEvent(tx, admin, { kind: 'backend.deleted', name, details: {} }, now)
         await raiseVersion(tx, now)
         return null
       }),
@@ -148,12 +150,16 @@ function toDetails({ dialects, url, credential }: AdminBackendSettings, current:
   return { host: new URL(url).host, dialects: [...dialects], credential: state }
 }
 
+type BackendEvent = {
+  readonly kind: 'backend.created' | 'backend.changed' | 'backend.deleted'
+  readonly name: string
+  readonly details: Prisma.InputJsonObject
+}
+
 async function saveEvent(
   tx: Transaction,
-  kind: 'backend.created' | 'backend.changed' | 'backend.deleted',
-  { name, teamId }: Pick<AdminBackend, 'name' | 'teamId'>,
-  details: Prisma.InputJsonObject,
-  { accountId, ip }: Actor,
+  { teamId, accountId, ip }: TeamActor,
+  { kind, name, details }: BackendEvent,
   now: Date,
 ): Promise<void> {
   const event = { kind, at: now, accountId, teamId, subjectId: name, ip }

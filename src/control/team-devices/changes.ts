@@ -1,14 +1,14 @@
-import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { findPage } from '../paging.ts'
 import type { Page, TimeCursor } from '../paging.ts'
+import type { TeamActor } from '../team-access.ts'
 import type { TeamDevice, TeamDeviceStore } from './store.ts'
 
 /** The signed-in devices of a team, for the API and the page. */
 export type TeamDevices = {
   listPage(teamId: string, before: TimeCursor | null, limit: number): Promise<Page<TeamDevice>>
   /** Signs a device out; false when the team has no signed-in device with this id. */
-  signOut(id: string, teamId: string, admin: Actor): Promise<boolean>
+  signOut(admin: TeamActor, id: string): Promise<boolean>
 }
 
 type Needs = {
@@ -23,8 +23,8 @@ export function makeTeamDevices({ store, onSessionEnd, clock }: Needs): TeamDevi
   return {
     listPage: (teamId, before, limit) => findPage(limit, (count) => store.list(teamId, before, count, clock.now())),
 
-    async signOut(id, teamId, admin) {
-      const hasEnded = await store.signOut(id, teamId, admin, clock.now())
+    async signOut(admin, id) {
+      const hasEnded = await store.signOut(admin, id, clock.now())
       if (hasEnded) onSessionEnd(id)
       return hasEnded
     },

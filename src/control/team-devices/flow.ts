@@ -1,13 +1,13 @@
 import type { Database } from '../../database/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { makeTeamDevices } from './changes.ts'
 import { makeTeamDeviceHandlers } from './routes.ts'
 import { makeTeamDeviceStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   /** Tells the gateway of this process that a device session has ended. */
   readonly onSessionEnd: (id: string) => void
   readonly clock: Clock
@@ -17,7 +17,7 @@ type Needs = {
  * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used,
  * and can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
  */
-export function makeTeamDevicesFlow({ database, findAdminTeam, onSessionEnd, clock }: Needs) {
+export function makeTeamDevicesFlow({ database, findTeamAdmin, onSessionEnd, clock }: Needs) {
   const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(database), onSessionEnd, clock })
-  return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findAdminTeam }) }
+  return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findTeamAdmin }) }
 }

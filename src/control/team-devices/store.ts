@@ -1,11 +1,11 @@
 import type { Database } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { chooseDeviceName, readUserAgentName } from '../devices/device-name.ts'
 import type { TimeCursor } from '../paging.ts'
 import { lockTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
 
 /** A device or browser of a member. */
@@ -53,11 +53,11 @@ export function makeTeamDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Ends a session of the team, with its audit row; false when the team has no live one with this id. */
-    async signOut(id: string, teamId: string, admin: Actor, now: Date): Promise<boolean> {
-      const session = { id, invitation: { teamId } }
+    async signOut(admin: TeamActor, id: string, now: Date): Promise<boolean> {
+      const session = { id, invitation: { teamId: admin.teamId } }
       const end = { at: now, reason: 'signed_out_by_admin', ip: admin.ip, adminId: admin.accountId } as const
       return inTransaction(db, async (tx) => {
-        await lockTeam(tx, teamId, admin)
+        await lockTeam(tx, admin)
         const devices = await endDeviceSessions(tx, session, end)
         return devices.length > 0 || (await endBrowserSessions(tx, session, end)) > 0
       })

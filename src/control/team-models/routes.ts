@@ -1,16 +1,15 @@
 import { readAdminModel } from '../../directory/admin-models.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { toTeamModels } from './answers.ts'
 import type { TeamModelStore } from './store.ts'
 
 type Needs = {
   readonly models: TeamModelStore
-  readonly findAdminTeam: FindAdminTeam
+  readonly findTeamAdmin: FindTeamAdmin
   readonly clock: Clock
   readonly log: Logger
 }
@@ -18,46 +17,44 @@ type Needs = {
 type Operations = 'listTeamModels' | 'putTeamModel' | 'deleteTeamModel' | 'changeTeam'
 
 /** The models of a team, for its admins. */
-export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Needs): Handlers<Operations> {
+export function makeTeamModelHandlers({ models, findTeamAdmin, clock, log }: Needs): Handlers<Operations> {
   return {
     async listTeamModels(req, res) {
-      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { teamId } = await findTeamAdmin(req.params.team, req)
       res.status(200).json(toTeamModels(await models.find(teamId)))
     },
 
     async putTeamModel(req, res) {
-      const admin = actorOf(req)
       const { team, id } = req.params
-      const teamId = await findAdminTeam(team, admin)
+      const admin = await findTeamAdmin(team, req)
       const { version, ...given } = req.body
       const read = readAdminModel(given)
       if ('mistakes' in read) throw toChangeError(read, 'model')
       const wanted = { ...read.settings, version }
-      const refusal = await models.put({ id: teamId, name: team }, id, wanted, admin, clock.now())
+      const refusal = await models.put(admin, id, wanted, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: id, by: admin.accountId }, 'team_model.saved')
+      const { teamId, accountId: by } = admin
+      log.info({ teamId, model: id, by }, 'team_model.saved')
       const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)
       if (!saved) throw toChangeError({ kind: 'not_found' }, 'model')
       res.status(200).json(saved)
     },
 
     async deleteTeamModel(req, res) {
-      const admin = actorOf(req)
       const { team, id } = req.params
-      const teamId = await findAdminTeam(team, admin)
-      const refusal = await models.remove(teamId, id, admin, clock.now())
+      const admin = await findTeamAdmin(team, req)
+      const refusal = await models.remove(admin, id, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: id, by: admin.accountId }, 'team_model.deleted')
+      log.info({ teamId: admin.teamId, model: id, by: admin.accountId }, 'team_model.deleted')
       res.status(200).json({ ok: true })
     },
 
     async changeTeam(req, res) {
-      const admin = actorOf(req)
-      const teamId = await findAdminTeam(req.params.team, admin)
+      const admin = await findTeamAdmin(req.params.team, req)
       const { defaultModel } = req.body
-      const refusal = await models.setDefault(teamId, defaultModel, admin, clock.now())
+      const refusal = await models.setDefault(admin, defaultModel, clock.now())
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId, model: defaultModel, by: admin.accountId }, 'team.default_model_changed')
+      log.info({ teamId: admin.teamId, model: defaultModel, by: admin.accountId }, 'team.default_model_changed')
       res.status(200).json({ ok: true })
     },
   }

@@ -10,10 +10,10 @@ import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfModel } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam, unknownTeam } from '../team-access.ts'
+import type { TeamActor } from '../team-access.ts'
 
 /** The models of a team, and where its default model comes from. */
 export type ModelsOfTeam = {
@@ -49,52 +49,51 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * still have; undefined: no condition.
      */
     put: (
-      team: { readonly id: string; readonly name: string },
+      admin: TeamActor,
       id: string,
       { version, ...wanted }: AdminModelSettings & Versioned,
-      actor: Actor,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, team.id, actor)
-        const { team: row, ...sources } = await loadTeamModels(tx, team.id)
-        const current = row.adminModels.find((model) => model.id === id)
-        const others = row.adminModels.filter((other) => other !== current)
+        await lockTeam(tx, admin)
+        const { team, ...sources } = await loadTeamModels(tx, admin.teamId)
+        const current = team.adminModels.find((model) => model.id === id)
+        const others = team.adminModels.filter((other) => other !== current)
         const outdated = refuseOutdated(version, current ? versionOfModel(toAdminModel(current)) : null)
         if (outdated) return outdated
-        const mistake = judgeAdminModel(id, wanted, { team: team.name, ...sources, others })
+        const mistake = judgeAdminModel(id, wanted, { team: admin.team, ...sources, others })
         if (mistake) return mistake
         const kind = current ? 'model.changed' : 'model.created'
-        await saveModel(tx, { kind, teamId: team.id, id, settings: wanted }, actor, now)
+        await saveModel(tx, admin, { kind, id, settings: wanted }, now)
         await raiseVersion(tx, now)
         return null
       }),
 
     /** Deletes a model that an admin has added, with its audit row. */
-    remove: (teamId: string, id: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
+    remove: (admin: TeamActor, id: string, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
-        const { team, fileModels } = await loadTeamModels(tx, teamId)
+        await lockTeam(tx, admin)
+        const { team, fileModels } = await loadTeamModels(tx, admin.teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
         if (team.defaultModel === null && team.adminDefaultModel === id)
           return taken([], 'This is the default model of the team. Choose another default model first.')
-        await deleteModel(tx, teamId, id, actor, now)
+        await deleteModel(tx, admin, id, now)
         await raiseVersion(tx, now)
         return null
       }),
 
     /** Chooses the default model of a team, with its audit row. */
-    setDefault: (teamId: string, id: string | null, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
+    setDefault: (admin: TeamActor, id: string | null, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        await lockTeam(tx, teamId, actor)
-        const { team, fileModels } = await loadTeamModels(tx, teamId)
+        await lockTeam(tx, admin)
+        const { team, fileModels } = await loadTeamModels(tx, admin.teamId)
         if (team.defaultModel !== null)
           return taken([], 'The directory file sets the default model of the team. Change it there.')
         const isKnown = [...fileModels, ...team.adminModels].some((model) => model.id === id)
         if (id !== null && !isKnown) return invalid(['defaultModel'], 'must be a model of the team, by its id.')
         if (team.adminDefaultModel === id) return null
-        await saveDefaultModel(tx, team, id, actor, now)
+        await saveDefaultModel(tx, admin, { before: team.adminDefaultModel, after: id }, now)
         await raiseVersion(tx, now)
         return null
       }),
@@ -103,7 +102,6 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
 
 type SavedModel = {
   readonly kind: 'model.created' | 'model.changed'
-  readonly teamId: string
   readonly id: string
   readonly settings: AdminModelSettings
 }
@@ -111,8 +109,8 @@ type SavedModel = {
 /** Adds or replaces a model, with the audit row. The caller raises the version of the directory. */
 export async function saveModel(
   tx: Transaction,
-  { kind, teamId, id, settings }: SavedModel,
-  { accountId, ip }: Actor,
+  { teamId, accountId, ip }: TeamActor,
+  { kind, id, settings }: SavedModel,
   now: Date,
 ): Promise<void> {
   const columns = { ...settings, aliases: [...settings.aliases], serve: [...settings.serve] }
@@ -127,9 +125,8 @@ export async function saveModel(
  */
 export async function deleteModel(
   tx: Transaction,
-  teamId: string,
+  { teamId, accountId, ip }: TeamActor,
   id: string,
-  { accountId, ip }: Actor,
   now: Date,
 ): Promise<void> {
   await tx.adminModel.delete({ where: { id } })
@@ -141,14 +138,13 @@ export async function deleteModel(
 /** Sets the default model of a team, with the audit row. The caller raises the version of the directory. */
 export async function saveDefaultModel(
   tx: Transaction,
-  team: { readonly id: string; readonly adminDefaultModel: string | null },
-  id: string | null,
-  { accountId, ip }: Actor,
+  { teamId, accountId, ip }: TeamActor,
+  { before, after }: { readonly before: string | null; readonly after: string | null },
   now: Date,
 ): Promise<void> {
-  await tx.team.update({ where: { id: team.id }, data: { adminDefaultModel: id } })
-  const event = { kind: 'team.default_model_changed', at: now, accountId, teamId: team.id, subjectId: team.id, ip }
-  await tx.auditEvent.create({ data: { ...event, details: { name: id, previous: team.adminDefaultModel } } })
+  await tx.team.update({ where: { id: teamId }, data: { adminDefaultModel: after } })
+  const event = { kind: 'team.default_model_changed', at: now, accountId, teamId, subjectId: teamId, ip }
+  await tx.auditEvent.create({ data: { ...event, details: { name: after, previous: before } } })
 }
 
 /**

@@ -3,15 +3,15 @@ import type { Database } from '../../database/client.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { FindAdminTeam } from '../team-access.ts'
+import type { FindTeamAdmin } from '../team-access.ts'
 import { sendCsv } from './csv.ts'
 import { makeFindReport } from './find-report.ts'
 import { makeUsageStore } from './store.ts'
 
-type Needs = { readonly database: Database; readonly findAdminTeam: FindAdminTeam; readonly clock: Clock }
+type Needs = { readonly database: Database; readonly findTeamAdmin: FindTeamAdmin; readonly clock: Clock }
 
 /** Reports on what calls used: one's own, and those of a team for its admins. */
-export function makeUsageHandlers({ database, findAdminTeam, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
+export function makeUsageHandlers({ database, findTeamAdmin, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
   const findReport = makeFindReport({ usage: makeUsageStore(database), clock })
   return {
     async getOwnUsage(req, res) {
@@ -21,7 +21,7 @@ export function makeUsageHandlers({ database, findAdminTeam, clock }: Needs): Ha
 
     async getTeamUsage(req, res) {
       const { team } = req.params
-      await findAdminTeam(team, callerOf(req))
+      await findTeamAdmin(team, req)
       send(req, res, await findReport({ team, accountId: null }, req.query))
     },
   }

@@ -24,8 +24,8 @@ export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }):
       return teamDevicesPage(admin, { devices: shown, before, next: last, notice })
     },
 
-    async signOut({ actor, teamId }, sessionId) {
-      const hasEnded = await devices.signOut(sessionId, teamId, actor)
+    async signOut({ actor }, sessionId) {
+      const hasEnded = await devices.signOut(actor, sessionId)
       return hasEnded ? 'device_signed_out' : 'unknown_device'
     },
   }

@@ -62,16 +62,16 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
   }
 
   async function apply(admin: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
-    const { actor, teamId } = admin
+    const { actor } = admin
     switch (form.action) {
       case 'create-account': {
         const name = required('account', form.account)
         if (!isName(name)) return toOutcome('invalid_account')
-        const made = await accountChanges.create(actor, teamId, name)
+        const made = await accountChanges.create(actor, name)
         return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
       }
       case 'delete-account': {
-        const isDeleted = await accountChanges.remove(actor, teamId, required('accountId', form.accountId))
+        const isDeleted = await accountChanges.remove(actor, required('accountId', form.accountId))
         return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
       }
       default:

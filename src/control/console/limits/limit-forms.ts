@@ -1,11 +1,11 @@
 import type { TeamLimitsForm } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
-import type { Actor } from '../../../kernel/caller.ts'
 import { readUsd } from '../../../kernel/formats/usd.ts'
 import { SUBJECTS } from '../../../spending/rules.ts'
 import { required } from '../../request-fields.ts'
 import type { TeamLimits } from '../../spending-limits/changes.ts'
 import type { LimitRefusal, WantedLimit } from '../../spending-limits/store.ts'
+import type { TeamActor } from '../../team-access.ts'
 import { noticeStatusOf } from '../notices.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
@@ -29,21 +29,21 @@ type Needs = {
 
 /** Makes the limits page and its forms. */
 export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
-  async function apply(teamId: string, form: TeamLimitsForm, actor: Actor): Promise<TeamNotice> {
+  async function apply(actor: TeamActor, form: TeamLimitsForm): Promise<TeamNotice> {
     if (form.action === 'remove') {
-      const isRemoved = await limits.remove(teamId, required('limitId', form.limitId), actor)
+      const isRemoved = await limits.remove(actor, required('limitId', form.limitId))
       return isRemoved ? 'limit_removed' : 'unknown_limit'
     }
     const amountNanoUsd = readUsd(required('amount', form.amount))
     if (amountNanoUsd === null) return 'invalid_amount'
     if (form.action === 'change') {
-      const changed = await limits.change(teamId, required('limitId', form.limitId), amountNanoUsd, actor)
+      const changed = await limits.change(actor, required('limitId', form.limitId), amountNanoUsd)
       return changed ? 'limit_changed' : 'unknown_limit'
     }
     const whose = readWhose(required('whose', form.whose))
     if (!whose) return 'unknown_subject'
     const wanted = { ...whose, period: required('period', form.period), amountNanoUsd }
-    const made = await limits.create(teamId, wanted, actor)
+    const made = await limits.create(actor, wanted)
     return typeof made === 'string' ? REFUSALS[made] : 'limit_created'
   }
 
@@ -54,8 +54,8 @@ export function makeLimitForms({ limits, findLimits, findChoices }: Needs): Limi
       return limitsPage(viewer, { limits: shown, choices, ...outcome })
     },
 
-    async change({ actor, teamId }, form) {
-      const notice = await apply(teamId, form, actor)
+    async change({ actor }, form) {
+      const notice = await apply(actor, form)
       return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
     },
   }

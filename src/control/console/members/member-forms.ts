@@ -33,16 +33,16 @@ const MEMBERS_OF_PAGE = 50
 
 /** Makes the members page and its forms. */
 export function makeMemberForms({ members, changes, invite, clock }: Needs): MemberForms {
-  async function apply({ actor, teamId, team }: Viewer, form: MembersForm): Promise<TeamNotice> {
+  async function apply({ actor }: Viewer, form: MembersForm): Promise<TeamNotice> {
     const { action, email, role, memberId } = form
     if (action === 'invite') {
-      const made = await invite(actor, { teamId, team, email: required('email', email), role: role ?? 'member' })
+      const made = await invite(actor, { email: required('email', email), role: role ?? 'member' })
       if (typeof made === 'string') return made
       return made.emailed ? 'invited' : 'invited_without_email'
     }
-    const member = { teamId, accountId: required('memberId', memberId) }
-    if (action === 'remove') return toNotice(await changes.remove(actor, member))
-    return toNotice(await changes.setRole(actor, member, required('role', role)))
+    const accountId = required('memberId', memberId)
+    if (action === 'remove') return toNotice(await changes.remove(actor, { accountId }))
+    return toNotice(await changes.setRole(actor, accountId, required('role', role)))
   }
 
   return {

@@ -31,7 +31,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
       ...(form.basePath && { basePath: form.basePath }),
       credential: toCredential(form),
     }
-    const refusal = await changes.put(actor, { id: teamId, name: team }, name, settings)
+    const refusal = await changes.put(actor, name, settings)
     if (!refusal) return toOutcome('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
@@ -40,7 +40,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
 
   return async (admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form)
-    const refusal = await changes.remove(admin.actor, admin.teamId, required('backend', form.backend))
+    const refusal = await changes.remove(admin.actor, required('backend', form.backend))
     return refusal ? refuse(form, REFUSALS[refusal.kind], refusal.mistakes) : toOutcome('backend_deleted')
   }
 }

@@ -48,7 +48,7 @@ export function makeModelForms({ models, teamBackends, clock }: Needs) {
     })
     if ('mistakes' in read) return refuse(form, 'model_invalid', read.mistakes)
     const wanted = { ...read.settings, version: form.version }
-    const refusal = await models.put({ id: teamId, name: team }, id, wanted, actor, clock.now())
+    const refusal = await models.put(actor, id, wanted, clock.now())
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }
@@ -66,15 +66,15 @@ export function makeModelForms({ models, teamBackends, clock }: Needs) {
     },
 
     async change(admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
-      const { actor, teamId } = admin
+      const { actor } = admin
       switch (form.action) {
         case 'set-default': {
           const model = required('model', form.model)
-          const refusal = await models.setDefault(teamId, model === '' ? null : model, actor, clock.now())
+          const refusal = await models.setDefault(actor, model === '' ? null : model, clock.now())
           return toOutcome(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
         }
         case 'delete': {
-          const refusal = await models.remove(teamId, required('model', form.model), actor, clock.now())
+          const refusal = await models.remove(actor, required('model', form.model), clock.now())
           return toOutcome(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
         }
         case 'add-model':
