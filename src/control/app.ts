@@ -81,12 +81,11 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     keys: apiKeys.keys,
     keyChanges: apiKeys.changes,
     signInLinks: signInLinks.signInLinks,
+    deviceChanges: devices.changes,
     signOut,
-    signOutEverywhere: devices.signOutEverywhere,
     limits: limits.userCodes,
     rpId,
     secure,
-    onSessionEnd,
     clock,
     log,
   })
@@ -102,7 +101,6 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     accessTokenSeconds: lifetimes.accessTokenSeconds,
     baseUrl,
     gatewayUrl,
-    clock,
   })
   return {
     ...tokens.handlers,

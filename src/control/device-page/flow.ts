@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
-import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
+import type { DeviceChanges } from '../devices/changes.ts'
 import { makeDeviceStore } from '../devices/store.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
 import { makePasskeyStore } from '../passkeys/store.ts'
@@ -24,21 +24,20 @@ type Needs = {
   readonly keys: ApiKeyStore
   readonly keyChanges: KeyChanges
   readonly signInLinks: SignInLinks
+  readonly deviceChanges: DeviceChanges
   readonly signOut: SignOut
-  readonly signOutEverywhere: SignOutEverywhere
   readonly limits: CodeLimits
   /** The relying party id of passkeys (WebAuthn): a domain. */
   readonly rpId: string
   readonly secure: boolean
-  readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
-  const { database, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
-  const { limits, rpId, secure, onSessionEnd, clock, log } = needs
+  const { database, findEmail, passkeyChanges, keys, keyChanges, signInLinks, deviceChanges, signOut } = needs
+  const { limits, rpId, secure, clock, log } = needs
   const devices = makeDeviceStore(database)
   const codes = makeUserCodes({ logins: makeUserCodeStore(database), limits, clock, log })
   const passkeys = makePasskeyStore(database)
@@ -55,17 +54,14 @@ export function makeDevicePageFlow(needs: Needs) {
   })
   const answerDeviceForm = makeAnswerDeviceForm({
     codes,
-    devices,
+    deviceChanges,
     passkeyChanges,
     keyForms: makeOwnKeyForms({ changes: keyChanges }),
     signInLinks,
     findEmail,
     signOut,
-    signOutEverywhere,
     renderDevicePage,
     secure,
-    onSessionEnd,
-    clock,
   })
   return { handlers: makeDevicePageHandlers({ codes, answerDeviceForm, renderDevicePage, findEmail }) }
 }

@@ -3,9 +3,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
 import { clearCookies } from '../../http/cookies.ts'
 import { sendOutcomePage, sendPage } from '../../http/page.ts'
 import { actorOf, callerOf, ipOf } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
-import type { DeviceStore } from '../devices/store.ts'
+import type { DeviceChanges } from '../devices/changes.ts'
 import { signedOutPage } from '../pages/answer-pages.ts'
 import { linkSentPage } from '../pages/sign-in-link-pages.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
@@ -23,23 +21,20 @@ export type AnswerDeviceForm = (req: Request, res: Response, form: DeviceForm) =
 
 type Needs = {
   readonly codes: UserCodes
-  readonly devices: DeviceStore
+  readonly deviceChanges: DeviceChanges
   readonly passkeyChanges: PasskeyChanges
   readonly keyForms: OwnKeyForms
   readonly signInLinks: SignInLinks
   readonly findEmail: (accountId: string) => Promise<string>
   readonly signOut: SignOut
-  readonly signOutEverywhere: SignOutEverywhere
   readonly renderDevicePage: RenderDevicePage
   readonly secure: boolean
-  readonly onSessionEnd: (sessionId: string) => void
-  readonly clock: Clock
 }
 
 /** Makes the function, with a case for each action of the form. */
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
-  const { codes, devices, passkeyChanges, signInLinks, findEmail, signOut, signOutEverywhere, renderDevicePage } = needs
-  const { keyForms, secure, onSessionEnd, clock } = needs
+  const { codes, deviceChanges, passkeyChanges, keyForms, signInLinks, findEmail, signOut, renderDevicePage } = needs
+  const { secure } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<FormOutcome> {
     const caller = callerOf(req)
@@ -53,7 +48,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
         return afterDecision(decided, wanted, form.userCode)
       }
       case 'revoke-device':
-        return revokeDevice(req, required('sessionId', form.sessionId))
+        return signOutDevice(req, required('sessionId', form.sessionId))
       case 'rename-passkey': {
         const [id, name] = [required('passkeyId', form.passkeyId), required('name', form.name)]
         const renamed = await passkeyChanges.rename(actorOf(req), id, name)
@@ -70,7 +65,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
       case 'revoke-key':
         return keyForms.revoke(req, required('keyId', form.keyId))
       case 'sign-out-others':
-        await signOutEverywhere(req, { scope: 'others' }, clock.now())
+        await deviceChanges.signOutEverywhere(req, { scope: 'others' })
         return { notice: 'signed_out_others' }
       case 'disown-device':
         return disownDevice(req, required('sessionId', form.sessionId))
@@ -79,15 +74,13 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     }
   }
 
-  async function revokeDevice(req: Request, sessionId: string): Promise<FormOutcome> {
-    const revoked = await devices.revoke(sessionId, actorOf(req), clock.now())
-    if (!revoked) return { notice: 'unknown_device' }
-    onSessionEnd(sessionId)
-    return { notice: 'device_signed_out' }
+  async function signOutDevice(req: Request, sessionId: string): Promise<FormOutcome> {
+    const hasEnded = await deviceChanges.signOut(actorOf(req), sessionId)
+    return { notice: hasEnded ? 'device_signed_out' : 'unknown_device' }
   }
 
   async function disownDevice(req: Request, sessionId: string): Promise<FormOutcome> {
-    const ended = await signOutEverywhere(req, { scope: 'others', unknownDevice: sessionId }, clock.now())
+    const ended = await deviceChanges.signOutEverywhere(req, { scope: 'others', unknownDevice: sessionId })
     if (ended === 'not_found') return { notice: 'unknown_device' }
     return { notice: ended === 'reauthenticate' ? ended : 'device_disowned' }
   }
@@ -95,8 +88,8 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   /** Signs this browser out; afterwards there is no caller to show the device page to. */
   async function leave(req: Request, res: Response, scope: 'here' | 'everywhere'): Promise<void> {
     const everywhere = scope === 'everywhere'
-    if (everywhere) await signOutEverywhere(req, { scope: 'all' }, clock.now())
-    else await signOut.here(req, clock.now())
+    if (everywhere) await deviceChanges.signOutEverywhere(req, { scope: 'all' })
+    else await signOut.here(req)
     clearCookies(res, secure)
     sendPage(res, 200, signedOutPage({ everywhere }))
   }

@@ -3,8 +3,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
+import { makeDeviceChanges } from './changes.ts'
 import { makeDevicesHandlers } from './routes.ts'
-import { makeSignOutEverywhere } from './sign-out-everywhere.ts'
 import { makeDeviceStore } from './store.ts'
 
 type Needs = {
@@ -22,9 +22,6 @@ type Needs = {
 export function makeDevicesFlow(needs: Needs) {
   const { database, signOut, findEmail, notify, secure, onSessionEnd, clock, log } = needs
   const devices = makeDeviceStore(database)
-  const signOutEverywhere = makeSignOutEverywhere({ devices, signOut, findEmail, notify, onSessionEnd, log })
-  return {
-    signOutEverywhere,
-    handlers: makeDevicesHandlers({ devices, signOut, signOutEverywhere, secure, onSessionEnd, clock }),
-  }
+  const changes = makeDeviceChanges({ devices, signOut, findEmail, notify, onSessionEnd, clock, log })
+  return { changes, handlers: makeDevicesHandlers({ devices, changes, signOut, secure, clock }) }
 }

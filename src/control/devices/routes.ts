@@ -4,21 +4,20 @@ import type { Handlers } from '../../http/operation.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
-import type { SignOutEverywhere } from './sign-out-everywhere.ts'
+import type { DeviceChanges } from './changes.ts'
 import type { DeviceStore, ListedDevice } from './store.ts'
 
 type Needs = {
   readonly devices: DeviceStore
+  readonly changes: DeviceChanges
   readonly signOut: SignOut
-  readonly signOutEverywhere: SignOutEverywhere
   readonly secure: boolean
-  readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
 }
 
 /** The operations that list the caller's devices and sign them out. */
 export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
-  const { devices, signOut, signOutEverywhere, secure, onSessionEnd, clock } = needs
+  const { devices, changes, signOut, secure, clock } = needs
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
@@ -28,16 +27,15 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
     },
 
     async revokeDevice(req, res) {
-      const revoked = await devices.revoke(req.params.id, actorOf(req), clock.now())
-      if (!revoked) throw new ApiError('not_found', { message: 'You have no signed-in device with this id.' })
-      onSessionEnd(req.params.id)
+      const hasEnded = await changes.signOut(actorOf(req), req.params.id)
+      if (!hasEnded) throw new ApiError('not_found', { message: 'You have no signed-in device with this id.' })
       res.status(200).json({ ok: true })
     },
 
     async logoutEverywhere(req, res) {
       const scope = req.body?.scope ?? 'all'
       const request = { scope, unknownDevice: req.body?.unknownDevice }
-      const ended = await signOutEverywhere(req, request, clock.now())
+      const ended = await changes.signOutEverywhere(req, request)
       if (ended === 'reauthenticate') throw new ApiError('reauthenticate')
       if (ended === 'not_found')
         throw new ApiError('not_found', { message: 'Your account has no device with this id.' })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
@@ -28,7 +27,6 @@ type Needs = {
   /** The control plane's public address: the issuer. */
   readonly baseUrl: string
   readonly gatewayUrl: string
-  readonly clock: Clock
 }
 
 /** The paths of the metadata. */
@@ -37,7 +35,7 @@ type Operations = Discovery | 'authorizeDevice' | 'issueOAuthTokens' | 'revokeOA
 
 /** The device login and the refresh in the form of the OAuth standards. */
 export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
-  const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, gatewayUrl, clock } = needs
+  const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, gatewayUrl } = needs
   const gatewayHost = new URL(gatewayUrl).host
   const sendMetadata: Handlers<Discovery>[Discovery] = async (req, res) => {
     res.status(200).json(toMetadata(baseUrl, req.host === gatewayHost ? gatewayUrl : baseUrl))
@@ -91,7 +89,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     async issueOAuthTokens(req, res) {
       const clientId = readClientId(req.body.client_id)
       const session = await findSession(req.body, refreshingClientOf(req, clientId))
-      const tokens = await issueTokens(session, clock.now())
+      const tokens = await issueTokens(session)
       // Required by RFC 6749, section 5.1.
       res.set('Pragma', 'no-cache')
       res.status(200).json({
@@ -103,7 +101,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async revokeOAuthToken(req, res) {
-      await signOut.byToken(new Secret(req.body.token), ipOf(req), clock.now())
+      await signOut.byToken(new Secret(req.body.token), ipOf(req))
       res.status(200).json({ ok: true })
     },
   }

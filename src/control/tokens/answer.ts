@@ -2,7 +2,6 @@ import type { Request } from 'express'
 import type { TokenSet } from '../../../generated/openapi.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { CookieReply } from '../../http/cookies.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
 import type { IssueTokens } from './issue.ts'
 import type { DeviceSession } from './rows.ts'
@@ -34,13 +33,12 @@ type Needs = {
   readonly issueTokens: IssueTokens
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
-  readonly clock: Clock
 }
 
 /** Makes the function with which every way to get tokens ends, but OAuth's. */
-export function makeAnswerTokens({ issueTokens, lifetimes, secure, clock }: Needs): AnswerTokens {
+export function makeAnswerTokens({ issueTokens, lifetimes, secure }: Needs): AnswerTokens {
   return async (req, res, session) => {
-    const tokens = await issueTokens(session, clock.now())
+    const tokens = await issueTokens(session)
     const expiresAt = tokens.expiresAt.toISOString()
     if (!wantsCookies(req)) {
       return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }

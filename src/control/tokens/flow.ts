@@ -39,8 +39,8 @@ export function makeTokenFlow(needs: Needs) {
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
   const refreshSession = makeRefreshSession({ ...needs, sessions, findPresentedToken })
-  const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
-  const answerTokens = makeAnswerTokens({ issueTokens, lifetimes, secure, clock })
+  const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds, clock })
+  const answerTokens = makeAnswerTokens({ issueTokens, lifetimes, secure })
   const signOut = makeSignOut({
     sessions,
     browserSessions: makeBrowserSessionStore(database),
@@ -49,6 +49,7 @@ export function makeTokenFlow(needs: Needs) {
     issuer,
     onSessionEnd,
     onUnknownCredential,
+    clock,
   })
   return {
     openSession: makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }),
@@ -56,6 +57,6 @@ export function makeTokenFlow(needs: Needs) {
     issueTokens,
     answerTokens,
     signOut,
-    handlers: makeTokenHandlers({ refreshSession, answerTokens, signOut, secure, clock }),
+    handlers: makeTokenHandlers({ refreshSession, answerTokens, signOut, secure }),
   }
 }

@@ -3,7 +3,6 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, wantsPage } from '../../http/request.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { signedOutPage } from '../pages/answer-pages.ts'
 import { wantsCookies } from './answer.ts'
@@ -17,7 +16,6 @@ type Needs = {
   readonly answerTokens: AnswerTokens
   readonly signOut: SignOut
   readonly secure: boolean
-  readonly clock: Clock
 }
 
 /** The operations that refresh tokens and sign the caller out. */
@@ -26,7 +24,6 @@ export function makeTokenHandlers({
   answerTokens,
   signOut,
   secure,
-  clock,
 }: Needs): Handlers<'refreshTokens' | 'logout'> {
   return {
     async refreshTokens(req, res) {
@@ -39,7 +36,7 @@ export function makeTokenHandlers({
 
     async logout(request, response) {
       const [req, res] = asExpress(request, response)
-      await signOut.here(req, clock.now())
+      await signOut.here(req)
       clearCookies(res, secure)
       if (wantsPage(req)) return sendPage(res, 200, signedOutPage({ everywhere: false }))
       response.status(200).json({ ok: true })

@@ -4,6 +4,7 @@ import type { RequestHead } from '../../http/request.ts'
 import { ipOf } from '../../http/request.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
 import { verifyIgnoringExpiry } from '../../access/access-token.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
 import type { FindPresentedToken } from './refresh.ts'
@@ -18,6 +19,7 @@ type Needs = {
   readonly onSessionEnd: (sessionId: string) => void
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
+  readonly clock: Clock
 }
 
 /** The sessions that a request carries credentials of. An expired access token still names its session. */
@@ -31,22 +33,22 @@ export type SignOut = {
   /** Finds the sessions that the request is signed in with. */
   findCurrent(req: RequestHead): Promise<CurrentSessions>
   /** Ends them. Unknown credentials leave nothing to end, so this never refuses. */
-  here(req: RequestHead, now: Date): Promise<void>
+  here(req: RequestHead): Promise<void>
   /** Ends the session of an access token or a refresh token. A token that is not genuine leaves nothing to end. */
-  byToken(token: Secret, ip: string, now: Date): Promise<void>
+  byToken(token: Secret, ip: string): Promise<void>
 }
 
 /** Makes the functions that every way to sign out uses. */
 export function makeSignOut(needs: Needs): SignOut {
   const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
-  const { onSessionEnd, onUnknownCredential } = needs
+  const { onSessionEnd, onUnknownCredential, clock } = needs
 
   const findByAccess = async (token: Secret) =>
     (await verifyIgnoringExpiry(token, issuer, findPublicKey))?.claims.sessionId
   const findByRefresh = async (token: Secret, ip: string) => (await findPresentedToken(token, ip))?.session.id
 
-  async function endDevice(sessionId: string, ip: string, now: Date): Promise<void> {
-    await sessions.revoke(sessionId, 'logout', now, ip)
+  async function endDevice(sessionId: string, ip: string): Promise<void> {
+    await sessions.revoke(sessionId, 'logout', clock.now(), ip)
     onSessionEnd(sessionId)
   }
 
@@ -64,15 +66,15 @@ export function makeSignOut(needs: Needs): SignOut {
 
   return {
     findCurrent,
-    async here(req, now) {
+    async here(req) {
       const { devices, browser } = await findCurrent(req)
-      for (const sessionId of devices) await endDevice(sessionId, ipOf(req), now)
-      if (browser) await browserSessions.revoke(browser, 'logout', now, ipOf(req))
+      for (const sessionId of devices) await endDevice(sessionId, ipOf(req))
+      if (browser) await browserSessions.revoke(browser, 'logout', clock.now(), ipOf(req))
     },
-    async byToken(token, ip, now) {
+    async byToken(token, ip) {
       // Tried as a refresh token last, because that reports every other text as an unknown credential.
       const sessionId = (await findByAccess(token)) ?? (await findByRefresh(token, ip))
-      if (sessionId !== undefined) await endDevice(sessionId, ip, now)
+      if (sessionId !== undefined) await endDevice(sessionId, ip)
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { RequestHead } from '../../http/request.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
 import type { Actor } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -17,15 +18,19 @@ export type SignOutRequest = {
 /** How many devices and browsers were signed out, passkeys removed and API keys revoked. */
 export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number; readonly apiKeys: number }
 
-/**
- * Signs the caller's account out everywhere. Removing passkeys needs a fresh sign-in, so that a person who finds an
- * open browser cannot lock its owner out.
- */
-export type SignOutEverywhere = (
-  req: RequestHead,
-  request: SignOutRequest,
-  now: Date,
-) => Promise<SignedOutEverywhere | 'not_found' | 'reauthenticate'>
+/** Signs the caller's devices out, for the API and the device page. */
+export type DeviceChanges = {
+  /** Signs one out; false when the caller has no signed-in device with this id. */
+  signOut(actor: Actor, sessionId: string): Promise<boolean>
+  /**
+   * Signs the caller's account out everywhere. Removing passkeys needs a fresh sign-in, so that a person who finds an
+   * open browser cannot lock its owner out.
+   */
+  signOutEverywhere(
+    req: RequestHead,
+    request: SignOutRequest,
+  ): Promise<SignedOutEverywhere | 'not_found' | 'reauthenticate'>
+}
 
 type Needs = {
   readonly devices: DeviceStore
@@ -33,12 +38,13 @@ type Needs = {
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
   readonly onSessionEnd: (sessionId: string) => void
+  readonly clock: Clock
   readonly log: Logger
 }
 
-/** Makes the function. Passkeys that it removes are reported by email. */
-export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
-  const { devices, signOut, findEmail, notify, onSessionEnd, log } = needs
+/** Makes the functions. Passkeys that they remove are reported by email. */
+export function makeDeviceChanges(needs: Needs): DeviceChanges {
+  const { devices, signOut, findEmail, notify, onSessionEnd, clock, log } = needs
 
   async function notifyRemoved({ accountId, ip }: Actor, names: readonly string[], at: Date): Promise<void> {
     if (names.length === 0) return
@@ -46,24 +52,33 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     for (const passkeyName of names) notify.passkeyChanged(email, { change: 'removed', passkeyName, at, ip })
   }
 
-  return async (req, { scope, unknownDevice }, now) => {
-    const { accountId, sessionId } = callerOf(req)
-    const actor = actorOf(req)
-    if (unknownDevice !== undefined && !isFresh(actor, now)) return 'reauthenticate'
-    const addedSince = unknownDevice === undefined ? null : await devices.findFirstSignIn(unknownDevice, accountId)
-    if (unknownDevice !== undefined && addedSince === null) return 'not_found'
+  return {
+    async signOut(actor, sessionId) {
+      const hasEnded = await devices.revoke(sessionId, actor, clock.now())
+      if (hasEnded) onSessionEnd(sessionId)
+      return hasEnded
+    },
 
-    const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
-    const ended = await devices.revokeAll(actor, { kept: without(kept, unknownDevice), addedSince }, now)
-    for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
-    const counted = {
-      devices: ended.devices.length + ended.browsers,
-      passkeys: ended.passkeys.length,
-      apiKeys: ended.apiKeys.length,
-    }
-    log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
-    await notifyRemoved(actor, ended.passkeys, now)
-    return counted
+    async signOutEverywhere(req, { scope, unknownDevice }) {
+      const now = clock.now()
+      const { accountId, sessionId } = callerOf(req)
+      const actor = actorOf(req)
+      if (unknownDevice !== undefined && !isFresh(actor, now)) return 'reauthenticate'
+      const addedSince = unknownDevice === undefined ? null : await devices.findFirstSignIn(unknownDevice, accountId)
+      if (unknownDevice !== undefined && addedSince === null) return 'not_found'
+
+      const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
+      const ended = await devices.revokeAll(actor, { kept: without(kept, unknownDevice), addedSince }, now)
+      for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
+      const counted = {
+        devices: ended.devices.length + ended.browsers,
+        passkeys: ended.passkeys.length,
+        apiKeys: ended.apiKeys.length,
+      }
+      log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
+      await notifyRemoved(actor, ended.passkeys, now)
+      return counted
+    },
   }
 }
 
