@@ -70,9 +70,9 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
  */
 export const MAX_JSON_DEPTH = 200
 
-/** Whether objects and lists are nested in this value more than `levels` deep. */
-export function isDeeperThan(value: unknown, levels: number): boolean {
-  return countValues(value, levels) === Infinity
+/** Whether objects and lists are nested in this value more than `MAX_JSON_DEPTH` deep. */
+export function isTooDeep(value: unknown): boolean {
+  return countValues(value, MAX_JSON_DEPTH) === Infinity
 }
 
 /** How many values a value consists of, with itself; `Infinity` when they are nested more than `levels` deep. */
@@ -92,5 +92,5 @@ export function countValues(value: unknown, levels: number): number {
 /** Parses JSON. Undefined when it is not JSON, or is nested more than `MAX_JSON_DEPTH` deep. */
 export function parseShallowJson(text: string): unknown {
   const value = parseJson(text)
-  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
+  return isTooDeep(value) ? undefined : value
 }

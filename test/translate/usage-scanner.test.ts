@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
-import { scanUsage } from '../../src/gateway/dialects/tokens/usage-scanner.ts'
+import { UsageScanner } from '../../src/gateway/dialects/tokens/usage-scanner.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 import { ALL_FIXTURES, fixture } from './streams.ts'
 
 function read(...chunks: readonly Uint8Array[]): Usage {
-  const reader = scanUsage()
+  const reader = new UsageScanner()
   for (const chunk of chunks) reader.push(Buffer.from(chunk))
   return reader.end()
 }
@@ -214,7 +214,7 @@ describe('the usage scanner', () => {
   it('counts the bytes behind the last report', () => {
     const start = event({ type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } })
     const delta = event({ type: 'message_delta', usage: { output_tokens: 42 } })
-    const reader = scanUsage()
+    const reader = new UsageScanner()
     const countAfter = (text: string) => {
       reader.push(Buffer.from(text))
       return reader.unreportedBytes()
@@ -225,7 +225,7 @@ describe('the usage scanner', () => {
   })
 
   it('keeps a bounded part of an object that never ends', () => {
-    const reader = scanUsage()
+    const reader = new UsageScanner()
     reader.push(Buffer.from('{"usage":{"a":"'))
     for (let pushed = 0; pushed < 100; pushed++) reader.push(Buffer.alloc(64 * 1024, 'x'))
     reader.push(Buffer.from('","prompt_tokens":5}}'))

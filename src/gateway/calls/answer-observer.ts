@@ -2,7 +2,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { scanEnding } from '../dialects/passing/ending-scanner.ts'
 import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
-import { scanUsage } from '../dialects/tokens/usage-scanner.ts'
+import { UsageScanner } from '../dialects/tokens/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { toServedTier } from '../prices/service-tier.ts'
@@ -34,7 +34,7 @@ type Options = {
 
 /** Makes an observer for one answer in the dialect of its backend. */
 export function observeAnswer(dialect: Dialect, { isCount, isTraced, askedTier }: Options): AnswerObserver {
-  const usage = scanUsage()
+  const usage = new UsageScanner()
   const ending = isTraced || askedTier !== 'standard' ? scanEnding(DIALECTS[dialect]) : null
   return {
     push(chunk) {

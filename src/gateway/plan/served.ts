@@ -40,17 +40,11 @@ export function planServed(operation: PlannedOperation, candidates: readonly Can
   return (able.length === 1 ? able : order(able, affinity)).map(toStep)
 }
 
-type ScoredCandidate = Candidate & { readonly score: number }
-
 function order<Given extends Candidate>(given: readonly Given[], { spreadBy, servedBy }: Affinity): readonly Given[] {
   const scored = given.map((one) => ({ ...one, score: scoreOf(spreadBy, one) }))
-  const ordered = scored.toSorted((a, b) => tierOf(a) - tierOf(b) || a.rank - b.rank || compareScores(a, b))
+  const ordered = scored.toSorted((a, b) => tierOf(a) - tierOf(b) || a.rank - b.rank || b.score - a.score)
   const kept = ordered.find((one) => one.backend === servedBy && tierOf(one) === 0)
   return kept ? [kept, ...ordered.filter((one) => one !== kept)] : ordered
-}
-
-function compareScores(a: ScoredCandidate, b: ScoredCandidate): number {
-  return b.score - a.score
 }
 
 /** The higher, the later. */

@@ -1,4 +1,4 @@
-import { isDeeperThan, isObject, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { isObject, isTooDeep, parseJson } from '../../../kernel/json.ts'
 import { backendFailed, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readUrlCitations } from '../parts/citations.ts'
@@ -68,7 +68,7 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   if (text === '[DONE]') return { kind: 'done' }
   const value = parseJson(text)
   if (value === undefined) return failed(event === 'error' ? text : NOT_JSON.message)
-  if (isDeeperThan(value, MAX_JSON_DEPTH)) return failed('The backend sent an event that is nested too deep.')
+  if (isTooDeep(value)) return failed('The backend sent an event that is nested too deep.')
   if (event === 'error') return { kind: 'error', failure: readFailure(value) }
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }

@@ -1,11 +1,4 @@
-import {
-  hasTooManyValues,
-  isDeeperThan,
-  isObject,
-  MAX_JSON_DEPTH,
-  parseJson,
-  TooManyValues,
-} from '../../../kernel/json.ts'
+import { hasTooManyValues, isObject, isTooDeep, parseShallowJson, TooManyValues } from '../../../kernel/json.ts'
 
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
@@ -64,8 +57,8 @@ export function readCount(value: unknown): number | null {
 
 /** Parses a JSON object. Null for any other JSON, for JSON that is nested too deep, and for text that is not JSON. */
 export function parseObject(text: string): Json | null {
-  const value = parseJson(text)
-  return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
+  const value = parseShallowJson(text)
+  return isObject(value) ? value : null
 }
 
 /**
@@ -76,7 +69,7 @@ export function parseExactly(text: string): Json | null {
   if (!mayLoseDigits(text)) return parseObject(text)
   try {
     const value = parseToRewrite(text)
-    return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
+    return isObject(value) && !isTooDeep(value) ? value : null
   } catch {
     return null
   }

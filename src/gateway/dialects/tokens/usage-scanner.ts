@@ -11,21 +11,6 @@ import { parseJson } from '../../../kernel/json.ts'
 import { toCounts, toUsage, withLaterReport } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'
 
-/** Reads the usage of one answer. */
-export type UsageScanner = {
-  /** Takes bytes of the answer, cut anywhere. Keeps no reference to them. */
-  push(chunk: Buffer): void
-  /** Returns the last reported usage, because streams report growing numbers. */
-  end(): Usage
-  /** The bytes behind the last report, whose tokens are not in the usage; to the precision of a chunk. */
-  unreportedBytes(): number
-}
-
-/** Makes a scanner for one answer of any dialect, whole or a stream. */
-export function scanUsage(): UsageScanner {
-  return new ByteScanner()
-}
-
 const NEEDLE = Buffer.from('"usage"')
 /** The needle without its first quote. A search that starts with a rare byte is ten times as fast. */
 const NEEDLE_TAIL = NEEDLE.subarray(1)
@@ -53,8 +38,11 @@ type State = 'seek' | 'key' | 'value' | 'scan'
 
 type Candidate = { readonly text: string; readonly depth: number }
 
-/** A class, because thousands of these are open at once. */
-class ByteScanner implements UsageScanner {
+/**
+ * Reads the usage of one answer of any dialect, whole or a stream. A class, because thousands of these are open at
+ * once.
+ */
+export class UsageScanner {
   #state: State = 'seek'
   /** The number of needle bytes that matched at the end of the last chunk, or in the current string. */
   #matched = 0
@@ -73,6 +61,7 @@ class ByteScanner implements UsageScanner {
   #isWhole: boolean | null = null
   #unreportedBytes = 0
 
+  /** Takes bytes of the answer, cut anywhere. Keeps no reference to them. */
   push(chunk: Buffer): void {
     this.#unreportedBytes += chunk.length
     this.#isWhole ??= startsJson(chunk)
@@ -80,11 +69,13 @@ class ByteScanner implements UsageScanner {
     while (at < chunk.length) at = this.#state === 'seek' ? this.#seek(chunk, at) : this.#walk(chunk, at)
   }
 
+  /** Returns the last reported usage, because streams report growing numbers. */
   end(): Usage {
     this.#settleEvent()
     return toUsage(this.#counts ?? {})
   }
 
+  /** The bytes behind the last report, whose tokens are not in the usage; to the precision of a chunk. */
   unreportedBytes(): number {
     return this.#unreportedBytes
   }
