@@ -115,6 +115,16 @@ describe('the pages in a browser', () => {
     expect(inner).toBe(outer)
   })
 
+  it('keep the button of a form beside its fields where a field has a mistake', async () => {
+    const page = await browser.newPage({ width: 1280, scheme: 'light' })
+    await page.goto(`${server.url}/team-limits`)
+    const edges = await page
+      .locator('.fields:has(.mistake) > div > :is(input, select), .fields:has(.mistake) > .button')
+      .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().bottom))
+    expect(edges).toHaveLength(4)
+    expect(new Set(edges).size).toBe(1)
+  })
+
   it('mark only the current one of the pages of a team where the colours are forced', async () => {
     const page = await browser.newPage({ width: 1280, scheme: 'light' })
     await page.emulateMedia({ forcedColors: 'active' })

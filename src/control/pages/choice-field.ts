@@ -23,10 +23,10 @@ export type ChoiceField = {
 export function choiceField({ id, name, label, choices, chosen, mistake }: ChoiceField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
+    ${mistakeText(id, mistake)}
     <select id="${id}" name="${name}" ${mistakenField(id, mistake)}>
       ${choices.map((choice) => ('heading' in choice ? group(choice, chosen) : option(choice, chosen)))}
     </select>
-    ${mistakeText(id, mistake)}
   </div>`
 }
 

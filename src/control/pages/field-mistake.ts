@@ -14,7 +14,7 @@ export function mistakenGroup(id: string, mistake: string | undefined): Interpol
   return mistake && html`aria-describedby="${id}-mistake" tabindex="-1" autofocus`
 }
 
-/** What is wrong with a field or a group, below the field or the name of the group. */
+/** What is wrong with a field or a group, below its label. A button beside the field stays beside it. */
 export function mistakeText(id: string, mistake: string | undefined): Interpolation {
   return mistake && html`<p class="mistake" id="${id}-mistake">${mistake}</p>`
 }

@@ -66,6 +66,7 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
     <input type="hidden" name="formId" value="${forms.formId}" />
     <div>
       <label for="${id('name')}">Name of a new key</label>
+      ${mistakeText(id('name'), mistakes.name)}
       <input
         id="${id('name')}"
         name="name"
@@ -76,7 +77,6 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
         placeholder="opencode on laptop-1"
         ${mistakenField(id('name'), mistakes.name)}
       />
-      ${mistakeText(id('name'), mistakes.name)}
     </div>
     ${choiceField({
       id: id('model'),

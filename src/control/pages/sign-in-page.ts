@@ -95,6 +95,7 @@ function emailForm(next: string, wanted: SignInOptions['wanted'], refused: strin
   const mistake = refused === undefined ? undefined : 'That is not one email address. No email was sent.'
   return html`<form method="post" action="${PATHS.signIn}" class="stack" data-passkey="offer" data-then="${next}">
     <label for="email">Email address</label>
+    ${mistakeText('email', mistake)}
     <input
       id="email"
       name="email"
@@ -108,7 +109,6 @@ function emailForm(next: string, wanted: SignInOptions['wanted'], refused: strin
       spellcheck="false"
       ${mistakenField('email', mistake)}
     />
-    ${mistakeText('email', mistake)}
     ${wanted && html`<input type="hidden" name="${wanted.name}" value="${wanted.value}" />`}
     ${submitButton(html`${ICONS.mail} Email me a sign-in link`, 'primary')}
     <p class="status" role="status" data-passkey-status></p>

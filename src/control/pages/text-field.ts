@@ -23,6 +23,7 @@ export function textField({ id, name, label, value, mistake, ...field }: Field):
   const { isOptional = false, hint = 'optional', maxLength = 64, isName = false } = field
   return html`<div>
     <label for="${id}">${label} ${isOptional && html`<small>${hint}</small>`}</label>
+    ${mistakeText(id, mistake)}
     <input
       id="${id}"
       name="${name}"
@@ -33,6 +34,5 @@ export function textField({ id, name, label, value, mistake, ...field }: Field):
       ${isName && html`autocapitalize="none" spellcheck="false"`}
       ${mistakenField(id, mistake)}
     />
-    ${mistakeText(id, mistake)}
   </div>`
 }

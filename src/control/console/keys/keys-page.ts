@@ -49,6 +49,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
         <form method="post" action="${path}" class="fields">
           <div>
             <label for="account">Name <small>small letters, digits, . _ -</small></label>
+            ${mistakeText('account', mistake)}
             <input
               id="account"
               name="account"
@@ -63,7 +64,6 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
               placeholder="nightly-review"
               ${mistakenField('account', mistake)}
             />
-            ${mistakeText('account', mistake)}
           </div>
           ${actionButton('create-account', 'Create it', 'primary')}
         </form>

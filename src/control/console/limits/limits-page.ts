@@ -129,6 +129,7 @@ function amountField(id: string, value: string, notice: TeamNotice | null): Html
   const mistake = mistakeOf(notice, 'invalid_amount')
   return html`<div>
     <label for="${id}">Amount <small>USD, such as 50 or 2.50</small></label>
+    ${mistakeText(id, mistake)}
     <input
       id="${id}"
       name="amount"
@@ -139,7 +140,6 @@ function amountField(id: string, value: string, notice: TeamNotice | null): Html
       autocomplete="off"
       ${mistakenField(id, mistake)}
     />
-    ${mistakeText(id, mistake)}
   </div>`
 }
 

@@ -66,6 +66,7 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
     <form method="post" action="${path}" class="fields">
       <div>
         <label for="email">Email address</label>
+        ${mistakeText('email', mistake)}
         <input
           id="email"
           name="email"
@@ -77,7 +78,6 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
           spellcheck="false"
           ${mistakenField('email', mistake)}
         />
-        ${mistakeText('email', mistake)}
       </div>
       ${choiceField({
         id: 'role',

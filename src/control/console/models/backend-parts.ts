@@ -170,6 +170,7 @@ function backendFields({ prefix, values, hasCredential, mistakes }: BackendField
       <label for="${prefix}-credential"
         >${LABELS.credential} <small>${hasCredential ? 'empty: as it is' : 'optional'}</small></label
       >
+      ${mistakeText(`${prefix}-credential`, mistakes['credential'])}
       <input
         id="${prefix}-credential"
         name="credential"
@@ -179,7 +180,6 @@ function backendFields({ prefix, values, hasCredential, mistakes }: BackendField
         spellcheck="false"
         ${mistakenField(`${prefix}-credential`, mistakes['credential'])}
       />
-      ${mistakeText(`${prefix}-credential`, mistakes['credential'])}
     </div>`,
     choiceField({
       id: `${prefix}-as`,

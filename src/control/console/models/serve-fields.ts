@@ -109,6 +109,7 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[], m
     })}
     <div>
       <label for="${prefix}-model">${LABELS.model}</label>
+      ${mistakeText(`${prefix}-model`, mistakes.model)}
       <input
         id="${prefix}-model"
         name="serveModel"
@@ -119,7 +120,6 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[], m
         spellcheck="false"
         ${mistakenField(`${prefix}-model`, mistakes.model)}
       />
-      ${mistakeText(`${prefix}-model`, mistakes.model)}
     </div>
     ${choiceField({
       id: `${prefix}-when`,
@@ -155,6 +155,7 @@ type NumberField = {
 function numberField({ id, name, label, value, max, mistake }: NumberField): Html {
   return html`<div>
     <label for="${id}">${label}</label>
+    ${mistakeText(id, mistake)}
     <input
       id="${id}"
       name="${name}"
@@ -164,6 +165,5 @@ function numberField({ id, name, label, value, max, mistake }: NumberField): Htm
       value="${value}"
       ${mistakenField(id, mistake)}
     />
-    ${mistakeText(id, mistake)}
   </div>`
 }

@@ -95,8 +95,8 @@ function dayField(name: keyof ReportPeriod, value: string, found: PeriodMistake 
   const mistake = found?.field === name ? textOf(found) : undefined
   return html`<div>
     <label for="${name}">${LABELS[name]} <small>UTC</small></label>
-    <input id="${name}" name="${name}" type="date" value="${value}" required ${mistakenField(name, mistake)} />
     ${mistakeText(name, mistake)}
+    <input id="${name}" name="${name}" type="date" value="${value}" required ${mistakenField(name, mistake)} />
   </div>`
 }
 
