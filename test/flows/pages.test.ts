@@ -40,6 +40,10 @@ describe.each(names)('the page %s', (name) => {
     expect(markup.match(/<h1\b/g)).toHaveLength(1)
   })
 
+  it('has a link to the home page', () => {
+    expect(markup).toContain('<a class="brand" href="/">')
+  })
+
   it('has only buttons that take the focus in Safari, which a click twice and the tab key need', () => {
     const buttons = markup.match(/<button\b[^>]*>/g) ?? []
     expect(buttons.filter((button) => !button.includes(' tabindex="0"'))).toEqual([])
@@ -125,6 +129,14 @@ describe('the pages in a browser', () => {
     expect(new Set(edges).size).toBe(1)
   })
 
+  it('print all columns of a table on a page of A4, with dark text also in the dark scheme', async () => {
+    const page = await browser.newPage({ width: 718, scheme: 'dark' })
+    await page.goto(`${server.url}/team-usage`)
+    await page.emulateMedia({ media: 'print' })
+    expect(await findOverflow(page)).toBe(0)
+    expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(18, 24, 26)')
+  })
+
   it('mark only the current one of the pages of a team where the colours are forced', async () => {
     const page = await browser.newPage({ width: 1280, scheme: 'light' })
     await page.emulateMedia({ forcedColors: 'active' })
@@ -167,6 +179,8 @@ describe('the pages in a browser', () => {
     const page = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
     await page.goto(`${server.url}/confirm`)
     const focused = () => page.locator(':focus').innerText()
+    await page.keyboard.press('Tab')
+    expect((await focused()).trim()).toBe('svc')
     await page.keyboard.press('Tab')
     expect((await focused()).trim()).toBe('Approve')
     await page.keyboard.press('Tab')

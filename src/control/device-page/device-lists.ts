@@ -73,7 +73,7 @@ export function passkeyList(passkeys: readonly ListedPasskey[], accepted: Accept
 
 function deviceRow(device: ShownDevice, lasting: readonly LastingCredential[], fresh: boolean): Html {
   const since = lasting.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
-  return html`<li class="row">
+  return html`<li class="row device">
     <div class="row-text">
       <p class="row-name">
         ${deviceNamed(device.deviceName)} ${device.current && html`<span class="badge">This ${device.kind}</span>`}

@@ -34,7 +34,7 @@ export function page(
         ${scripts && html`<script type="module" src="${script}"></script>`}
       </head>
       <body>
-        <header class="brand over-${layout}">${BRAND}</header>
+        <header class="top over-${layout}"><a class="brand" href="${PATHS.home}">${BRAND}</a></header>
         ${nav}
         <main class="${layout}">${content}</main>
       </body>
