@@ -185,11 +185,12 @@ describe('showTeamLimits and changeTeamLimits', () => {
     expect(text).toContain('Each member $0.0042 of $20,000.00 today')
     expect(text).toContain('member@example.com $0.0042 of $20,000.00 this month')
     expect(text).not.toMatch(/nightly|spent the most|job/)
+    expect(text).toContain('An admin of the team can raise it.')
   })
 
   it('200: has the limits on the overview, the most used first', async () => {
     expect(await textOf(asBrowser(HOME))).toContain(
-      'Spending limits The whole team $12,345.68 of $20,000.00 this month',
+      'Spending limits The whole team $12,345.68 of $20,000.00 this month Resets 1 ',
     )
     expect(await textOf(team.asMember(HOME))).toContain('Your spending limits The whole team $12,345.68 of $20,000.00')
   })

@@ -4,10 +4,11 @@ import type { Html, Interpolation } from '../../../http/page.ts'
 import type { Role } from '../../../kernel/caller.ts'
 import { writeDollars } from '../../../kernel/formats/usd.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
+import { writeReset } from '../../../spending/rules.ts'
 import { quoted } from '../../pages/parts.ts'
 import { toPercent } from '../format.ts'
 
-/** Whose limit it is, a bar of what is used, and the same in words: `$12.40 of $50.00 this month`. */
+/** Whose limit it is, a bar of what is used, the same in words: `$12.40 of $50.00 this month`, and when it resets. */
 export function limitLines(limit: LimitAnswer, role: Role): Html {
   const { remainingNanoUsd, spentNanoUsd, amountNanoUsd } = limit
   const spent = `${writeDollars(spentNanoUsd)} of ${writeDollars(amountNanoUsd)} ${CURRENT[limit.period]}`
@@ -17,7 +18,13 @@ export function limitLines(limit: LimitAnswer, role: Role): Html {
       ${OWNERS[limit.subject](limit)} ${remainingNanoUsd === 0 && html`<span class="badge bad">Used up</span>`}
     </p>
     ${meter(limit)}
-    <p>${spent}${by}</p>`
+    <p>${spent}${by}</p>
+    <p class="row-facts">Resets ${resetOf(limit)}</p>`
+}
+
+function resetOf({ timeZone, resetsAt }: LimitAnswer): Html {
+  const text = writeReset({ timeZone, span: { resetsAt: new Date(resetsAt) } })
+  return html`<time datetime="${resetsAt}">${text}</time>`
 }
 
 /** Names a limit for screen readers: `the limit of ada@example.com per month`. */

@@ -1,11 +1,10 @@
 import type { TeamLimitsForm } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
-import type { Html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
 import { writeExactUsd } from '../../../kernel/formats/usd.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { PERIODS } from '../../../spending/periods.ts'
-import { writeReset } from '../../../spending/rules.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
@@ -51,23 +50,25 @@ export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draf
                 )}
               </ul>`
         }
-        ${limits.length > 0 && html`<p class="hint">A call is refused when one of its limits is used up.</p>`}
+        ${
+          limits.length > 0 &&
+          html`<p class="hint">
+            A call is refused when one of its limits is used up. ${!isAdmin && 'An admin of the team can raise it.'}
+          </p>`
+        }
       </section>`,
   )
 }
 
-function factsOf({ timeZone, resetsAt, unpricedCalls, unknownCalls }: LimitAnswer): Html {
-  return html`<p class="row-facts">
-    <span
-      >Resets
-      <time datetime="${resetsAt}">${writeReset({ timeZone, span: { resetsAt: new Date(resetsAt) } })}</time></span
-    >
-    ${unpricedCalls > 0 && html`<span>Calls without a price, which do not count: ${toCount(unpricedCalls)}</span>`}
-    ${
-      unknownCalls > 0 &&
-      html`<span>Calls with unknown usage, which count by an estimate: ${toCount(unknownCalls)}</span>`
-    }
-  </p>`
+function factsOf({ unpricedCalls, unknownCalls }: LimitAnswer): Interpolation {
+  return [
+    unpricedCalls > 0 && fact(`Calls without a price, which do not count: ${toCount(unpricedCalls)}`),
+    unknownCalls > 0 && fact(`Calls with unknown usage, which count by an estimate: ${toCount(unknownCalls)}`),
+  ]
+}
+
+function fact(text: string): Html {
+  return html`<p class="row-facts">${text}</p>`
 }
 
 /** The form that was refused, and why. */
@@ -97,7 +98,8 @@ function addPart(path: string, choices: LimitChoices, { draft, notice }: Refused
         choices: PERIODS.map((period) => [period, `A ${period}`] as const),
         chosen: given?.period ?? 'month',
       })}
-      ${amountField('amount', given?.amount ?? '', given && notice)} ${actionButton('create', 'Set it', 'primary')}
+      ${amountField('amount', given?.amount ?? '', given && notice)}
+      ${actionButton('create', 'Set the limit', 'primary')}
     </form>
     ${
       choices.members.length === MAX_MEMBER_CHOICES &&
