@@ -50,6 +50,13 @@ describe.each(names)('the page %s', (name) => {
   })
 })
 
+describe('the device page', () => {
+  it('leads to the team, to the live view, and to how to connect a tool', () => {
+    const links = /<nav aria-label="More pages">[^]*?<\/nav>/.exec(String(friendly.get('device')?.page))?.[0]
+    expect(links?.match(/href="[^"]*"/g)).toEqual(['href="/teams"', 'href="/session"', 'href="/"'])
+  })
+})
+
 describe('the pages in a browser', () => {
   let browser: TestBrowser
   let server: PageServer

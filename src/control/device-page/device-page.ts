@@ -71,6 +71,7 @@ const LINKS = html`<nav aria-label="More pages">
   <ul class="links">
     <li><a href="${PATHS.team}">Your team: usage, models, members</a></li>
     <li><a href="${PATHS.session}">Watch a session live</a></li>
+    <li><a href="${PATHS.home}">Connect a tool</a></li>
   </ul>
 </nav>`
 

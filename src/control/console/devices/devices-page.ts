@@ -33,7 +33,7 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, before, next, n
         <h2 id="devices">Signed-in devices and browsers, the last seen first</h2>
         ${
           devices.length === 0
-            ? html`<p class="empty">There are no devices on this page.</p>`
+            ? html`<p class="empty">${before ? 'There are no more devices.' : 'Nothing is signed in to this team.'}</p>`
             : html`<ul class="rows">
                 ${devices.map((device) => deviceRow(device, here))}
               </ul>`
@@ -49,7 +49,7 @@ function toPage(path: string, before: TimeCursor): string {
 }
 
 function deviceRow({ kind, id, email, deviceName, ...device }: TeamDevice, path: string): Html {
-  return html`<li class="row">
+  return html`<li class="row device">
     <p class="row-name">
       ${deviceNamed(deviceName)} ${kind === 'browser' && html`<span class="badge plain">Browser</span>`}
     </p>
