@@ -23,7 +23,7 @@ describe('the link in the email, without JavaScript', () => {
     await page.getByRole('heading', { name: 'Approved' }).waitFor()
     expect(page.url()).not.toContain('token')
     expect(await poll()).toBe(200)
-    await page.getByRole('link', { name: 'Your devices and passkeys' }).click()
+    await page.getByRole('link', { name: 'Your devices and keys' }).click()
     expect(await page.locator('.who').innerText()).toContain(ADA)
   })
 

@@ -15,7 +15,11 @@ describe('what is wrong with a form of the models page', () => {
     ],
     [mistake(['id'], 'must have letters.', 'An example is acme/core/writer.'), 'Name: must have letters.', 'id'],
     [mistake(['serve', 0, 1, 'weight'], 'must be at most 1000'), 'Share (row 3): must be at most 1000.', 'weight-2'],
-    [mistake(['serve', 1, 'model'], 'must not be empty'), 'Its name there (row 1): must not be empty.', 'model-0'],
+    [
+      mistake(['serve', 1, 'model'], 'must not be empty'),
+      'Model at the backend (row 1): must not be empty.',
+      'model-0',
+    ],
     [mistake(['serve'], 'no model of x.', 'GET /v1/x shows them.'), 'Served by: no model of x.', 'serve'],
     [mistake(['credential', 'value'], 'must be ASCII'), 'Credential: must be ASCII.', 'credential'],
   ])('is said with the label of its field, and without the hint for the API: %j', (found, sentence, field) => {
@@ -27,7 +31,7 @@ describe('what is wrong with a form of the models page', () => {
   it('says the same once, and each mistake at its own field', () => {
     const found = [mistake(['displayName'], 'must not be empty'), mistake(['serve', 0, 0, 'model'], 'is wrong')]
     const { sentence, fields } = toFormMistakes(found, ROWS)
-    expect(sentence).toBe('Display name: must not be empty; Its name there (row 2): is wrong.')
+    expect(sentence).toBe('Display name: must not be empty; Model at the backend (row 2): is wrong.')
     expect(fields).toEqual({ displayName: 'Must not be empty.', 'model-1': 'Is wrong.' })
     const twice = [mistake(['aliases', 0], 'is wrong'), mistake(['aliases', 1], 'is wrong')]
     expect(toFormMistakes(twice, ROWS).sentence).toBe('Other names: is wrong.')

@@ -78,10 +78,18 @@ const CODED = ['via', 'reason', 'subject']
 function toText(name: string, value: unknown): string {
   const words = name.replace(/NanoUsd$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   if (typeof value === 'number') return `${words} ${name.endsWith('NanoUsd') ? writeDollars(value) : value}`
-  if (Array.isArray(value)) return value.every(isId) ? '' : `${words} ${value.join(' ')}`
+  if (Array.isArray(value)) return value.every(isId) ? '' : `${words} ${shorten(value).join(' ')}`
   if (typeof value !== 'string' || isId(value)) return ''
   if (CODED.includes(name)) return `${words} ${value.replaceAll('_', ' ')}`
   return `${words} ${name.endsWith('At') ? toUtcText(new Date(value)) : value}`
+}
+
+/** More names than this make a row that is higher than the screen. The API has all of them. */
+const MAX_NAMES = 8
+
+function shorten(values: readonly unknown[]): readonly unknown[] {
+  const more = values.length - MAX_NAMES
+  return more > 0 ? [...values.slice(0, MAX_NAMES), `and ${more} more`] : values
 }
 
 function isId(value: unknown): boolean {

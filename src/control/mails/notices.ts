@@ -157,5 +157,5 @@ function placeAndTime({ at, ip }: Occurrence) {
 }
 
 function toDevices({ devicePage }: Occurrence): EmailPart {
-  return { kind: 'link', label: 'Your devices and passkeys', address: devicePage }
+  return { kind: 'link', label: 'Your devices and keys', address: devicePage }
 }

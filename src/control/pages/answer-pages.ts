@@ -148,5 +148,5 @@ export function signedOutPage({ everywhere }: { readonly everywhere: boolean }):
 
 /** The link to the page that shows what is signed in. */
 export const TO_DEVICES = html`<p class="more">
-  <a class="button" href="${PATHS.device}">Your devices and passkeys</a>
+  <a class="button" href="${PATHS.device}">Your devices and keys</a>
 </p>`

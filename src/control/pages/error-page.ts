@@ -67,7 +67,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   403: {
     title: 'Not allowed',
     what: 'You are not allowed to do this.',
-    next: 'Open the page below and try again from there. If you should have access, ask an admin of your team.',
+    next: 'If you need this, ask an admin of your team. If you came from another site, go on from the page below.',
     tone: 'bad',
     icon: 'cross',
   },

@@ -107,7 +107,7 @@ export function refusedSignInLinkPage(refusal: 'used' | 'ended' | 'expired' | 'i
 
 const NEW_LINK = html`<p class="more"><a class="button" href="${PATHS.signIn}">Request a new link</a></p>`
 const TO_DEVICE_PAGE = html`<p class="more">
-  <a class="button" href="${PATHS.device}">Your devices and passkeys</a>
+  <a class="button" href="${PATHS.device}">Your devices and keys</a>
   <a class="button" href="${PATHS.signIn}">Request a new link</a>
 </p>`
 

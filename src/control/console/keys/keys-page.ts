@@ -65,7 +65,7 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
               ${mistakenField('account', mistake)}
             />
           </div>
-          ${actionButton('create-account', 'Create it', 'primary')}
+          ${actionButton('create-account', 'Create the account', 'primary')}
         </form>
       </section>
       ${accounts.length === 0 && html`<p class="empty">There is no service account yet.</p>`}
@@ -91,7 +91,7 @@ function accountPart(account: ListedServiceAccount, path: string, data: TeamKeys
         html`<form method="post" action="${path}">
           <input type="hidden" name="accountId" value="${id}" />
           <p>Its keys stop working within seconds. This cannot be undone.</p>
-          ${actionButton('delete-account', 'Delete it with its keys', 'danger')}
+          ${actionButton('delete-account', 'Delete the account and its keys', 'danger')}
         </form>`,
       )}
     </div>

@@ -91,7 +91,7 @@ function editForms(
     html`<form method="post" action="${path}">
       ${hidden}
       <p>While a model uses it, it cannot be deleted. Deleting it cannot be undone: its credential is deleted too.</p>
-      ${actionButton('delete-backend', 'Delete it with its credential', 'danger')}
+      ${actionButton('delete-backend', 'Delete the backend and its credential', 'danger')}
     </form>`,
   ]
 }
@@ -116,7 +116,7 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
         hasCredential: false,
         mistakes: given ? mistakes : {},
       })}
-      ${actionButton('add-backend', 'Add it', 'primary')}
+      ${actionButton('add-backend', 'Add the backend', 'primary')}
     </form>`,
     given !== null,
   )

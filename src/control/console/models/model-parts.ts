@@ -59,7 +59,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
         isName: true,
       })}
       ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
-      ${actionButton('add-model', 'Add it', 'primary')}
+      ${actionButton('add-model', 'Add the model', 'primary')}
     </form>`,
     given !== null,
   )
@@ -87,7 +87,7 @@ function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPa
         html`<form method="post" action="${path}">
           ${hidden}
           <p>Calls of it are refused within 5 seconds. What it was used for stays in the reports.</p>
-          ${actionButton('delete', 'Delete it', 'danger')}
+          ${actionButton('delete', 'Delete the model', 'danger')}
         </form>`,
       ],
       given !== null,

@@ -24,7 +24,7 @@ export const LABELS = {
   contextWindow: 'Context in tokens',
   serve: 'Served by',
   backend: 'Backend',
-  model: 'Its name there',
+  model: 'Model at the backend',
   when: 'When',
   weight: 'Share',
   dialects: 'Dialects',

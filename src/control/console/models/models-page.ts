@@ -90,7 +90,8 @@ function nameOf({ id, displayName, published, usable }: TeamModel, defaultModel:
   return html`<span class="name">${displayName}</span>
     ${id === defaultModel && html`<span class="badge">Default</span>`}
     ${!published && html`<span class="badge plain">Not published</span>`}
-    ${!usable && html`<span class="badge bad">Cannot be called</span>`} <small class="name under">${id}</small>`
+    ${!usable && html`<span class="badge bad">Cannot be called</span>`}
+    ${id !== displayName && html`<small class="name under">${id}</small>`}`
 }
 
 const NOTHING = html`<span class="soft">–</span>`

@@ -80,7 +80,7 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake 
     <h2 id="choose">Period</h2>
     <form method="get" action="${path}/usage" class="fields">
       ${dayField('from', from, mistake)} ${dayField('to', to, mistake)}
-      ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
+      ${choiceField({ id: 'by', name: 'by', label: 'Group by', choices: GROUPINGS, chosen: by })}
       ${submitButton('Show', 'primary')}
     </form>
     <ul class="links">

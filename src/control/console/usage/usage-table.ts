@@ -29,11 +29,11 @@ export function inputOf(sums: UsageSums): number {
   return sums.inputTokens + sums.cacheReadTokens + sums.cacheWriteTokens + sums.cacheWriteLongTokens
 }
 
-/** A cost, which is unknown where no call had a price. A backend that was asked before another one may have no call. */
+/** A cost, unknown where no call had a price or a usage. A backend that was asked before another may have no call. */
 export function costOf({ costNanoUsd, calls, unknownCalls, unpricedCalls }: UsageSums): Interpolation {
   if (costNanoUsd !== null) return writeDollars(costNanoUsd)
-  const isNothing = calls + unknownCalls + unpricedCalls === 0
-  return isNothing ? writeDollars(0) : html`<span class="soft">no price</span>`
+  if (calls + unknownCalls + unpricedCalls === 0) return writeDollars(0)
+  return html`<span class="soft">${unpricedCalls > 0 ? 'no price' : 'unknown'}</span>`
 }
 
 /** The columns of a report. */

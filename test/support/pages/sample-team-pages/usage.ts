@@ -14,7 +14,7 @@ export function sampleUsagePages(words: Words, { admin, member }: Viewers): Samp
   const models = sumsOf([
     rowOf({ id: 'vendorb/writer', calls: 1200, failedCalls: 14, costNanoUsd: 148_230_000_000 }),
     rowOf({ id: words.otherDeviceName, calls: 90, costNanoUsd: 4_200_000 }),
-    rowOf({ id: 'svc/fast', calls: 310_420, costNanoUsd: null }),
+    rowOf({ id: 'svc/fast', calls: 310_420, unpricedCalls: 310_420, costNanoUsd: null }),
   ])
   const people = sumsOf([
     rowOf({ id: '1', name: words.email, calls: 2, costNanoUsd: 90_000_000_000 }),
