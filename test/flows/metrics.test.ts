@@ -10,7 +10,8 @@ import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
 import { newFolder } from '../support/process.ts'
 import { json } from '../support/requests.ts'
-import { readPage, sectionOf } from '../support/source/documents.ts'
+import { readAlertRules } from '../support/source/alert-rules.ts'
+import { readPage } from '../support/source/documents.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
@@ -26,16 +27,11 @@ const completion = {
   usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } },
 }
 
-/** The log events of the alerts that docs/monitoring.md suggests. */
-function alertedEvents(): string[] {
-  const alerts = sectionOf(readPage('docs/monitoring.md'), 'Alerts')
-  return [...alerts.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, event = '']) => event)
-}
-
-/** The log events that a query of the dashboard names. */
-function dashboardEvents(): string[] {
-  const { text } = readPage('docs/grafana-dashboard.json')
-  return /svc_events_total\{event=~\\"([^"\\]+)/.exec(text)?.[1]?.split('|') ?? []
+/** The log events that queries of the alerts and of the dashboard name. */
+function watchedEvents(): string[] {
+  const queries = [...readAlertRules().map(({ expr }) => expr), readPage('docs/grafana-dashboard.json').text]
+  const named = queries.flatMap((query) => [...query.matchAll(/svc_events_total\{event=~?\\?"([^"\\]+)/g)])
+  return named.flatMap(([, events = '']) => events.split('|'))
 }
 
 describe('the metrics', () => {
@@ -72,7 +68,7 @@ describe('the metrics', () => {
 
   it('show 0 for what alerts and the dashboard watch, because a series that appears with 1 has not risen', async () => {
     const text = (await (await at('/metrics')).text()).split('\n')
-    const events = [...alertedEvents(), ...dashboardEvents()].map((event) => `svc_events_total{event="${event}"} 0`)
+    const events = watchedEvents().map((event) => `svc_events_total{event="${event}"} 0`)
     const others = [
       'svc_lost_call_events_total{reason="refused"} 0',
       'svc_lost_call_events_total{reason="dropped"} 0',

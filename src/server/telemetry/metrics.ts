@@ -40,7 +40,7 @@ export function countEvents<Given extends Logger>(log: Given): CountedLog<Given>
   return { log: { ...log, ...levels }, eventMetrics }
 }
 
-/** The events of the alerts in docs/monitoring.md and of the dashboard. Their counts begin with 0. */
+/** The events of the alerts (docs/deploy/prometheus-alerts.yaml) and of the dashboard. Their counts begin with 0. */
 const WATCHED_EVENTS = [
   'call.credential_refused',
   'call_events.dropped',

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from '../support/source/documents.ts'
+import { readAlertRules } from '../support/source/alert-rules.ts'
+import { itemsOf, readPage, ROOT, sectionOf } from '../support/source/documents.ts'
 import { findMetrics } from '../support/source/source-facts.ts'
 
 type Dashboard = {
@@ -31,14 +32,29 @@ function labelsOf(query: string): string[] {
   return [...filtered, ...grouped, ...listed]
 }
 
-describe('docs/grafana-dashboard.json', () => {
-  it.each(queries)('asks only for metrics and labels that exist: %s', (query) => {
-    const names = [...query.matchAll(/\bsvc_\w+/g)].map(([name]) => name)
-    expect(names.length).toBeGreaterThan(0)
-    expect(names.filter((name) => !metrics.has(name))).toEqual([])
-    const known = new Set(names.flatMap((name) => metrics.get(name) ?? []))
-    expect(labelsOf(query).filter((label) => !known.has(label))).toEqual([])
+function expectKnown(query: string): void {
+  const names = [...query.matchAll(/\bsvc_\w+/g)].map(([name]) => name)
+  expect(names.length).toBeGreaterThan(0)
+  expect(names.filter((name) => !metrics.has(name))).toEqual([])
+  const known = new Set(names.flatMap((name) => metrics.get(name) ?? []))
+  expect(labelsOf(query).filter((label) => !known.has(label))).toEqual([])
+}
+
+describe('docs/deploy/prometheus-alerts.yaml', () => {
+  const rules = readAlertRules()
+  const ofService = rules.map(({ expr }) => expr).filter((expr) => expr.includes('svc_'))
+
+  it.each(ofService)('asks only for metrics and labels that exist: %s', expectKnown)
+
+  it('has the alerts that docs/monitoring.md explains', () => {
+    const items = itemsOf(sectionOf(readPage('docs/monitoring.md'), 'Alerts'))
+    const explained = items.map((item) => /^`(Svc\w+)`: /.exec(item)?.[1])
+    expect(explained).toEqual(rules.map(({ alert }) => alert))
   })
+})
+
+describe('docs/grafana-dashboard.json', () => {
+  it.each(queries)('asks only for metrics and labels that exist: %s', expectKnown)
 
   it('shows every metric of the service', () => {
     const shown = queries.join(' ')
