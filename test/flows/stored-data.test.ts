@@ -1,0 +1,103 @@
+/** The statements of docs/data.md, run as an operator would. */
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { TransactionClient } from '../../generated/prisma/internal/prismaNamespace.ts'
+import { addSeconds } from '../../src/kernel/clock.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { blocksOf, readPage } from '../support/source/documents.ts'
+import { spend } from '../support/spending.ts'
+
+const ADA = 'ada@example.com'
+const BOB = 'bob@example.com'
+const DIRECTORY = `
+organizations:
+  - name: acme
+    teams: [{ name: core, members: [{ email: ${ADA}, role: admin }, { email: ${BOB} }] }]`
+
+type Row = Readonly<Record<string, unknown>>
+
+let service: TestService
+let bob: string
+
+beforeAll(async () => {
+  service = await startService({ directory: DIRECTORY })
+  const { prisma } = service.database
+  const { accessToken } = await service.signIn(BOB, { deviceName: 'bob’s laptop' })
+  bob = (await prisma.account.findUniqueOrThrow({ where: { email: BOB } })).id
+  await service.clientOf(accessToken).POST('/v1/keys', { body: { name: 'bob’s key' } })
+  await prisma.auditEvent.create({
+    data: { kind: 'passkey.renamed', at: service.clock.now(), accountId: bob, details: { name: 'bob’s phone' } },
+  })
+  await spend(service, 1.5e9, { accountId: bob, call: { requestId: 'req_1' } })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** The statements of a block, with values for its variables. */
+function statementsOf(name: string, values: Readonly<Record<string, string>> = {}): string[] {
+  const block = blocksOf(readPage('docs/data.md')).find(({ info }) => info === `sql run=${name}`)
+  if (!block) throw new Error(`docs/data.md has no block "sql run=${name}".`)
+  const later = `timestamptz '${addSeconds(service.clock.now(), 3600).toISOString()}'`
+  const code = block.code
+    .replaceAll(/:'(\w+)'/g, (_variable, variable: string) => `'${values[variable]}'`)
+    .replaceAll('now()', later)
+  return code.split(/;\n?/).filter((statement) => statement.trim() !== '')
+}
+
+async function read(name: string, values: Readonly<Record<string, string>>): Promise<Row[]> {
+  return service.database.prisma.$queryRawUnsafe<Row[]>(statementsOf(name, values).join(''))
+}
+
+async function runAll(tx: TransactionClient, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await tx.$executeRawUnsafe(statement)
+}
+
+const REPORTS = [
+  ['usage', () => ({ month: `${service.clock.now().toISOString().slice(0, 7)}-01` })],
+  ['call', () => ({ request: 'req_1' })],
+  ['audit', () => ({ after: '0' })],
+] as const
+
+it('name who has used what, who made a call, and who did what', async () => {
+  const [usage, call, audit] = await Promise.all(REPORTS.map(([name, values]) => read(name, values())))
+  expect(usage).toMatchObject([{ team: '@acme/core', caller: BOB, model: 'vendora/large', calls: 1n }])
+  expect(String(usage?.[0]?.['cost_usd'])).toBe('1.5')
+  expect(call).toMatchObject([{ caller: BOB, served_by: 'vendora', outcome: 'whole' }])
+  const [first, ...others] = audit?.filter(({ kind }) => kind !== 'team.created') ?? []
+  expect(first).toMatchObject({ kind: 'invitation.created', actor: 'file', team: '@acme/core' })
+  expect(others).toContainEqual(expect.objectContaining({ kind: 'api_key.created', actor: BOB, ip: '127.0.0.1' }))
+})
+
+it('of reports need no rights beyond those of their user', async () => {
+  const undo = new Error('undo')
+  const trial = service.database.prisma.$transaction(async (tx) => {
+    await runAll(tx, [...statementsOf('reader'), 'SET LOCAL ROLE svc_reports'])
+    for (const [name, values] of REPORTS) await tx.$queryRawUnsafe(statementsOf(name, values()).join(''))
+    throw undo
+  })
+  await expect(trial).rejects.toBe(undo)
+})
+
+it('show all that is stored of a person, and erase it', async () => {
+  const { prisma } = service.database
+  const [row] = await read('person', { email: BOB })
+  const stored = JSON.parse(String(row?.['jsonb_pretty'])) as Readonly<Record<string, readonly object[]>>
+  expect(stored).toMatchObject({
+    account: { email: BOB },
+    devices: [{ device_name: 'bob’s laptop' }],
+    keys: [{ name: 'bob’s key' }],
+    calls: [{ request_id: 'req_1' }],
+  })
+  expect(JSON.stringify(stored)).not.toMatch(/"(?:hash|salt|user_handle|public_key)"/)
+
+  await runAll(prisma, statementsOf('erase', { email: BOB }))
+  const tables = await prisma.$queryRaw<{ name: string }[]>`
+    SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`
+  const left = await Promise.all(
+    tables.map(({ name }) => prisma.$queryRawUnsafe<object[]>(`SELECT to_jsonb(t)::text AS row FROM "${name}" t`)),
+  )
+  const rows = left.flat().map((each) => JSON.stringify(each))
+  expect(rows.filter((each) => each.includes('bob'))).toEqual([])
+  expect(rows.some((each) => each.includes(ADA))).toBe(true)
+  expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBe(0)
+  expect(await prisma.usageDay.count({ where: { accountId: bob } })).toBe(1)
+})
