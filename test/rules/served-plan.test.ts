@@ -75,6 +75,18 @@ describe('the plan of a model that names its backends', () => {
       ['b in messages', 'a in chat'],
     ],
     [
+      'has the neighbour first that needs no translation, whatever the weights',
+      { dialect: 'messages', reach: 'any_dialect' },
+      [candidate('a', { weight: 1000 }), candidate('b', { dialects: ['messages'] })],
+      ['b in messages', 'a in chat'],
+    ],
+    [
+      'has the other neighbour first while that one is not ready',
+      { dialect: 'messages', reach: 'any_dialect' },
+      [candidate('a'), candidate('b', { dialects: ['messages'], isReady: false })],
+      ['a in chat', 'b in messages'],
+    ],
+    [
       'leaves out those that cannot do the operation',
       { dialect: 'responses', reach: 'vendor_only' },
       ranked(candidate('b'), candidate('a', { dialects: ['chat', 'responses'] })),

@@ -1,7 +1,9 @@
 /**
  * The plan of a model whose backends the directory names. A session stays with the backend that served it, because
- * prompt caches live there. New sessions are spread over backends of equal rank by their weights.
+ * prompt caches live there. New sessions are spread by their weights over the backends of equal rank that need no
+ * translation, or else over all of them.
  */
+import type { Dialect } from '../dialects/dialect.ts'
 import { chooseDialect, toStep } from './plan.ts'
 import type { Candidate, Placement, Plan, PlannedOperation } from './plan.ts'
 import { scoreOf } from './spread.ts'
@@ -37,14 +39,31 @@ export function planServed(operation: PlannedOperation, candidates: readonly Can
     return isKnown ? [{ ...candidate, dialect }] : []
   })
   if (able.length === 0) return 'not_supported'
-  return (able.length === 1 ? able : order(able, affinity)).map(toStep)
+  return (able.length === 1 ? able : order(able, operation.dialect, affinity)).map(toStep)
 }
 
-function order<Given extends Candidate>(given: readonly Given[], { spreadBy, servedBy }: Affinity): readonly Given[] {
-  const scored = given.map((one) => ({ ...one, score: scoreOf(spreadBy, one) }))
-  const ordered = scored.toSorted((a, b) => tierOf(a) - tierOf(b) || a.rank - b.rank || b.score - a.score)
+type AbleCandidate = Candidate & { readonly dialect: Dialect }
+
+type ScoredCandidate = AbleCandidate & { readonly isTranslated: boolean; readonly score: number }
+
+function order(
+  given: readonly AbleCandidate[],
+  dialect: Dialect,
+  { spreadBy, servedBy }: Affinity,
+): readonly AbleCandidate[] {
+  const scored = given.map((one) => ({
+    ...one,
+    isTranslated: one.dialect !== dialect,
+    score: scoreOf(spreadBy, one),
+  }))
+  const ordered = scored.toSorted((a, b) => tierOf(a) - tierOf(b) || a.rank - b.rank || compareNeighbours(a, b))
   const kept = ordered.find((one) => one.backend === servedBy && tierOf(one) === 0)
   return kept ? [kept, ...ordered.filter((one) => one !== kept)] : ordered
+}
+
+/** Vendors with an address for each dialect are two backends, so the one that needs no translation comes first. */
+function compareNeighbours(a: ScoredCandidate, b: ScoredCandidate): number {
+  return Number(a.isTranslated) - Number(b.isTranslated) || b.score - a.score
 }
 
 /** The higher, the later. */
