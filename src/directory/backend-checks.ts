@@ -8,7 +8,13 @@ import type { Mistake, Path } from './mistakes.ts'
 const word = z.string().nullish().catch(null)
 const source = z.object({ env: word, file: word }).nullish().catch(null)
 const outline = z
-  .object({ name: word, url: z.unknown().optional(), basePath: z.unknown().optional(), credential: source })
+  .object({
+    name: word,
+    url: z.unknown().optional(),
+    basePath: z.unknown().optional(),
+    credential: source,
+    headers: z.unknown().optional(),
+  })
   .catch({ name: null, url: null, credential: null })
 const served = z.object({ backend: word, when: word }).catch({ backend: null, when: null })
 const model = z.object({ serve: z.array(z.union([z.array(served), served])).catch([]) }).catch({ serve: [] })
@@ -35,7 +41,7 @@ export function judgeBackends(content: unknown, readSecret: ReadSecret | null): 
   ]
 }
 
-function judgeBackend({ name, url, basePath, credential }: Outline, i: number): Mistake[] {
+function judgeBackend({ name, ...fields }: Outline, i: number): Mistake[] {
   const at = ['backends', i]
   if (!name) return []
   if (name === WORKER_NAME) {
@@ -43,9 +49,9 @@ function judgeBackend({ name, url, basePath, credential }: Outline, i: number): 
   }
   if (name === GATEWAY_NAME) return [{ path: [...at, 'name'], message: `"${name}" is a reserved name` }]
   if (!isUpstreamName(name))
-    return url === undefined || url === null ? [{ path: [...at, 'url'], message: 'is missing' }] : []
+    return fields.url === undefined || fields.url === null ? [{ path: [...at, 'url'], message: 'is missing' }] : []
   const setting = `SVC_${name.toUpperCase()}_UPSTREAM_URL`
-  const given = [...(url ? ['url'] : []), ...(basePath ? ['basePath'] : []), ...(credential ? ['credential'] : [])]
+  const given = (['url', 'basePath', 'credential', 'headers'] as const).filter((field) => fields[field])
   return given.map((field) => ({
     path: [...at, field],
     message: `must be left out: the settings beside ${setting} describe "${name}"`,

@@ -2,8 +2,6 @@
 import { z } from 'zod'
 import { teamOfBackend } from '../kernel/backend-name.ts'
 import { VERSION_AT_END } from '../kernel/network/backend-url.ts'
-import { CREDENTIAL_HEADERS } from '../kernel/credentials/credential-header.ts'
-import type { CredentialHeader } from '../kernel/credentials/credential-header.ts'
 import type { SecretSource } from '../kernel/credentials/secret-source.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
@@ -20,8 +18,13 @@ export type DirectoryBackend = {
   readonly url: string | null
   /** The path of its API at the URL, such as `/v1`, without a slash at the end. Paths of calls are added to it. */
   readonly basePath: string
-  /** Where its credential is, and the header that carries it; null: it needs none. The value itself is never stored. */
-  readonly credential: (SecretSource & { readonly as: CredentialHeader }) | null
+  /**
+   * Where its credential is; null: it needs none. The value itself is never stored. `as`: `bearer`, or the name of the
+   * header that carries it.
+   */
+  readonly credential: (SecretSource & { readonly as: string }) | null
+  /** Further headers of each request, by their names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** A backend that serves a model, and the model's name there. */
@@ -70,10 +73,45 @@ export const basePath = z
 
 const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
 
+/** The headers that the gateway or its HTTP client sets. Others that they set have no hyphen in their name. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'keep-alive',
+  'transfer-encoding',
+])
+
+const headerName = z
+  .string(must('text'))
+  .regex(/^[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)+$/, 'must be the name of a header, such as x-api-key')
+  .max(64, 'must have at most 64 characters')
+  .toLowerCase()
+  .refine((given) => !OWN_HEADERS.has(given), 'must be another header, because the gateway sets this one')
+
+const headerValue = z
+  .string(must('text'))
+  .regex(/^[\x21-\x7e]([\x20-\x7e]{0,998}[\x21-\x7e])?$/, 'must have 1 to 1000 printable ASCII characters')
+
+const headers = z
+  .record(headerName, headerValue, {
+    error: (issue) =>
+      issue.code === 'invalid_key' ? issue.issues[0]?.message : 'must be a mapping of names and texts',
+  })
+  .default({})
+
 const credential = object({
   env: orNull(variable),
   file: orNull(z.string(must('text')).min(1, 'must not be empty')),
-  as: oneOf(CREDENTIAL_HEADERS).default('bearer'),
+  as: z
+    .string(must('text'))
+    .refine(
+      (given) => given === 'bearer' || headerName.safeParse(given).success,
+      'must be bearer, or the name of a header such as x-api-key',
+    )
+    .toLowerCase()
+    .default('bearer'),
 }).refine(({ env, file }) => (env === null) !== (file === null), 'must have either env or file')
 
 export const backend = object({
@@ -82,6 +120,7 @@ export const backend = object({
   url: orNull(url),
   basePath,
   credential: orNull(credential),
+  headers,
 })
 
 /** The members of `ModelCaps` in the gateway's dialects. */

@@ -457,7 +457,8 @@ describe('the snapshot', () => {
     const backends = (dialect: string) => `
 backends:
   - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", basePath: /${dialect}/v4,
-      credential: { env: EU_TOKEN, as: x-api-key } }
+      credential: { env: EU_TOKEN, as: x-api-key }, headers: { X-Workspace: ${dialect} } }
+  - { name: portal, dialects: [chat], url: "https://portal.example.com", credential: { env: EU_TOKEN, as: Api-Key } }
   - { name: vendora, dialects: [chat] }`
     const served = (dialect: string) => `
   - { id: svc/fast, displayName: Fast, owner: svc, contextWindow: 8000, caps: { images: false },

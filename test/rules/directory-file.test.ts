@@ -431,7 +431,36 @@ models:
       'env: EU_TOKEN, file: /run/token, ',
       'line 3, backends[0].credential: must have either env or file',
     ],
-    ['an unknown header', 'x-api-key', 'basic', 'line 3, backends[0].credential.as: must be one of bearer, x-api-key'],
+    [
+      'an unknown header',
+      'x-api-key',
+      'basic',
+      'line 3, backends[0].credential.as: must be bearer, or the name of a header such as x-api-key',
+    ],
+    [
+      'a further header that is no header',
+      'url: "https://eu',
+      'headers: { "a b": c }, url: "https://eu',
+      'line 3, backends[0].headers.a b: must be the name of a header, such as x-api-key',
+    ],
+    [
+      'a further header that the gateway sets',
+      'url: "https://eu',
+      'headers: { Content-Type: text/plain }, url: "https://eu',
+      'line 3, backends[0].headers.Content-Type: must be another header, because the gateway sets this one',
+    ],
+    [
+      'a further header with a line break',
+      'url: "https://eu',
+      'headers: { x-team: "a\\nb" }, url: "https://eu',
+      'line 3, backends[0].headers.x-team: must have 1 to 1000 printable ASCII characters',
+    ],
+    [
+      'further headers of a backend of the settings',
+      '{ name: vendora,',
+      '{ name: vendora, headers: { x-team: a },',
+      'line 4, backends[1].headers: must be left out: the settings beside SVC_VENDORA_UPSTREAM_URL describe "vendora"',
+    ],
     ['an unknown ability', 'images', 'image', 'line 10, models[0].caps.image: is not a known field (known: midSystem,'],
     [
       'an unknown ability at a backend',

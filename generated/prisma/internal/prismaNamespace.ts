@@ -2708,7 +2708,9 @@ export const BackendScalarFieldEnum = {
   basePath: 'basePath',
   credentialEnv: 'credentialEnv',
   credentialFile: 'credentialFile',
-  credentialAs: 'credentialAs'
+  credentialAs: 'credentialAs',
+  credentialHeader: 'credentialHeader',
+  headers: 'headers'
 } as const
 
 export type BackendScalarFieldEnum = (typeof BackendScalarFieldEnum)[keyof typeof BackendScalarFieldEnum]

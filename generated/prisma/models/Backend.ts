@@ -31,6 +31,7 @@ export type BackendMinAggregateOutputType = {
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
+  credentialHeader: string | null
 }
 
 export type BackendMaxAggregateOutputType = {
@@ -40,6 +41,7 @@ export type BackendMaxAggregateOutputType = {
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
+  credentialHeader: string | null
 }
 
 export type BackendCountAggregateOutputType = {
@@ -50,6 +52,8 @@ export type BackendCountAggregateOutputType = {
   credentialEnv: number
   credentialFile: number
   credentialAs: number
+  credentialHeader: number
+  headers: number
   _all: number
 }
 
@@ -61,6 +65,7 @@ export type BackendMinAggregateInputType = {
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
+  credentialHeader?: true
 }
 
 export type BackendMaxAggregateInputType = {
@@ -70,6 +75,7 @@ export type BackendMaxAggregateInputType = {
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
+  credentialHeader?: true
 }
 
 export type BackendCountAggregateInputType = {
@@ -80,6 +86,8 @@ export type BackendCountAggregateInputType = {
   credentialEnv?: true
   credentialFile?: true
   credentialAs?: true
+  credentialHeader?: true
+  headers?: true
   _all?: true
 }
 
@@ -163,6 +171,8 @@ export type BackendGroupByOutputType = {
   credentialEnv: string | null
   credentialFile: string | null
   credentialAs: $Enums.CredentialHeader | null
+  credentialHeader: string | null
+  headers: runtime.JsonValue
   _count: BackendCountAggregateOutputType | null
   _min: BackendMinAggregateOutputType | null
   _max: BackendMaxAggregateOutputType | null
@@ -194,6 +204,8 @@ export type BackendWhereInput = {
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.StringNullableFilter<"Backend"> | string | null
+  headers?: Prisma.JsonFilter<"Backend">
 }
 
 export type BackendOrderByWithRelationInput = {
@@ -204,6 +216,8 @@ export type BackendOrderByWithRelationInput = {
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
+  credentialHeader?: Prisma.SortOrderInput | Prisma.SortOrder
+  headers?: Prisma.SortOrder
 }
 
 export type BackendWhereUniqueInput = Prisma.AtLeast<{
@@ -217,6 +231,8 @@ export type BackendWhereUniqueInput = Prisma.AtLeast<{
   credentialEnv?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableFilter<"Backend"> | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.StringNullableFilter<"Backend"> | string | null
+  headers?: Prisma.JsonFilter<"Backend">
 }, "name">
 
 export type BackendOrderByWithAggregationInput = {
@@ -227,6 +243,8 @@ export type BackendOrderByWithAggregationInput = {
   credentialEnv?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialFile?: Prisma.SortOrderInput | Prisma.SortOrder
   credentialAs?: Prisma.SortOrderInput | Prisma.SortOrder
+  credentialHeader?: Prisma.SortOrderInput | Prisma.SortOrder
+  headers?: Prisma.SortOrder
   _count?: Prisma.BackendCountOrderByAggregateInput
   _max?: Prisma.BackendMaxOrderByAggregateInput
   _min?: Prisma.BackendMinOrderByAggregateInput
@@ -243,6 +261,8 @@ export type BackendScalarWhereWithAggregatesInput = {
   credentialEnv?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialFile?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
   credentialAs?: Prisma.EnumCredentialHeaderNullableWithAggregatesFilter<"Backend"> | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.StringNullableWithAggregatesFilter<"Backend"> | string | null
+  headers?: Prisma.JsonWithAggregatesFilter<"Backend">
 }
 
 export type BackendCreateInput = {
@@ -253,6 +273,8 @@ export type BackendCreateInput = {
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
+  credentialHeader?: string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendUncheckedCreateInput = {
@@ -263,6 +285,8 @@ export type BackendUncheckedCreateInput = {
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
+  credentialHeader?: string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendUpdateInput = {
@@ -273,6 +297,8 @@ export type BackendUpdateInput = {
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendUncheckedUpdateInput = {
@@ -283,6 +309,8 @@ export type BackendUncheckedUpdateInput = {
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendCreateManyInput = {
@@ -293,6 +321,8 @@ export type BackendCreateManyInput = {
   credentialEnv?: string | null
   credentialFile?: string | null
   credentialAs?: $Enums.CredentialHeader | null
+  credentialHeader?: string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendUpdateManyMutationInput = {
@@ -303,6 +333,8 @@ export type BackendUpdateManyMutationInput = {
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type BackendUncheckedUpdateManyInput = {
@@ -313,6 +345,8 @@ export type BackendUncheckedUpdateManyInput = {
   credentialEnv?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialFile?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   credentialAs?: Prisma.NullableEnumCredentialHeaderFieldUpdateOperationsInput | $Enums.CredentialHeader | null
+  credentialHeader?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  headers?: Prisma.JsonNullValueInput | runtime.InputJsonValue
 }
 
 export type EnumDialectNullableListFilter<$PrismaModel = never> = {
@@ -331,6 +365,8 @@ export type BackendCountOrderByAggregateInput = {
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
+  credentialHeader?: Prisma.SortOrder
+  headers?: Prisma.SortOrder
 }
 
 export type BackendMaxOrderByAggregateInput = {
@@ -340,6 +376,7 @@ export type BackendMaxOrderByAggregateInput = {
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
+  credentialHeader?: Prisma.SortOrder
 }
 
 export type BackendMinOrderByAggregateInput = {
@@ -349,6 +386,7 @@ export type BackendMinOrderByAggregateInput = {
   credentialEnv?: Prisma.SortOrder
   credentialFile?: Prisma.SortOrder
   credentialAs?: Prisma.SortOrder
+  credentialHeader?: Prisma.SortOrder
 }
 
 export type BackendCreatedialectsInput = {
@@ -374,6 +412,8 @@ export type BackendSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
+  credentialHeader?: boolean
+  headers?: boolean
 }, ExtArgs["result"]["backend"]>
 
 export type BackendSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -384,6 +424,8 @@ export type BackendSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
+  credentialHeader?: boolean
+  headers?: boolean
 }, ExtArgs["result"]["backend"]>
 
 export type BackendSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -394,6 +436,8 @@ export type BackendSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
+  credentialHeader?: boolean
+  headers?: boolean
 }, ExtArgs["result"]["backend"]>
 
 export type BackendSelectScalar = {
@@ -404,9 +448,11 @@ export type BackendSelectScalar = {
   credentialEnv?: boolean
   credentialFile?: boolean
   credentialAs?: boolean
+  credentialHeader?: boolean
+  headers?: boolean
 }
 
-export type BackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "dialects" | "url" | "basePath" | "credentialEnv" | "credentialFile" | "credentialAs", ExtArgs["result"]["backend"]>
+export type BackendOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"name" | "dialects" | "url" | "basePath" | "credentialEnv" | "credentialFile" | "credentialAs" | "credentialHeader" | "headers", ExtArgs["result"]["backend"]>
 
 export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Backend"
@@ -428,6 +474,14 @@ export type $BackendPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * Null: it wants no credential.
      */
     credentialAs: $Enums.CredentialHeader | null
+    /**
+     * The name of the header, where it is another one. `credentialAs` is then `x-api-key`.
+     */
+    credentialHeader: string | null
+    /**
+     * Further headers of each request, by their names.
+     */
+    headers: runtime.JsonValue
   }, ExtArgs["result"]["backend"]>
   composites: {}
 }
@@ -858,6 +912,8 @@ export interface BackendFieldRefs {
   readonly credentialEnv: Prisma.FieldRef<"Backend", 'String'>
   readonly credentialFile: Prisma.FieldRef<"Backend", 'String'>
   readonly credentialAs: Prisma.FieldRef<"Backend", 'CredentialHeader'>
+  readonly credentialHeader: Prisma.FieldRef<"Backend", 'String'>
+  readonly headers: Prisma.FieldRef<"Backend", 'Json'>
 }
     
 

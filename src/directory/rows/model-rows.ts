@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CredentialHeader as HeaderColumn, Prisma } from '../../../generated/prisma/client.ts'
 import type { Transaction } from '../../database/client.ts'
+import { CREDENTIAL_HEADERS } from '../../kernel/credentials/credential-header.ts'
 import type { CredentialHeader } from '../../kernel/credentials/credential-header.ts'
 import type { AdminBackend } from '../admin-backends.ts'
 import type { AdminModel } from '../admin-models.ts'
@@ -44,8 +45,9 @@ function fromHeaderColumn(column: HeaderColumn): CredentialHeader {
 
 /** The backend of a row of the directory file. */
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
-  const { basePath, credentialEnv: env, credentialFile: file, credentialAs: as } = row
-  return { name, dialects, url, basePath, credential: as && { env, file, as: fromHeaderColumn(as) } }
+  const { basePath, credentialEnv: env, credentialFile: file, credentialAs, credentialHeader } = row
+  const credential = credentialAs && { env, file, as: credentialHeader ?? fromHeaderColumn(credentialAs) }
+  return { name, dialects, url, basePath, credential, headers: row.headers as Record<string, string> }
 }
 
 /** The row of a backend that admins of a team have added. */
@@ -57,15 +59,16 @@ export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): Admi
   return { name, teamId, dialects, url, basePath, credential }
 }
 
-function toBackendRow({ name, dialects, url, basePath, credential }: DirectoryBackend) {
-  const { env = null, file = null, as = null } = credential ?? {}
-  const credentialAs = as && toHeaderColumn(as)
-  return { name, dialects: [...dialects], url, basePath, credentialEnv: env, credentialFile: file, credentialAs }
+function toBackendRow({ name, dialects, url, basePath, credential, headers = {} }: DirectoryBackend) {
+  const { env: credentialEnv = null, file: credentialFile = null, as = null } = credential ?? {}
+  const known = CREDENTIAL_HEADERS.find((header) => header === as)
+  const credentialAs = credential && toHeaderColumn(known ?? 'x-api-key')
+  const credentialHeader = known ? null : as
+  const columns = { credentialEnv, credentialFile, credentialAs, credentialHeader, headers }
+  return { name, dialects: [...dialects], url, basePath, ...columns }
 }
 
-type BackendRow = ReturnType<typeof toBackendRow>
-
-export type BackendChanges = RowChanges<BackendRow, BackendRow>
+export type BackendChanges = RowChanges<Prisma.BackendGetPayload<object>, ReturnType<typeof toBackendRow>>
 
 /** Compares the rows of backends with the directory's. */
 export async function findBackendChanges(

@@ -19,6 +19,8 @@ export type Backend = {
   /** The path of its API: that of its URL, and then `/v1`, or the `basePath` that the directory has in its place. */
   readonly apiPath: string
   readonly credential: Credential | null
+  /** Further headers of each request, by their names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly dialects: BackendDialects
   readonly health: BackendHealth
   /** What calls have found out about it. */

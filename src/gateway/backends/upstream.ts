@@ -15,7 +15,7 @@ export type UpstreamSettings = {
   readonly apiKey: Secret | null
 }
 
-type Service = Pick<Backend, 'name' | 'credential'> & {
+type Service = Pick<Backend, 'name' | 'credential' | 'headers'> & {
   readonly url: URL
   /** Absent: `/v1`. */
   readonly basePath?: string | undefined
@@ -27,12 +27,13 @@ export type UpstreamNeeds = Calling & { readonly clock: Clock }
 
 /** A vendor's service. */
 export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
-  const { name, url, basePath, credential, dialects, caps = {} } = service
+  const { name, url, basePath, credential, headers, dialects, caps = {} } = service
   return {
     name,
     kind: 'vendor',
     traits: BACKEND_KINDS.vendor,
     credential,
+    headers,
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
     condition: openCondition({ canConnect: makeConnectProbe(url, needs), random, clock: needs.clock }),

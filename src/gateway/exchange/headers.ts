@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { CredentialHeader } from '../../kernel/credentials/credential-header.ts'
 import type { Secret } from '../../kernel/secret.ts'
 
 /** Names and values alternate, as in Node's `rawHeaders` and in undici. */
 export type HeaderList = string[]
 
-/** The service's own credential at a backend, and the header to send it in: `authorization: Bearer` or `x-api-key`. */
-export type Credential = { readonly as: CredentialHeader; readonly secret: Secret }
+/** The service's own credential at a backend. `as`: `bearer`, or the name of the header that carries it. */
+export type Credential = { readonly as: string; readonly secret: Secret }
 
 /**
  * The caller's headers that mean the same in every dialect. They are sent to a backend of another dialect too. The ids
@@ -152,6 +151,12 @@ function toCredentialHeader(credential: Credential | null): HeaderList {
   if (!credential) return []
   const secret = credential.secret.reveal()
   return credential.as === 'bearer' ? ['authorization', `Bearer ${secret}`] : [credential.as, secret]
+}
+
+/** Sets further headers, also in place of those that are there. */
+export function withHeaders(headers: HeaderList, further: Readonly<Record<string, string>>): HeaderList {
+  const kept = headers.filter((_, at) => !Object.hasOwn(further, headers[at - (at % 2)] ?? ''))
+  return [...kept, ...Object.entries(further).flat()]
 }
 
 /** The headers that `Connection` restricts to the caller's own hop (RFC 9110, section 7.6.1). */

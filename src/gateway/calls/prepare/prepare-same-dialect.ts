@@ -45,7 +45,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     request: {
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
-      headers: toStepHeaders(call, req, false),
+      headers: toStepHeaders(call, req, null),
       body: dialect.toAcceptedRequest(changed, req.body, capsOf(call)),
     },
     rewrite: isRenamed

@@ -82,7 +82,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     return new ApiError(lost, { message: `${param}: ${message}` })
   }
   const ofDialect = Object.entries(translation.headers).flat()
-  return { ...translation, headers: [...toStepHeaders(call, req, true), ...ofDialect], texts }
+  return { ...translation, headers: toStepHeaders(call, req, ofDialect), texts }
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {

@@ -2,7 +2,7 @@ import type { Clock } from '../../../kernel/clock.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { ModelCaps } from '../../dialects/caps.ts'
 import type { RefusedPart } from '../../dialects/refused-parts.ts'
-import { toBackendHeaders } from '../../exchange/headers.ts'
+import { toBackendHeaders, withHeaders } from '../../exchange/headers.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
@@ -41,12 +41,16 @@ export function capsOf({ step, backend, refusedParts }: CallStep): Partial<Model
   return refusedParts.reduce((caps, part) => ({ ...caps, ...part.caps }), known)
 }
 
-/** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
-export function toStepHeaders(call: CallStep, req: CallRequest, isTranslated: boolean): HeaderList {
+/**
+ * The headers of the request to a backend: what may cross of the caller's, the backend's credential, and what the
+ * directory has for the backend. `ofDialect`: what a translation adds; null: the call is not translated.
+ */
+export function toStepHeaders(call: CallStep, req: CallRequest, ofDialect: HeaderList | null): HeaderList {
   const { admission, backend } = call
-  const { credential, traits } = backend
+  const { credential, traits, headers: further } = backend
   const { betas = true } = capsOf(call)
-  const headers = toBackendHeaders(req.rawHeaders, credential, { isTranslated, betas })
+  const headers = toBackendHeaders(req.rawHeaders, credential, { isTranslated: ofDialect !== null, betas })
+  if (ofDialect) headers.push(...ofDialect)
   if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
-  return headers
+  return further ? withHeaders(headers, further) : headers
 }
