@@ -113,6 +113,11 @@ function faultOf({ state, breaker, lastError }: Backend): string | null {
   if (state === 'not_configured')
     return 'is not called, because the gateway has no credential for it, or does not allow its host. See its log.'
   if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
+  if (lastError && REFUSED_CREDENTIAL.has(lastError.result))
+    return `has refused the credential of the gateway.${last} Check its key, and the header that carries it.`
   if (breaker === 'closed') return null
   return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
 }
+
+/** Errors about a request do not count as errors of the backend. So with these statuses it has refused the gateway. */
+const REFUSED_CREDENTIAL: ReadonlySet<string> = new Set(['400', '401', '403', '407'])
