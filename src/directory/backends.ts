@@ -148,6 +148,7 @@ const capsMembers = object({
   unsignedCalls: trueOrFalse,
   reasoningSummaries: trueOrFalse,
   strictHistory: trueOrFalse,
+  strictContent: trueOrFalse,
   vendorHints: trueOrFalse,
   userHint: trueOrFalse,
   streamUsage: trueOrFalse,

@@ -410,7 +410,6 @@ describe('limits in the schemas of tools', () => {
                 options: { type: 'object' },
               },
               required: ['script'],
-              additionalProperties: false,
             },
           },
         },

@@ -9,7 +9,10 @@ import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
 const NAMES: Readonly<Record<Dialect, readonly string[]>> = {
-  chat: ['mistral', 'mistral-claude', 'gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq'],
+  chat: [
+    ...['mistral', 'mistral-claude', 'gemini', 'gemini-claude', 'deepseek', 'deepseek-claude', 'cerebras', 'groq'],
+    ...['xai', 'cloudflare'],
+  ],
   responses: ['openai', 'openai-claude'],
   messages: ['thinking', 'thinking-chat'],
 }
@@ -27,9 +30,12 @@ beforeAll(async () => {
       { name: 'messages', dialects: ['messages'], ...backend },
     ],
     team: {
-      models: Object.entries(NAMES).flatMap(([at, names]) =>
-        names.map((name) => servedModel(`any/${name}`, { serve: [serveEntry(at, name)] })),
-      ),
+      models: [
+        ...Object.entries(NAMES).flatMap(([at, names]) =>
+          names.map((name) => servedModel(`any/${name}`, { serve: [serveEntry(at, name)] })),
+        ),
+        servedModel('any/strict', { caps: { strictContent: true }, serve: [serveEntry('chat', 'strict')] }),
+      ],
     },
   })
 })
@@ -143,6 +149,32 @@ it.each([
       }),
     ),
   )
+})
+
+it.each([
+  ['xai', 'chat', OF_CHAT, 'Invalid request content: Each message must have at least one content element.'],
+  [
+    'cloudflare',
+    'messages',
+    OF_CLAUDE,
+    "AiError: Bad input: Error: oneOf at '/' not met, 0 matches: required properties at '/messages/1' are 'role,content'",
+  ],
+] as const)(
+  'have a text as the content of each message where a model requires it: %s',
+  async (model, client, body, message) => {
+    const sent = await callTwice(model, client, body, { error: { message } }, /^(?!.*"content":null)/s)
+    expect((sent.messages as object[])[1]).toMatchObject({ role: 'assistant', content: '' })
+  },
+)
+
+it('have one text in place of several where a model requires it', async () => {
+  const parts = ['One.', 'Two.'].map((text) => ({ type: 'text', text }))
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }
+  const seen = { role: 'user', content: [...parts, image] }
+  vendor.restart(saysHello('chat'))
+  const body = { ...greeting('chat', 'any/strict'), messages: [{ role: 'system', content: parts }, seen] }
+  expect((await gateway.post(GATEWAY_PATHS.chat, body)).status).toBe(200)
+  expect(bodyOf(vendor.last()).messages).toEqual([{ role: 'system', content: 'One.\n\nTwo.' }, seen])
 })
 
 it.each([

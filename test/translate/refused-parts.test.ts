@@ -10,6 +10,7 @@ const of = (message: string) => ({ error: { message, type: 'invalid_request_erro
 const ofFastApi = (type: string, name: string, msg: string) => ({ detail: [{ type, loc: ['body', name], msg }] })
 const EXTRA = 'Extra inputs are not permitted'
 const MAX_TOKENS = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
+const UNKNOWN = 'Invalid JSON payload received. Unknown name'
 const EFFORT = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
 
 describe('what an error says of a model', () => {
@@ -94,6 +95,51 @@ describe('what an error says of a model', () => {
           'response_format.type `json_schema` is unavailable now at line 1 column 12440',
       ),
       { formatSchemas: false },
+    ],
+    [
+      'chat',
+      of('Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant'),
+      { prefill: false },
+    ],
+    [
+      'chat',
+      { code: 'x', error: 'Invalid request content: Each message must have at least one content element.' },
+      { strictContent: true },
+    ],
+    [
+      'chat',
+      {
+        errors: {
+          message:
+            "AiError: Bad input: Error: oneOf at '/' not met, 0 matches: required properties at '/' are 'prompt', " +
+            "Type mismatch of '/messages/0/content', 'array' not in 'string' (d9e09afe)",
+          code: 5006,
+        },
+        success: false,
+      },
+      { strictContent: true },
+    ],
+    [
+      'chat',
+      [{ error: { code: 400, message: `${UNKNOWN} "exclusiveMinimum" at 'tools[0].function_declarations[2]` } }],
+      { schemaLimits: false },
+    ],
+    [
+      'chat',
+      of(
+        'litellm.BadRequestError: GeminiException BadRequestError - ' +
+          JSON.stringify({ error: { code: 400, message: `${UNKNOWN} "const" at 'tools[0].function` } }, null, 2),
+      ),
+      { schemaLimits: false },
+    ],
+    ['chat', of(`${UNKNOWN} "stream_options" at 'generation_config': Cannot find field.`), { streamUsage: false }],
+    [
+      'chat',
+      of(
+        'Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: ' +
+          "<At path 'properties.a': when using anyOf, type should be defined in anyOf items instead of the parent schema>",
+      ),
+      { schemaLimits: false },
     ],
     ['responses', of(EFFORT), { efforts: [] }],
     [

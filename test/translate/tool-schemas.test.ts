@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import { toPlainSchema } from '../../src/gateway/dialects/tools/tool-schemas.ts'
 import { PAIRS, pair } from './pairs.ts'
 
 const TOOLS = {
@@ -146,5 +147,39 @@ describe.each(['chat', 'responses'] as const)('a tool of a %s client at a messag
     const closed = { required: ['id'], additionalProperties: false }
     expect(written({ ...odd, ...closed }, true)).not.toHaveProperty('strict')
     expect(written({ ...odd, ...closed, properties: { id: text } }, true)).toMatchObject({ strict: true })
+  })
+})
+
+describe('a plain schema', () => {
+  const plainOf = (schema: Json) => toPlainSchema({ type: 'object', properties: { a: schema } }).properties
+
+  it.each([
+    [
+      'describes what only some vendors know',
+      { type: 'integer', description: 'A line.', exclusiveMinimum: 0 },
+      { type: 'integer', description: 'A line.\nIt must match: {"exclusiveMinimum":0}' },
+    ],
+    [
+      'gives the type of a value to its alternatives',
+      { type: 'object', anyOf: [{ properties: { b: {} } }, { type: 'null' }, { $ref: '#/$defs/C' }] },
+      { anyOf: [{ type: 'object', properties: { b: {} } }, { type: 'null' }, { $ref: '#/$defs/C' }] },
+    ],
+    ['has alternatives in one form', { oneOf: [{ const: 'b' }] }, { anyOf: [{ enum: ['b'] }] }],
+    [
+      'is not closed',
+      { $schema: 'x', type: 'object', properties: { b: {} }, additionalProperties: false },
+      { type: 'object', properties: { b: {} } },
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(plainOf(given)).toEqual({ a: expected })
+  })
+
+  it('describes the alternatives of the arguments', () => {
+    const anyOf = [{ required: ['a'] }, { required: ['b'] }]
+    expect(toPlainSchema({ type: 'object', properties: { a: {}, b: {} }, anyOf })).toMatchObject({
+      type: 'object',
+      description: `The arguments must match: ${JSON.stringify({ anyOf })}`,
+      properties: { a: {}, b: {} },
+    })
   })
 })

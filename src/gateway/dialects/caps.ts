@@ -24,8 +24,8 @@ export type ModelCaps = {
   readonly limitName: 'max_tokens' | 'max_completion_tokens'
   readonly strictTools: boolean
   /**
-   * Accepts patterns, lengths and counts in the schemas of tools. llama.cpp makes a grammar of the schemas, and
-   * refuses those that it cannot express.
+   * Accepts all keywords in the schemas of tools, such as patterns and lengths. llama.cpp makes a grammar of the
+   * schemas, and refuses those that it cannot express. Gemini and Moonshot know a part of JSON schema.
    */
   readonly schemaLimits: boolean
   /** Accepts a JSON schema for its answer in chat. Otherwise it is asked for JSON, with the schema in the prompt. */
@@ -55,6 +55,8 @@ export type ModelCaps = {
   readonly reasoningSummaries: boolean
   /** Has Mistral's rules for the ids of calls and the order of messages in chat. */
   readonly strictHistory: boolean
+  /** Requires that the content of each message in chat is a text. Null and lists of texts are refused. */
+  readonly strictContent: boolean
   /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */
   readonly vendorHints: boolean
   /** Accepts the client's name of its user. */
@@ -80,6 +82,7 @@ const COMMON = {
   unsignedCalls: true,
   reasoningSummaries: true,
   strictHistory: false,
+  strictContent: false,
   userHint: true,
   streamUsage: true,
   blockBinding: false,

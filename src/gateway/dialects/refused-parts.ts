@@ -21,7 +21,7 @@ export function findRefusedPart(parts: readonly RefusedPart[], { message }: Fail
  * LiteLLM writes its own words there, and sometimes the vendor's JSON behind them. Bedrock writes words of its own too.
  */
 const START =
-  String.raw`^(?:litellm\.\w+: [\w ]+- )?(?:\{\s*(?:"error":\s*\{\s*)?"message":\s*")?` +
+  String.raw`^(?:litellm\.\w+: [\w ]+- )?(?:\{\s*(?:"error":\s*\{\s*)?(?:"code":\s*\d+,\s*)?"message":\s*")?` +
   '(?:the model returned the following errors: )?'
 
 function beginsLike(words: readonly string[]): RegExp {
@@ -92,12 +92,18 @@ const USER: RefusedPart = {
   isOfModel: true,
 }
 
-/** Mistral, and old deployments of Azure. */
+/** How Google refuses a member, also behind gateways that pass the requests of other dialects on to it. */
+function toUnknownToGoogle(member: string): string {
+  return String.raw`invalid json payload received\. unknown name \\?"${member}`
+}
+
+/** Mistral, old deployments of Azure, and Gemini at Databricks. */
 const STREAM_USAGE: RefusedPart = {
   error: beginsLike([
     String.raw`body\.stream_options: extra inputs are not permitted`,
     'unrecognized request argument supplied: stream_options',
     "unknown parameter: 'stream_options'",
+    toUnknownToGoogle(String.raw`stream_options\\?" at `),
   ]),
   caps: { streamUsage: false },
   isOfModel: true,
@@ -107,6 +113,23 @@ const STREAM_USAGE: RefusedPart = {
 const LOOSE_HISTORY: RefusedPart = {
   error: beginsLike([String.raw`tool call id was \S+ but must be a-z`, "unexpected role 'user' after role 'tool'"]),
   caps: { strictHistory: true },
+  isOfModel: true,
+}
+
+/** Mistral, which continues a last message of the assistant only with a member of its own. */
+const PREFILL: RefusedPart = {
+  error: beginsLike(['expected last role user or tool']),
+  caps: { prefill: false },
+  isOfModel: true,
+}
+
+/** Cloudflare and xAI. A message that only has calls usually has null as its content. */
+const LOOSE_CONTENT: RefusedPart = {
+  error: beginsLike([
+    String.raw`aierror: bad input: error: (?:one|any)of at '/' not met.*'/messages/\d+(?:/content)?'`,
+    'invalid request content: each message must have at least one content element',
+  ]),
+  caps: { strictContent: true },
   isOfModel: true,
 }
 
@@ -161,11 +184,17 @@ const SUMMARIES: RefusedPart = {
   isOfModel: true,
 }
 
-/** llama.cpp, LM Studio. One tool of an agent is enough, and each agent has some (ggml-org/llama.cpp#25923). */
+/**
+ * llama.cpp and LM Studio (ggml-org/llama.cpp#25923), Gemini, Moonshot. One tool of an agent is enough, and each agent
+ * has some.
+ */
 const SCHEMA_LIMITS: RefusedPart = {
   error: beginsLike([
     '(?:failed to initialize samplers: )?failed to parse grammar',
     String.raw`(?:unable to generate parser [^:]*: )?json schema conversion failed`,
+    toUnknownToGoogle(String.raw`[^"]+" at '(?:request\.)?tools\[`),
+    '(?:invalid request: )?tools.function.parameters is not a valid moonshot flavored json schema, details: ' +
+      "<at path '[^']*': when using anyof",
   ]),
   caps: { schemaLimits: false },
   isOfModel: true,
@@ -187,6 +216,8 @@ export const CHAT_REFUSED_PARTS = [
   SHOWN_REASONING,
   UNSIGNED_CALLS,
   LOOSE_HISTORY,
+  LOOSE_CONTENT,
+  PREFILL,
   SCHEMA_LIMITS,
   FORMAT_SCHEMAS,
 ]

@@ -34,7 +34,8 @@ function withNamedLimit(request: Buffer, body: Json, { limitName }: GivenCaps): 
 }
 
 function withAcceptedHistory(request: Buffer, caps: GivenCaps): Buffer {
-  const { reasoningReplay, strictHistory = false, unsignedCalls = true } = caps
-  const isAny = (reasoningReplay === undefined || reasoningReplay === 'accepted') && !strictHistory && unsignedCalls
+  const { reasoningReplay, strictHistory = false, strictContent = false, unsignedCalls = true } = caps
+  const isAnyReasoning = reasoningReplay === undefined || reasoningReplay === 'accepted'
+  const isAny = isAnyReasoning && !strictHistory && !strictContent && unsignedCalls
   return isAny ? request : rewriteList(request, 'messages', (messages) => toAcceptedHistory(messages, caps))
 }

@@ -51,8 +51,8 @@ export const ENDED_EARLY = backendFailed('The backend ended its answer too early
 export function readFailure(value: unknown, status: number | null = null): Failure {
   // Google's chat completions send a list with the error in it.
   const body = readObject(Array.isArray(value) ? value[0] : value)
-  // Cloudflare and IBM send an object with a list of errors.
-  const error = [body.error, readList(body.errors)[0]].find(isObject) ?? body
+  // IBM sends an object with a list of errors. Cloudflare sends that, or one error in place of the list.
+  const error = [body.error, readList(body.errors)[0], body.errors].find(isObject) ?? body
   const message =
     readName(error.message) ??
     readName(body.error) ??

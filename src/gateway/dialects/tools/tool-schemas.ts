@@ -123,7 +123,7 @@ const MAPS: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions',
 const NULLABLE: ReadonlySet<string> = new Set(['default', 'const', 'example'])
 
 /** Keywords that constrain nothing, and that Gemini refuses. */
-const REFUSED: ReadonlySet<string> = new Set(['$schema', '$comment'])
+const REFUSED: ReadonlySet<string> = new Set(['$schema', '$comment', 'deprecated', 'readOnly', 'writeOnly'])
 
 /** Adds the items of arrays that have none, which some vendors require, and removes what some vendors refuse. */
 function completeArrays(schema: Json): Json {
@@ -159,20 +159,42 @@ function mapAny(schema: unknown, change: ChangeSchema): unknown {
   return isObject(schema) ? mapSchemas(schema, change) : schema
 }
 
-/** Keywords that llama.cpp cannot put into a grammar, or only up to a size. */
-const LIMITS: ReadonlySet<string> = new Set(['pattern', 'minLength', 'maxLength', 'minItems', 'maxItems'])
+/** Keywords that llama.cpp cannot put into a grammar, or only up to a size, and those that Gemini does not know. */
+const LIMITS: ReadonlySet<string> = new Set([
+  ...['pattern', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'contains'],
+  ...['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'contentEncoding', 'contentMediaType', 'examples'],
+  ...['propertyNames', 'patternProperties', 'minProperties', 'maxProperties', 'dependentRequired'],
+  ...['not', 'if', 'then', 'else'],
+])
 
 /**
- * Returns the schema of a tool for a server that makes a grammar of it and fails (`schemaLimits`): the limits of values
- * move into the descriptions for the model, and an object without properties allows any.
+ * Returns the schema of a tool for a server that does not accept all keywords (`schemaLimits`): the limits of values
+ * move into the descriptions for the model, and an object without properties allows any. The alternatives of a value
+ * have its type, which Moonshot requires.
  */
 export function toPlainSchema(schema: Json): Json {
-  return mapSchemas(schema, (one) => {
+  return mapSchemas(withoutAlternatives(schema), (one) => {
     const [limits, rest] = splitMembers(one, isLimit)
-    const plain = isEmptyObject(rest) ? splitMembers(rest, (name) => EMPTY_OBJECT.has(name))[1] : rest
+    const open = isEmptyObject(rest) ? splitMembers(rest, (name) => EMPTY_OBJECT.has(name))[1] : rest
+    const plain = withTypedAlternatives(withoutConst(splitMembers(open, isClosing)[1]))
     if (Object.keys(limits).length === 0) return plain
     return { ...plain, description: addSentence(plain.description, `It must match: ${JSON.stringify(limits)}`) }
   })
+}
+
+/** A schema that is not closed means the same to a model. */
+function isClosing(name: string, value: unknown): boolean {
+  return REFUSED.has(name) || (name === 'additionalProperties' && value === false)
+}
+
+function withoutConst({ const: only, ...rest }: Json): Json {
+  return only === undefined ? rest : { enum: [only], ...rest }
+}
+
+function withTypedAlternatives({ oneOf, anyOf = oneOf, type, ...rest }: Json): Json {
+  if (!Array.isArray(anyOf)) return type === undefined ? rest : { type, ...rest }
+  const isTyped = (one: unknown) => type === undefined || !isObject(one) || '$ref' in one
+  return { ...rest, anyOf: readList(anyOf).map((one) => (isTyped(one) ? one : { type, ...readObject(one) })) }
 }
 
 function isLimit(name: string, value: unknown): boolean {
