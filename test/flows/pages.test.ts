@@ -50,6 +50,12 @@ describe.each(names)('the page %s', (name) => {
   })
 })
 
+describe('the sign-in page', () => {
+  it('leads a person who is signed in on, because it is the same for everybody', () => {
+    expect(String(friendly.get('sign-in')?.page)).toContain('<a href="/device">your devices and keys</a>')
+  })
+})
+
 describe('the device page', () => {
   it('leads to the team, to the live view, and to how to connect a tool', () => {
     const links = /<nav aria-label="More pages">[^]*?<\/nav>/.exec(String(friendly.get('device')?.page))?.[0]

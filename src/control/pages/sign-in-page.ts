@@ -32,7 +32,10 @@ export function signInPage(data: SignInPage): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in</h1>
-      <p class="lead">There is no password.</p>
+      <p class="lead">
+        There is no password. If you are signed in already, open
+        <a href="${toDevice(data.userCode)}">your devices and keys</a>.
+      </p>
       ${optionsForDevice(data)}`,
   )
 }
