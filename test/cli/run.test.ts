@@ -105,6 +105,20 @@ describe('svc run without the control plane', () => {
     expect(args).toContain(`model_providers.svc.base_url="${service.config.baseUrl}/codex/v1"`)
   })
 
+  it('knows what an earlier run has learned of the team', async () => {
+    await using other = await newMachine(machine)
+    const file = path.join(path.dirname(other.tokensOf(service)), 'profile.json')
+    const profile = await readFile(file, 'utf8')
+    const earlier = {
+      ...(JSON.parse(profile) as object),
+      gatewayUrl: 'http://earlier.example',
+      defaultModel: 'earlier',
+    }
+    await writeFile(file, JSON.stringify(earlier))
+    await started('codex', [], {}, other)
+    expect(await readFile(file, 'utf8')).toBe(profile)
+  })
+
   it('does not start it where the gateway is the same deployment', async () => {
     await using other = await newMachine(machine)
     const url = `http://localhost:${await closedPort()}`

@@ -17,8 +17,8 @@ type Needs = {
 
 /**
  * Opens a proxy to the gateway on a loopback port. It sends every call with a fresh access token, for agents that read
- * their key once. Calls need the key, which only this process and the agent know: other users of the machine get 401. It ends
- * with this process, and does not keep it alive.
+ * their key once. Calls need the key, which only this process and the agent know: other users of the machine get 401.
+ * It ends with this process, and does not keep it alive.
  */
 export async function openLocalGateway(needs: Needs): Promise<LocalGateway> {
   // Imported here because loading it takes longer than all of `svc token`. The packed file loads static imports at its

@@ -21,10 +21,8 @@ export async function findAgentSettings(
   suffix = '',
 ): Promise<AgentSettings> {
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
-  const [listed, discovery] = await Promise.all([
-    listModels(deployment),
-    unwrap(deployment.gateway.GET('/.well-known/opencode')),
-  ])
+  const gateway = deployment.gatewayAt(gatewayUrl)
+  const [listed, discovery] = await Promise.all([listModels({ gateway }), unwrap(gateway.GET('/.well-known/opencode'))])
   const models = listed.map(({ id, metadata, max_input_tokens: contextWindow }) => {
     return { id, name: metadata.displayName, contextWindow }
   })

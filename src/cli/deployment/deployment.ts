@@ -19,6 +19,8 @@ export type Deployment = {
   readonly streaming: SvcClient
   /** The gateway of the team, with the same credentials. */
   readonly gateway: SvcClient
+  /** The gateway at the URL of a newer profile. */
+  gatewayAt(url: string): SvcClient
   /**
    * An access token that is valid for a minute at least. While the control plane cannot be reached, it can be an older
    * one: `onOld` is then called with the reason.
@@ -50,6 +52,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const outageAware = sessionOf(withOutages(tokens, profiles.outageFile(url)))
   const clientOf = (baseUrl: string, send: Send) =>
     createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: LONGEST_WAIT_SECONDS })
+  const gatewayAt = (gatewayUrl: string) => clientOf(gatewayUrl, sendCall)
   return {
     url,
     profile,
@@ -62,8 +65,9 @@ export async function openDeployment(folder: string, given?: string): Promise<De
       return clientOf(url, sendCall)
     },
     get gateway() {
-      return clientOf(profile.gatewayUrl, sendCall)
+      return gatewayAt(profile.gatewayUrl)
     },
+    gatewayAt,
     accessToken: async (onOld) => {
       const token = await findHeld()
       if (isFresh(token)) return token.accessToken
@@ -134,7 +138,7 @@ export async function refreshProfile({ control, profile, profiles }: Deployment)
 }
 
 /** The models that the team may use, as the gateway lists them: an alias without `*` is an entry too. */
-export async function listModels({ gateway }: Deployment) {
+export async function listModels({ gateway }: Pick<Deployment, 'gateway'>) {
   return (await unwrap(gateway.GET('/v1/models'))).data
 }
 
