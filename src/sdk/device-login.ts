@@ -40,7 +40,7 @@ const MAX_FAILURES = 5
  */
 export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet> {
   const { baseUrl, onCode, tokens, signal, fetch: send, wait = realWait, ...body } = options
-  const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) })
+  const client = createClient({ baseUrl, retries: 0, fetch: send })
   const starting = client.POST('/v1/auth/device/start', { body, signal: signal ?? null })
   const started = await unwrap(starting)
   if (!isStarted(started))
@@ -80,7 +80,7 @@ export async function endSession(
   { baseUrl, fetch: send }: Pick<DeviceLoginOptions, 'baseUrl' | 'fetch'>,
 ): Promise<void> {
   const held = memoryTokenStore(tokens)
-  const client = createClient({ baseUrl, tokens: held, retries: 0, ...(send && { fetch: send }) })
+  const client = createClient({ baseUrl, tokens: held, retries: 0, fetch: send })
   const ended = unwrap(client.POST('/v1/auth/logout'))
   await ended.catch((error: unknown) => {
     if (!(error instanceof NotSignedInError)) throw error

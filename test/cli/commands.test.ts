@@ -436,6 +436,8 @@ describe('svc keys', () => {
 
     const [listed] = await jsonOf<{ id: string; name: string; models: string[] }[]>(['keys'])
     expect(listed).toMatchObject({ name: 'opencode', models: ['svc/fast'] })
+    expect(await jsonOf<object[]>(['keys', '--team', '@acme/core'])).toContainEqual(listed)
+    expect(await jsonOf<object[]>(['keys', '--team', '@acme/other'])).toEqual([])
     const rotated = await machine.svc(['keys', 'rotate', listed?.id ?? '', '--overlap', '0', '--days', '1'])
     expect(rotated.stdout).toMatch(/^svck_/)
     expect(rotated.stderr).toContain('It is not shown again.')
@@ -724,9 +726,9 @@ describe('svc doctor', () => {
   const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
 
   /** What doctor prints for a deployment that answers every request with this. */
-  async function examine(answer: object, date: Date) {
+  async function examine(answer: object, date: Date, status = 200) {
     const server = createServer((_, res) => {
-      res.writeHead(200, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
+      res.writeHead(status, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
       res.end(JSON.stringify(answer))
     })
     const url = `http://localhost:${await listenOnLoopback(server)}`
@@ -737,6 +739,11 @@ describe('svc doctor', () => {
     server.close()
     return ran
   }
+
+  it('finds a control plane that fails', async () => {
+    const { stdout } = await examine({}, new Date(), 500)
+    expect(stdout).toMatch(/^problem +control plane +http:\S+ answered 500\. Check the URL, or tell your operator\.$/m)
+  })
 
   it('finds a clock that differs from that of the deployment', async () => {
     const { stdout, status } = await examine(NO_MODELS, new Date(Date.now() + 3_600_000))

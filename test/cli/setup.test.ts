@@ -283,6 +283,7 @@ describe('svc setup --write and --remove', () => {
     ['claude', '{ "env": ', 'cannot be read'],
     ['claude', '{ "env": [] }', 'cannot be read: there is no object'],
     ['codex', 'model = \n= 3', 'cannot be read'],
+    ['codex', 'model = """\nx"""\n', 'has several lines. Put it on one line first.'],
     ['codex', '[model_providers.svc]\nname = "x"\n', 'have a [model_providers.svc] already'],
     ['codex', 'model_providers.svc.name = "x"\n', 'have a [model_providers.svc] already'],
     ['codex', '[model_providers]\nsvc = { name = "x" }\n', 'have a [model_providers.svc] already'],

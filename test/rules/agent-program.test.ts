@@ -53,6 +53,11 @@ describe('a program on PATH', () => {
 })
 
 describe('a program on PATH of Windows', () => {
+  it('is none where no file of its name can be started', async () => {
+    await put('bin/codex')
+    expect(find('win32')).toBeNull()
+  })
+
   it('is the .exe file, before what npm has put beside it', async () => {
     await put('bin/codex')
     await put('bin/codex.cmd', NPM_SCRIPT)

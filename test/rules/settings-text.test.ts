@@ -18,6 +18,7 @@ describe('setMembers', () => {
     ['{\r\n\t"b": 2\r\n}', '{\r\n\t"a": 1,\r\n\t"b": 2\r\n}'],
     ['{ "a": [{"a": 0}] }', '{ "a": 1 }'],
     ['{ "a": 0, "b": {"a": 0}, "a" : "last" }', '{ "a": 0, "b": {"a": 0}, "a" : 1 }'],
+    ['{\n  /* b */ "b": 2\n}', '{\n  "a": 1,\n  /* b */ "b": 2\n}'],
     ['// {\n{ "x": "}", /* "a": 0 */ }', '// {\n{\n  "a": 1, "x": "}", /* "a": 0 */ }'],
   ])('puts "a" into %j', (text, expected) => {
     expect(set(text, ['a'], 1)).toBe(expected)
@@ -29,6 +30,13 @@ describe('setMembers', () => {
     ['{\n  "a": {\n    "c": 2\n  }\n}', '{\n  "a": {\n    "b": 1,\n    "c": 2\n  }\n}'],
   ])('puts "a.b" into %j', (text, expected) => {
     expect(set(text, ['a', 'b'], 1)).toBe(expected)
+  })
+
+  it.each([
+    ['{\n\t"b": 2\n}', '{\n\t"a": {\n\t\t"c": 1\n\t},\n\t"b": 2\n}'],
+    ['{\r\n  "b": 2\r\n}', '{\r\n  "a": {\r\n    "c": 1\r\n  },\r\n  "b": 2\r\n}'],
+  ])('indents an object like the members of %j', (text, expected) => {
+    expect(set(text, ['a'], { c: 1 })).toBe(expected)
   })
 
   it.each([

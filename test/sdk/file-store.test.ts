@@ -1,6 +1,7 @@
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fileTokenStore } from '../../generated/sdk/node.js'
 import { atOnce } from '../support/requests.ts'
@@ -63,14 +64,14 @@ describe('fileTokenStore', () => {
   )
 
   it('runs one task at a time, also after a task has failed', async () => {
-    const store = fileTokenStore(file)
     let running = 0
     let most = 0
     const results = await atOnce(8, (index) =>
       fileTokenStore(file)
         .exclusively(async () => {
           most = Math.max(most, ++running)
-          await store.load()
+          // Longer than the others wait before they try again.
+          await sleep(30)
           running--
           if (index === 0) throw new Error('failed')
           return index
@@ -100,6 +101,19 @@ describe('fileTokenStore', () => {
       }),
     )
     expect(most).toBe(1)
+    expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
+  })
+
+  it('gives the result of a task whose lock another process has taken over meanwhile', async () => {
+    const store = fileTokenStore(file)
+    expect(await store.exclusively(() => rm(`${file}.lock`).then(() => 'done'))).toBe('done')
+    expect(await store.exclusively(() => writeFile(`${file}.lock`, 'another process').then(() => 'done'))).toBe('done')
+    expect(await readFile(`${file}.lock`, 'utf8')).toBe('another process')
+  })
+
+  it('leaves no other file behind where it cannot write its file', async () => {
+    await mkdir(file, { recursive: true })
+    await expect(fileTokenStore(file).save(TOKENS)).rejects.toMatchObject({ path: file })
     expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
   })
 

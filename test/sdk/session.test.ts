@@ -101,13 +101,38 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toBeNull()
   })
 
-  it('keeps the tokens when the refresh is answered with 503', async () => {
+  it.each(['unauthorized', 'expired'])(
+    'gives every caller its 401 when the refresh is answered with %s',
+    async (code) => {
+      const tokens = memoryTokenStore(KEPT)
+      const client = clientWithRefresh(tokens, () => Response.json({ error: { code } }, { status: 401 }))
+      const answers = await Promise.all([client.GET('/v1/models'), client.GET('/v1/models')])
+      expect(answers.map(({ response }) => response.status)).toEqual([401, 401])
+      expect(await tokens.load()).toBeNull()
+    },
+  )
+
+  it('sends a request as it is, once, where no tokens are stored', async () => {
+    const sent: Request[] = []
+    const fetch = async (request: Request) => {
+      sent.push(request)
+      return Response.json({}, { status: 401 })
+    }
+    await createClient({ baseUrl: 'http://svc.test', tokens: memoryTokenStore(), fetch }).GET('/v1/models')
+    expect(sent.map(({ url, headers }) => [url, headers.get('authorization')])).toEqual([
+      ['http://svc.test/v1/models', null],
+    ])
+  })
+
+  it('keeps the tokens when the refresh is answered with 503, and refreshes them at the next call', async () => {
     const tokens = memoryTokenStore(KEPT)
-    const client = clientWithRefresh(tokens, () =>
-      Response.json({ error: { code: 'service_unavailable', message: 'down' } }, { status: 503 }),
-    )
+    const down = Response.json({ error: { code: 'service_unavailable', message: 'down' } }, { status: 503 })
+    const answers = [down, Response.json({ ...KEPT, accessToken: 'new' })]
+    const client = clientWithRefresh(tokens, () => answers.shift() ?? down)
     await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'service_unavailable' })
     expect(await tokens.load()).toEqual(KEPT)
+    await client.GET('/v1/models')
+    expect((await tokens.load())?.accessToken).toBe('new')
   })
 
   it('does not refresh while the tokens cannot be stored', async () => {

@@ -99,8 +99,7 @@ function makeSplices(text: string, settings: AgentSettings): readonly Splice[] {
     (sum, { removed, added }) => sum + added.length - removed.length,
     text.length,
   )
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
-  const end = { at: length, removed: '', added: toFile(`${gap}\n${NOTE}\n${providerTables(tables).join('\n\n')}\n`) }
+  const end = { at: length, removed: '', added: toFile(`\n${NOTE}\n${providerTables(tables).join('\n\n')}\n`) }
   return [...commented, start, end]
 }
 

@@ -14,23 +14,18 @@ const OUTAGE_MS = 30_000
  * control plane again, and the agent would give up.
  */
 export function withOutages(tokens: TokenStore, file: string): TokenStore {
-  const refuseDuringOutage = async () => {
-    const reason = await findOutage(file)
-    if (reason !== null) throw new UnreachableError(reason)
-  }
   return {
     ...tokens,
-    async exclusively(task) {
-      await refuseDuringOutage()
-      return tokens.exclusively(async () => {
-        // Another process may have tried while this one has waited.
-        await refuseDuringOutage()
+    exclusively: (task) =>
+      tokens.exclusively(async () => {
+        // Read under the lock: another process may have tried while this one has waited.
+        const reason = await findOutage(file)
+        if (reason !== null) throw new UnreachableError(reason)
         return task().catch(async (error: unknown) => {
           if (error instanceof UnreachableError) await rewriteFile(file, error.message)
           throw error
         })
-      })
-    },
+      }),
   }
 }
 

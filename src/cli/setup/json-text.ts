@@ -141,9 +141,9 @@ function insertMember(text: string, { open, members }: JsonObject, key: string, 
   const lineEnd = lineEndOf(text)
   const first = members[0]
   const outer = indentAt(text, open)
-  const lead = first ? text.slice(text.lastIndexOf('\n', first.start) + 1, first.start) : ''
-  const isOnOwnLine = first !== undefined && text.slice(open, first.start).includes('\n') && lead.trim() === ''
-  const indent = isOnOwnLine ? lead : `${outer}  `
+  const lead = first && text.slice(text.lastIndexOf('\n', first.start) + 1, first.start)
+  // Like the first member, where that begins its line.
+  const indent = lead?.trim() === '' ? lead : `${outer}  `
   const unit = indent.startsWith('\t') ? '\t' : '  '
   const shown = JSON.stringify(value, null, unit).replaceAll('\n', lineEnd + indent)
   const line = `${lineEnd}${indent}${JSON.stringify(key)}: ${shown}`
