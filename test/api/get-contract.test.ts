@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readContract } from '../../src/http/contract.ts'
+import { expectRequestLimit } from '../support/pages/assets.ts'
 import { startService } from '../support/service.ts'
 
 type Operations = Readonly<Record<string, { readonly servers?: readonly { readonly url: string }[] }>>
@@ -51,12 +52,6 @@ describe('getContract', () => {
   })
 
   describe('429', () => {
-    it('limits the requests of one network', async () => {
-      await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '2' } })
-      const statuses: number[] = []
-      for (let count = 0; count < 3; count++) statuses.push((await service.fetch('/openapi.json')).status)
-      expect(statuses).toEqual([200, 200, 429])
-      expect((await service.fetch('/healthz')).status).toBe(200)
-    })
+    it('limits the requests of one network', () => expectRequestLimit('/openapi.json'))
   })
 })

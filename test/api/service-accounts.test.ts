@@ -92,7 +92,7 @@ describe('service accounts', () => {
     expect((await keys.send('DELETE', `${PATH}/${id}`)).status).toBe(200)
     expect(await outcomeOf(await modelsFor(key))).toBe('401 unauthorized')
     expect(await outcomeOf(await keys.send('DELETE', `${PATH}/${id}`))).toBe('404 not_found')
-    const rows = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    const rows = await keys.auditOf(id)
     expect(rows).toMatchObject([
       { kind: 'service_account.created' },
       { kind: 'service_account.deleted', details: { name: 'short-lived', keys: [info.id] } },

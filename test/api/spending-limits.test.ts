@@ -109,7 +109,7 @@ describe('a spending limit', () => {
       expect(await outcomeOf(await keys.send(method, `${PATH}/${id}`))).toBe('404 not_found')
     }
     expect(await outcomeOf(await keys.send('PATCH', `${PATH}/${id}`, AMOUNT))).toBe('404 not_found')
-    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    const events = await keys.auditOf(id)
     expect(events).toMatchObject([
       {
         kind: 'spending_limit.created',
@@ -126,7 +126,7 @@ describe('a spending limit', () => {
     expect(await (await keys.send('PATCH', path, { amountNanoUsd: 5 })).json()).toMatchObject({ id, amountNanoUsd: 5 })
     expect(await (await keys.send('GET', path)).json()).toMatchObject({ id, amountNanoUsd: 5 })
     expect(await (await keys.send('DELETE', path)).json()).toEqual({ ok: true })
-    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    const events = await keys.auditOf(id)
     expect(events.map(({ kind }) => kind)).toEqual([
       'spending_limit.created',
       'spending_limit.changed',

@@ -58,11 +58,7 @@ const list = (by = keys.ada) => expectJson<TeamBackendList>('The backends', keys
 const find = async (name: string) => (await list()).backends.find((backend) => backend.name === name)
 const putModel = (name: string, backend: string) =>
   keys.send('PUT', `${TEAM}/models/acme%2Fcore%2F${name}`, { displayName: 'Own', serve: [{ backend, model: 'own-1' }] })
-const chat = (model: string, by = keys.ada) =>
-  keys.send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
 const afterReload = () => keys.service.clock.advance({ seconds: 11 })
-const eventsOf = (subjectId: string) =>
-  keys.service.database.prisma.auditEvent.findMany({ where: { subjectId }, orderBy: { id: 'asc' } })
 
 const OPERATIONS: readonly AdminOperation[] = [
   { id: 'listTeamBackends', method: 'GET', path: BACKENDS },
@@ -114,11 +110,11 @@ describe('putTeamBackend', () => {
     })
     await expectOk('The model', putModel('own', name))
     afterReload()
-    const called = await expectOk('The call', chat('acme/core/own'))
+    const called = await expectOk('The call', keys.chat('acme/core/own'))
     expect(called.headers.get('x-svc-served-by')).toBe(name)
     expect(vendor.last().headers.authorization).toBe(`Bearer ${SECRET}`)
     expect(JSON.parse(vendor.last().body.toString())).toMatchObject({ model: 'own-1' })
-    expect(await outcomeOf(await chat('acme/core/own', keys.stranger))).toBe('403 model_not_allowed')
+    expect(await outcomeOf(await keys.chat('acme/core/own', keys.stranger))).toBe('403 model_not_allowed')
     const namesFor = async (by: Record<string, string>) => {
       const path = '/v1/backends'
       const listed = await expectJson<BackendList>(path, keys.send('GET', path, undefined, by))
@@ -136,7 +132,7 @@ describe('putTeamBackend', () => {
     expect(await set({ basePath: '/paas/v4/' })).toMatchObject({ basePath: '/paas/v4' })
     await expectOk('The model', putModel('path', name))
     afterReload()
-    await expectOk('The call', chat('acme/core/path'))
+    await expectOk('The call', keys.chat('acme/core/path'))
     expect(vendor.last().url).toBe('/paas/v4/chat/completions')
     expect(await set({})).toMatchObject({ basePath: '/v1' })
     expect(await outcomeOf(await put(name, { url, basePath: 'v4' }))).toBe('400 invalid_request')
@@ -150,7 +146,7 @@ describe('putTeamBackend', () => {
     expect(await find(name)).toMatchObject({ dialects: ['messages'], credential: { as: 'x-api-key' } })
     await expectOk('No credential', put(name, { url, credential: null }))
     expect(await find(name)).toMatchObject({ credential: null })
-    const events = await eventsOf(name)
+    const events = await keys.auditOf(name)
     expect(events).toMatchObject([
       { kind: 'backend.created', ip: '127.0.0.1', details: { host: 'eu.vendor.example', credential: 'set' } },
       { kind: 'backend.changed', details: { dialects: ['messages'], credential: 'kept' } },
@@ -177,7 +173,7 @@ describe('putTeamBackend', () => {
     await prisma.adminBackend.update({ where: { name }, data: { encryptedCredential: stolen.encryptedCredential } })
     await expectOk('Another change', put('acme/core/unrelated'))
     afterReload()
-    expect(await outcomeOf(await chat('acme/core/lost'))).toBe('503 model_unavailable')
+    expect(await outcomeOf(await keys.chat('acme/core/lost'))).toBe('503 model_unavailable')
     expect(await find(name)).toMatchObject({ problem: 'credential_unreadable' })
     const fields = { backend: name, problem: 'credential_unreadable' }
     expect(keys.service.log).toContainEqual({ level: 'error', event: 'backend.unusable', fields })
@@ -231,7 +227,7 @@ describe('deleteTeamBackend', () => {
     await expectOk('The deletion', keys.send('DELETE', pathOf(name)))
     expect(await find(name)).toBeUndefined()
     expect(await outcomeOf(await keys.send('DELETE', pathOf(name)))).toBe('404 not_found')
-    expect(await eventsOf(name)).toMatchObject([{ kind: 'backend.created' }, { kind: 'backend.deleted' }])
+    expect(await keys.auditOf(name)).toMatchObject([{ kind: 'backend.created' }, { kind: 'backend.deleted' }])
   })
 
   it('404: there is no backend whose name has NUL, which the database cannot read', async () => {

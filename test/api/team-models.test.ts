@@ -44,8 +44,6 @@ const modelIds = async (by: Record<string, string>) => {
   )
   return data.map(({ id }) => id)
 }
-const chat = (model: string, by = keys.ada) =>
-  keys.send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
 
 describeAdminRefusals(
   [
@@ -87,9 +85,9 @@ describe('putTeamModel', () => {
     afterReload()
     expect(await modelIds(keys.ada)).toEqual(expect.arrayContaining([id, 'my-writer']))
     expect(await modelIds(keys.stranger)).not.toContain(id)
-    await expectOk('The call', chat('my-writer'))
+    await expectOk('The call', keys.chat('my-writer'))
     expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'fast-1' })
-    expect(await outcomeOf(await chat('my-writer', keys.stranger))).toBe('403 model_not_allowed')
+    expect(await outcomeOf(await keys.chat('my-writer', keys.stranger))).toBe('403 model_not_allowed')
   })
 
   it('200: replaces a model, with an audit event for each change', async () => {
@@ -97,7 +95,7 @@ describe('putTeamModel', () => {
     await expectOk('The model', put(id, { aliases: ['first'] }))
     await expectOk('The change', put(id, { aliases: ['second'], displayName: 'Changed' }))
     expect(await find(id)).toMatchObject({ aliases: ['second'], displayName: 'Changed' })
-    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    const events = await keys.auditOf(id)
     expect(events).toMatchObject([
       { kind: 'model.created', ip: '127.0.0.1', details: { aliases: ['first'], serve: ['vendora/fast-1'] } },
       { kind: 'model.changed', details: { aliases: ['second'] } },

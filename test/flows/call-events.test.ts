@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { mayWriteLater } from '../../src/database/errors.ts'
 import type { Sql } from '../../src/database/sql.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
@@ -49,18 +48,11 @@ describe('the events of a call', () => {
   })
 
   const kinds = () => gateway.events.map(({ kind }) => kind)
-  /** The event of the end of the call. */
-  const ended = async (): Promise<CallEvent> => {
-    await expect.poll(() => gateway.events.at(-1)?.result).toBeTruthy()
-    const last = gateway.events.at(-1)
-    if (!last) throw new Error('The call has no events.')
-    return last
-  }
 
   it('say who called which model, who served it, how long it took and how many tokens it used', async () => {
     const response = await gateway.post('/v1/chat/completions', chat, { headers: SESSION })
     await response.text()
-    expect(await ended()).toMatchObject({
+    expect(await gateway.ended()).toMatchObject({
       kind: 'finished',
       call: {
         requestId: response.headers.get('x-request-id'),
@@ -76,7 +68,7 @@ describe('the events of a call', () => {
 
   it('contain nothing of the question and the answer', async () => {
     await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
-    await ended()
+    await gateway.ended()
     expect(JSON.stringify(gateway.events)).not.toMatch(/a-secret|upstream-token|a-good-token/)
   })
 
@@ -90,7 +82,7 @@ describe('the events of a call', () => {
     gateway.events.length = 0
     upstream.restart(answersJson(answer))
     await (await gateway.post('/v1/chat/completions', chat)).text()
-    await ended()
+    await gateway.ended()
     expect(kinds()).toEqual(['finished'])
   })
 
@@ -104,7 +96,7 @@ describe('the events of a call', () => {
     ['that is too long as none', { 'session-id': 'x'.repeat(257) }, null],
   ])('name the session by the header: %s', async (_, headers, sessionId) => {
     await (await gateway.post('/v1/chat/completions', chat, { headers })).text()
-    expect((await ended()).call.sessionId).toBe(sessionId)
+    expect((await gateway.ended()).call.sessionId).toBe(sessionId)
   })
 
   it('contain the usage of a stream, in the dialect of its route', async () => {
@@ -118,7 +110,7 @@ describe('the events of a call', () => {
     )
     const body = { model: 'vendorb/writer', max_tokens: 9, stream: true, messages: chat.messages }
     await (await gateway.post('/vendorb/v1/messages', body)).text()
-    expect(await ended()).toMatchObject({
+    expect(await gateway.ended()).toMatchObject({
       kind: 'finished',
       call: { dialect: 'messages', servedBy: 'vendorb' },
       result: { usage: { inputTokens: 7, outputTokens: 9, cacheReadTokens: 3 } },
@@ -128,18 +120,18 @@ describe('the events of a call', () => {
   it('report an error of the upstream as a failure, with its status', async () => {
     upstream.restart(answersJson({ error: { message: 'no' } }, { status: 429 }))
     await (await gateway.post('/v1/chat/completions', chat)).text()
-    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'whole', status: 429 } })
+    expect(await gateway.ended()).toMatchObject({ kind: 'failed', result: { outcome: 'whole', status: 429 } })
   })
 
   it('report silence, a broken stream, a caller that leaves and a session that ends as failures', async () => {
     upstream.restart(neverAnswers)
     await (await gateway.post('/v1/chat/completions', chat)).text()
-    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'timeout', status: null } })
+    expect(await gateway.ended()).toMatchObject({ kind: 'failed', result: { outcome: 'timeout', status: null } })
 
     gateway.events.length = 0
     upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'breaks' }))
     await (await gateway.post('/v1/chat/completions', { ...chat, stream: true })).text().catch(() => '')
-    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'cut', status: 200 } })
+    expect(await gateway.ended()).toMatchObject({ kind: 'failed', result: { outcome: 'cut', status: 200 } })
 
     gateway.events.length = 0
     upstream.restart(neverAnswers)
@@ -148,7 +140,7 @@ describe('the events of a call', () => {
     await expect.poll(() => upstream.calls.length).toBe(1)
     leaving.abort()
     await left
-    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'left', status: null } })
+    expect(await gateway.ended()).toMatchObject({ kind: 'failed', result: { outcome: 'left', status: null } })
 
     gateway.events.length = 0
     upstream.restart(neverAnswers)
@@ -156,7 +148,7 @@ describe('the events of a call', () => {
     await expect.poll(() => [gateway.watched(), upstream.calls.length]).toEqual([1, 1])
     gateway.endSession()
     await (await ending).text()
-    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'ended' } })
+    expect(await gateway.ended()).toMatchObject({ kind: 'failed', result: { outcome: 'ended' } })
   })
 
   it('do not exist for a call that is not sent', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
-import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
@@ -73,12 +72,6 @@ describe('the usage of a call', () => {
     await upstream[Symbol.asyncDispose]()
   })
 
-  const ended = async (): Promise<CallEvent> => {
-    await expect.poll(() => gateway.events.at(-1)?.result).toBeTruthy()
-    const last = gateway.events.at(-1)
-    if (!last) throw new Error('The call has no events.')
-    return last
-  }
   const sent = () => upstream.last().body.toString()
   const READ = { inputTokens: 4, cacheReadTokens: 8, outputTokens: 3 }
   const COST = 4 * 1000 + 8 * 100 + 3 * 10_000
@@ -87,7 +80,7 @@ describe('the usage of a call', () => {
     const answer = await (await gateway.post('/v1/chat/completions', chat)).text()
     expect(answer).toBe(TEXT + DONE)
     expect(sent()).toBe(`{"stream_options":{"include_usage":true},${JSON.stringify(chat).slice(1)}`)
-    expect((await ended()).result).toMatchObject({ usage: READ, isEstimated: false, costNanoUsd: COST })
+    expect((await gateway.ended()).result).toMatchObject({ usage: READ, isEstimated: false, costNanoUsd: COST })
   })
 
   it('of a chat stream is asked for among other options of the caller', async () => {
@@ -110,7 +103,7 @@ describe('the usage of a call', () => {
     const body = { ...chat, model: 'vendora/plain' }
     await (await gateway.post('/v1/chat/completions', body)).text()
     expect(JSON.parse(sent())).toEqual(body)
-    const { result } = await ended()
+    const { result } = await gateway.ended()
     expect(result).toMatchObject({ outcome: 'whole', usage: { inputTokens: null }, costNanoUsd: null })
   })
 
@@ -119,7 +112,7 @@ describe('the usage of a call', () => {
     expect(JSON.parse(sent())).toMatchObject({ stream_options: { include_usage: true } })
     expect(answer).not.toContain('usage')
     // An engine without a price has an unknown cost.
-    expect((await ended()).result).toMatchObject({ usage: READ, costNanoUsd: null })
+    expect((await gateway.ended()).result).toMatchObject({ usage: READ, costNanoUsd: null })
   })
 
   it('refuses two spellings of the options, which two readers could read differently', async () => {
@@ -136,11 +129,11 @@ describe('the usage of a call', () => {
     const body = { ...chat, model: 'vendorb/writer', max_tokens: 9 }
     await (await gateway.post('/vendorb/v1/messages', body)).text()
     const whole = { usage: { ...MESSAGES_READ, outputTokens: 9 }, costNanoUsd: MESSAGES_COST + 9 * 10_000 }
-    expect((await ended()).result).toMatchObject(whole)
+    expect((await gateway.ended()).result).toMatchObject(whole)
 
     gateway.events.length = 0
     await (await gateway.post('/v1/chat/completions', { ...chat, model: 'vendora/translated' })).text()
-    expect(await ended()).toMatchObject({ call: { dialect: 'chat', servedBy: 'vendorb' }, result: whole })
+    expect(await gateway.ended()).toMatchObject({ call: { dialect: 'chat', servedBy: 'vendorb' }, result: whole })
   })
 
   it.each(['fast', 'priority'])(
@@ -148,7 +141,7 @@ describe('the usage of a call', () => {
     async (service_tier) => {
       await (await gateway.post('/v1/chat/completions', { ...chat, service_tier })).text()
       expect(JSON.parse(sent())).toMatchObject({ service_tier })
-      expect((await ended()).result).toMatchObject({ costNanoUsd: 2 * COST, spent: { nanoUsd: 2 * COST } })
+      expect((await gateway.ended()).result).toMatchObject({ costNanoUsd: 2 * COST, spent: { nanoUsd: 2 * COST } })
     },
   )
 
@@ -156,7 +149,7 @@ describe('the usage of a call', () => {
     const choices = [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'stop' }]
     upstream.restart(streams([chatChunk({ choices, service_tier: 'default' }), REPORT, DONE]))
     await (await gateway.post('/v1/chat/completions', { ...chat, service_tier: 'priority' })).text()
-    expect((await ended()).result).toMatchObject({ costNanoUsd: COST })
+    expect((await gateway.ended()).result).toMatchObject({ costNanoUsd: COST })
   })
 
   it('of a translated call has the standard price, because the service tier is left out', async () => {
@@ -165,40 +158,40 @@ describe('the usage of a call', () => {
       await gateway.post('/v1/chat/completions', { ...chat, model: 'vendora/translated', service_tier: 'fast' })
     ).text()
     expect(JSON.parse(sent())).not.toHaveProperty('service_tier')
-    expect((await ended()).result?.costNanoUsd).toBe(MESSAGES_COST + 9 * 10_000)
+    expect((await gateway.ended()).result?.costNanoUsd).toBe(MESSAGES_COST + 9 * 10_000)
   })
 
   it('of a stream that breaks off is what was reported last, marked as estimated', async () => {
     upstream.restart(streams([MESSAGE_START], { end: 'breaks' }))
     const body = { ...chat, model: 'vendorb/writer', max_tokens: 9 }
     await (await gateway.post('/vendorb/v1/messages', body)).text().catch(() => '')
-    const { result } = await ended()
+    const { result } = await gateway.ended()
     expect(result).toMatchObject({ outcome: 'cut', usage: { ...MESSAGES_READ, outputTokens: 1 }, isEstimated: true })
     expect(result?.costNanoUsd).toBe(MESSAGES_COST + 10_000)
 
     gateway.events.length = 0
     upstream.restart(streams([TEXT], { end: 'breaks' }))
     await (await gateway.post('/v1/chat/completions', chat)).text().catch(() => '')
-    expect((await ended()).result).toMatchObject({ outcome: 'cut', isEstimated: false, costNanoUsd: null })
+    expect((await gateway.ended()).result).toMatchObject({ outcome: 'cut', isEstimated: false, costNanoUsd: null })
   })
 
   it('of a request to count tokens is zero, because it is not billed', async () => {
     upstream.restart(answersJson({ input_tokens: 40 }))
     await gateway.post('/vendorb/v1/messages/count_tokens', { model: 'vendorb/writer', messages: [] })
-    expect((await ended()).result).toMatchObject({ usage: { inputTokens: 0, outputTokens: 0 }, costNanoUsd: 0 })
+    expect((await gateway.ended()).result).toMatchObject({ usage: { inputTokens: 0, outputTokens: 0 }, costNanoUsd: 0 })
   })
 
   it('has the price of a list where the directory gives none, from the next call on', async () => {
     upstream.restart(answersJson({ id: 'c', object: 'chat.completion', choices: [], usage }))
     const body = { ...chat, stream: false, model: 'vendora/plain' }
     await (await gateway.post('/v1/chat/completions', body)).text()
-    expect((await ended()).result?.costNanoUsd).toBe(null)
+    expect((await gateway.ended()).result?.costNanoUsd).toBe(null)
 
     const read = readPrices('{"vendora/plain":{"input_cost_per_token":1e-6,"output_cost_per_token":1e-5}}')
     if ('mistakes' in read) throw new Error(read.mistakes.join())
     gateway.prices.replaceList(read.prices)
     gateway.events.length = 0
     await (await gateway.post('/v1/chat/completions', body)).text()
-    expect((await ended()).result?.costNanoUsd).toBe(12 * 1000 + 3 * 10_000)
+    expect((await gateway.ended()).result?.costNanoUsd).toBe(12 * 1000 + 3 * 10_000)
   })
 })

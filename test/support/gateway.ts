@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { expect } from 'vitest'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
@@ -136,6 +137,13 @@ export async function startGateway({
     prices,
     /** The events of calls. */
     events,
+    /** Waits for the end of the last call, and returns its event. */
+    async ended() {
+      await expect.poll(() => events.at(-1)?.result).toBeTruthy()
+      const last = events.at(-1)
+      if (!last) throw new Error('The call has no events.')
+      return last
+    },
     /** The caller's team; null: it no longer exists. May be replaced. */
     known,
     /** Replaces the backends that the directory lists. */

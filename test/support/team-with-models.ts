@@ -1,3 +1,4 @@
+import type { AuditEvent } from '../../generated/prisma/client.ts'
 import { bearerOf, expectData, expectJson, expectOk, json, withMethod } from './requests.ts'
 import type { TestService } from './service.ts'
 import { startTeam } from './team.ts'
@@ -32,6 +33,10 @@ export type TeamWithModels = TestTeam & {
   readonly adaStale: Headers
   /** Sends a request of ada, or of the given caller; with a JSON body where there is one. */
   send(method: string, path: string, body?: object, by?: Headers): Promise<Response>
+  /** Asks a model in the chat dialect. */
+  chat(model: string, by?: Headers): Promise<Response>
+  /** The audit events of one object, the oldest first. */
+  auditOf(subjectId: string): Promise<AuditEvent[]>
   /** Creates a key of ada, or of the given caller. */
   createKey(fields?: object, by?: Headers): Promise<NewKey>
 }
@@ -39,12 +44,18 @@ export type TeamWithModels = TestTeam & {
 export async function startTeamWithModels(env: Readonly<Record<string, string>> = {}): Promise<TeamWithModels> {
   const team = await startTeam({ directory: DIRECTORY, env })
   const { service, admin: ada } = team
+  const send: TeamWithModels['send'] = (method, path, body, by = ada) =>
+    service.fetch(path, withMethod(method, by, body))
   return {
     ...team,
     directory: DIRECTORY,
     ada,
     adaStale: await approveByCode(service, ada),
-    send: (method, path, body, by = ada) => service.fetch(path, withMethod(method, by, body)),
+    send,
+    chat: (model, by) =>
+      send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by),
+    auditOf: (subjectId) =>
+      service.database.prisma.auditEvent.findMany({ where: { subjectId }, orderBy: { id: 'asc' } }),
     createKey: (fields = {}, by = ada) =>
       expectJson<NewKey>('The new key', service.fetch('/v1/keys', json({ name: 'opencode', ...fields }, by))),
   }

@@ -28,3 +28,12 @@ export function describeAsset(operationId: string, path: string, type: RegExp, c
     })
   })
 }
+
+/** Checks that requests for a public document count for the limit of their network, which may send two a minute. */
+export async function expectRequestLimit(path: string): Promise<void> {
+  await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '2' } })
+  const statuses: number[] = []
+  for (let count = 0; count < 3; count++) statuses.push((await service.fetch(path)).status)
+  expect(statuses).toEqual([200, 200, 429])
+  expect((await service.fetch('/healthz')).status).toBe(200)
+}
