@@ -27,7 +27,7 @@ export async function ensureAccounts(
 }
 
 /** The author of a change of an invitation: the directory file or an admin of the team. */
-export type Inviter = Actor | 'directory'
+type Inviter = Actor | 'directory'
 
 /**
  * Withdraws invitations and ends everything that depends on them: sessions, API keys, and logins that could still

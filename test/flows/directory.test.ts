@@ -379,14 +379,12 @@ describe('a directory file on a running deployment', () => {
     const { id: teamId } = await prisma.team.create({
       data: { name: 'labs', organization: { connect: { name: 'acme' } } },
     })
-    const emails = Array.from({ length: 9 }, (_, index) => `invited-${index}@example.com`)
-    await saveInvitations(
-      prisma,
-      teamId,
-      emails.map((email) => ({ email, role: 'member' })),
-      'directory',
-      MONDAY,
-    )
+    const session = { sessionId: 'session-1', sessionKind: 'device', authenticatedAt: null } as const
+    const admin = { ...session, accountId: 'account-1', ip: '127.0.0.1', teamId, team: '@acme/labs' }
+    const invited = Array.from({ length: 9 }, (_, index) => {
+      return { email: `invited-${index}@example.com`, role: 'member' } as const
+    })
+    await saveInvitations(prisma, admin, invited, MONDAY)
     const before = await allRows(database)
     await expect(apply(database, 10)).rejects.toThrow(/withdraw 9 of 20 members/)
     expect(await allRows(database)).toEqual(before)

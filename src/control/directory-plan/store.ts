@@ -104,7 +104,7 @@ async function addMembers(
   const wanted = changes.flatMap((one) =>
     one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
   )
-  return saveInvitations(tx, admin.teamId, wanted, admin, now)
+  return saveInvitations(tx, admin, wanted, now)
 }
 
 /** Applies a change other than a new or removed member. */

@@ -1,7 +1,6 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
-import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import type { TimeCursor } from '../paging.ts'
@@ -39,7 +38,7 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async invite(admin: TeamActor, wanted: WantedInvitation, now: Date): Promise<ListedInvitation | null> {
       const saved = await inTransaction(db, async (tx) => {
         await lockTeam(tx, admin)
-        return saveInvitations(tx, admin.teamId, [wanted], admin, now)
+        return saveInvitations(tx, admin, [wanted], now)
       })
       return saved[0] ?? null
     },
@@ -60,12 +59,12 @@ const ROLES = ['member', 'admin'] as const satisfies readonly Role[]
  */
 export async function saveInvitations(
   tx: Transaction,
-  teamId: string,
+  admin: TeamActor,
   wanted: readonly WantedInvitation[],
-  inviter: Inviter,
   now: Date,
 ): Promise<ListedInvitation[]> {
   if (wanted.length === 0) return []
+  const { teamId } = admin
   const emails = wanted.map(({ email }) => email)
   const accountIds = await ensureAccounts(tx, emails, now)
   const accountOf = ({ email }: WantedInvitation) => accountIds.get(email) ?? ''
@@ -92,7 +91,7 @@ export async function saveInvitations(
   })
   const isMade = new Set(made.map(({ id }) => id))
   const kindOf = ({ id }: Row) => (isMade.has(id) ? 'invitation.created' : 'invitation.restored')
-  await tx.auditEvent.createMany({ data: rows.map((row) => invitationEvent(kindOf(row), row, inviter, now)) })
+  await tx.auditEvent.createMany({ data: rows.map((row) => invitationEvent(kindOf(row), row, admin, now)) })
   return rows.map(toListed)
 }
 
