@@ -166,6 +166,17 @@ describe('a Postgres server', () => {
     await expect(openDatabase({ kind: 'postgres', url: unnamed })).rejects.toThrow(advice)
   })
 
+  it('is not opened over connections that clients share, as behind a pooler that shares them by transaction', async () => {
+    const url = await server.newDatabase()
+    const database = await openDatabase({ kind: 'postgres', url })
+    // Hides the one of the system, so that all clients seem to have one process of the server.
+    await database.prisma.$executeRaw`CREATE FUNCTION pg_backend_pid() RETURNS int LANGUAGE sql RETURN 1`
+    const options = '-c%20timezone%3DUTC%20-c%20search_path%3Dpublic,pg_catalog'
+    const shared = new Secret(`${url.reveal()}?options=${options}`)
+    await expect(openDatabase({ kind: 'postgres', url: shared })).rejects.toThrow('session pooling')
+    await database.close()
+  })
+
   it('gets the directory once from ten concurrent starts', async () => {
     const url = await server.newDatabase()
     const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))

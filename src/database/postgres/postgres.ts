@@ -127,6 +127,7 @@ async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
     await requireUtc(connection)
+    await requireOwnConnection(connection, url)
     await migrate(connection, await readMigrations(), log)
   } catch (error) {
     // What the server answers, for example that this user may create no tables, or that it is a replica.
@@ -146,6 +147,30 @@ async function requireUtc(connection: MigrationConnection): Promise<void> {
     `Connections to the database ${name} have the time zone ${zone}, because a pooler or SVC_DATABASE_URL replaces ` +
       `their options. Set it in the database: ALTER DATABASE "${name}" SET timezone TO 'UTC'.`,
   )
+}
+
+/**
+ * A pooler that shares connections by transaction gives the second client the connection that the first one has left.
+ * Names of prepared statements would collide, and the lock of the migrations would never be released.
+ */
+async function requireOwnConnection(first: MigrationConnection, url: Secret): Promise<void> {
+  const client = await connectWithRetries(url)
+  client.on('error', () => undefined)
+  try {
+    const pids = [await findPid(first), await findPid(connectionForMigrating(client))]
+    if (pids[0] !== pids[1]) return
+  } finally {
+    await client.end()
+  }
+  throw new DatabaseOpenError(
+    'A pooler shares the connections to the database by transaction. Let it give each client a connection of its own ' +
+      '(session pooling), or put the address of the Postgres server into SVC_DATABASE_URL.',
+  )
+}
+
+async function findPid(connection: MigrationConnection): Promise<unknown> {
+  const [row] = await connection.query('SELECT pg_backend_pid() AS pid')
+  return row?.['pid']
 }
 
 export function connectionForMigrating(client: pg.Client): MigrationConnection {
