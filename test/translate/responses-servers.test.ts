@@ -174,6 +174,16 @@ describe('a stream of a responses backend', () => {
     )
   })
 
+  it('may have the arguments of calls that have begun in its last event only', () => {
+    const events: Event[] = [
+      ['output_item.added', 0, call('a', 'read', '')],
+      ['output_item.added', 1, call('b', 'write', '')],
+      ['function_call_arguments.delta', 1, delta('fc_b', '{"y":')],
+    ]
+    const output = CALLS.map(({ item }) => item)
+    expect(contentOf(events, output)).toMatchObject([READ, WRITE])
+  })
+
   it('may have a message with several texts, each with its own deltas', () => {
     const events: Event[] = [
       ['output_item.added', 0, message('m')],

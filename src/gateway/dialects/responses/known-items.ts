@@ -33,6 +33,12 @@ export class KnownItems {
     return item
   }
 
+  /** The key of an item that has begun and has no last event; null: there is none with this id. */
+  openKeyOf(item: Json): string | null {
+    const id = toId(undefined, item)
+    return this.#items.find((known) => id !== null && known.id === id && !known.isDone)?.key ?? null
+  }
+
   #find({ type: eventType, output_index: index, item_id, item }: Json): KnownItem | undefined {
     const id = toId(item_id, item)
     const { type } = readObject(item)

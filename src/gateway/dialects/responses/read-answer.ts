@@ -134,6 +134,7 @@ export class ResponsesReader implements AnswerReader {
   #complete(response: Json, isIncomplete: boolean): AnswerEvent[] {
     const usage = readUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
+    for (const item of readList(response.output).map(readObject)) this.#noteArguments(item)
     const given = [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text, cut: isIncomplete }))
     const ended = [...this.#start(), ...given, ...this.#parts.end(isIncomplete)]
     const missed = readList(response.output).map(readObject).filter(this.#isMissed)
@@ -144,6 +145,13 @@ export class ResponsesReader implements AnswerReader {
     if (!isIncomplete && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL, usage)]
     const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
     return [...closing, { type: 'finish', finish, stopSequence: null, usage }]
+  }
+
+  /** Notes the arguments of a call that has begun, and has them in the last event of the answer only. */
+  #noteArguments(item: Json): void {
+    const key = this.#items.openKeyOf(item)
+    const isCall = toPart(item, this.#names)?.kind === 'tool'
+    if (key !== null && isCall && !this.#given.has(key)) this.#given.set(key, toEnd(item).text ?? '')
   }
 
   /** Whether an item is in the last event only. Its id may be another one there, so its kind decides. */
