@@ -150,6 +150,13 @@ describe.each(['chat', 'responses'] as const)('a tool of a %s client at a messag
   })
 })
 
+it('a tool that takes free text has a plain schema, too', () => {
+  const tools = [{ type: 'custom', name: 'patch' }]
+  const { request } = pair('responses', 'chat', { tools }, { caps: { schemaLimits: false } })
+  expect(request.tools).toMatchObject([{ function: { name: 'patch', parameters: { type: 'object' } } }])
+  expect(JSON.stringify(request.tools)).not.toContain('additionalProperties')
+})
+
 describe('a plain schema', () => {
   const plainOf = (schema: Json) => toPlainSchema({ type: 'object', properties: { a: schema } }).properties
 

@@ -123,7 +123,8 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
     return { type: 'custom', custom: { name, ...(description !== null && { description }), ...(format && { format }) } }
   }
   if (kind === 'custom') {
-    return { type: 'function', function: { name, description: describeCustomTool(tool), parameters: INPUT_SCHEMA } }
+    const parameters = toToolSchema(INPUT_SCHEMA, caps)
+    return { type: 'function', function: { name, description: describeCustomTool(tool), parameters } }
   }
   const parameters = toToolSchema(schema, caps)
   return {
