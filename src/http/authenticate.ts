@@ -107,7 +107,7 @@ async function refuse(
   explainToken: ExplainToken,
 ) {
   const token = bearerOf(req) ?? xApiKeyOf(req)
-  if (!token) return new ApiError(code)
+  if (!token) return new ApiError(code, names.includes('BearerKey') ? { message: NO_CREDENTIAL } : {})
   if (looksLikeApiKey(token)) return new ApiError(code, { message: explainKey(names, req), isInvalidToken: true })
   if (!bearerOf(req) && !names.includes('ApiKey')) return new ApiError(code, { message: TOKEN_IN_WRONG_HEADER })
   const problem = await explainToken(new Secret(token))
@@ -121,6 +121,9 @@ function explainKey(names: readonly string[], req: Request): string {
   const isRead = looksLikeApiKey(bearerOf(req)) || names.includes('ApiKey')
   return isRead ? KEY_PROBLEMS.not_valid : KEY_PROBLEMS.wrong_header
 }
+
+const NO_CREDENTIAL =
+  'There is no credential. Send an API key (svc keys create) or an access token (svc token) as Authorization: Bearer.'
 
 // These messages have no quotes and backslashes, because they are in a header too (RFC 6750, section 3).
 const KEY_PROBLEMS = {

@@ -73,6 +73,15 @@ it('has a challenge without an error where no token was sent', async () => {
   expect((await refusalsOf(null)).map(({ challenge }) => challenge)).toEqual(['Bearer', 'Bearer', 'Bearer'])
 })
 
+it.each([
+  ['/v1/models', 'svc keys create'],
+  ['/vendorb/v1/models', 'svc keys create'],
+  ['/v1/teams/%40acme%2Fcore', 'Send an access token'],
+])('says what to send where nothing was sent: %s', async (path, words) => {
+  const response = await service.fetch(path)
+  expect([response.status, await response.text()]).toEqual([401, expect.stringContaining(words)])
+})
+
 it('explains a token in x-api-key too', async () => {
   const token = await tokenOf('x-api-key')
   service.clock.advance({ seconds: 901 })

@@ -21,3 +21,31 @@ it.each<[Dialect, Dialect, Json, string]>([
   const message = expect.stringMatching(/^It must be /) as string
   expect(translateCall(client, backend, body, OPTIONS)).toEqual({ refused: { param, message } })
 })
+
+const told = (client: Dialect, body: Json) => {
+  const made = translateCall(client, 'messages', body, OPTIONS)
+  return 'refused' in made ? made.refused : null
+}
+
+it.each<[Dialect, Json, string, RegExp]>([
+  [
+    'chat',
+    { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://x.test/a.png' }] }] },
+    'messages.0.content.0.image_url',
+    /an object with a url/,
+  ],
+  [
+    'responses',
+    { input: [{ role: 'user', content: [{ type: 'input_image', image_url: { url: 'https://x.test/a.png' } }] }] },
+    'input.0.content.0',
+    /image_url, with a URL/,
+  ],
+  [
+    'responses',
+    { input: [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }] },
+    'input.0.content.0',
+    /does not store files/,
+  ],
+])('says how to send an image: %s, %j', (client, body, param, words) => {
+  expect(told(client, body)).toMatchObject({ param, message: expect.stringMatching(words) as string })
+})

@@ -54,4 +54,3 @@ export function refuseResult(path: string, callId: string): never {
 export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
 export const NO_AUDIO = 'This model reads no audio: send a transcript, or choose a model that reads audio.'
 export const NO_FILES = 'This model reads no files: send the text of the document, or choose a model that reads files.'
-export const NO_IMAGE_IDS = 'This service does not store files: send the image as a data URL or as a URL.'

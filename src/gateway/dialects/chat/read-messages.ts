@@ -4,7 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
-import { NO_IMAGE_IDS, refuse, refuseContent } from '../refusal.ts'
+import { refuse, refuseContent } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
 import type { TranslationContext } from '../translation.ts'
 
@@ -112,6 +112,8 @@ function readContent(content: unknown, path: string): Part[] {
   return readContentList(content, path, readPart)
 }
 
+const NO_IMAGE = 'Send the image as an object with a url, which may be a data URL.'
+
 function readPart(part: Json, path: string): PartContent {
   switch (part.type) {
     case 'text':
@@ -120,7 +122,7 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'refusal', text: readText(part.refusal) }
     case 'image_url': {
       const image = readObject(part.image_url)
-      const url = readName(image.url) ?? refuse(path, NO_IMAGE_IDS)
+      const url = readName(image.url) ?? refuse(`${path}.image_url`, NO_IMAGE)
       return { type: 'image', source: readUrl(url), detail: readName(image.detail) }
     }
     case 'file': {

@@ -3,7 +3,7 @@ import type { Json } from '../json/read-json.ts'
 import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
-import { NO_IMAGE_IDS, refuse, refuseContent } from '../refusal.ts'
+import { refuse, refuseContent } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 import { describeNamespaces } from './read-tools.ts'
@@ -129,6 +129,8 @@ function readContent(content: unknown, path: string): Part[] {
   return readContentList(content, path, readPart)
 }
 
+const NO_IMAGE = 'This service does not store files: send the image as image_url, with a URL or a data URL as its text.'
+
 function readPart(part: Json, path: string): PartContent {
   switch (part.type) {
     case 'input_text':
@@ -138,7 +140,7 @@ function readPart(part: Json, path: string): PartContent {
     case 'refusal':
       return { type: 'refusal', text: readText(part.refusal) }
     case 'input_image': {
-      const url = readName(part.image_url) ?? refuse(path, NO_IMAGE_IDS)
+      const url = readName(part.image_url) ?? refuse(path, NO_IMAGE)
       return { type: 'image', source: readUrl(url), detail: readName(part.detail) }
     }
     case 'input_file':
