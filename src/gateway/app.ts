@@ -21,12 +21,7 @@ import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
 type BackendSettings =
-  | 'upstreams'
-  | 'upstreamConnectTimeoutMs'
-  | 'upstreamIdleTimeoutMs'
-  | 'outboundProxy'
-  | 'engine'
-  | 'readSecret'
+  'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'outboundProxy' | 'engine' | 'readSecret'
 
 export type GatewayNeeds = CallParts &
   Pick<EdgeNeeds, 'contract'> & {
