@@ -7,7 +7,7 @@ import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rul
 import type { UsedLimit } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/formats/usd.ts'
-import { describeLimit, indexLimits, limitsOf } from '../../src/spending/rules.ts'
+import { counterOf, describeLimit, indexLimits, limitsOf } from '../../src/spending/rules.ts'
 import type { SpendingLimit } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
@@ -43,6 +43,17 @@ describe('the limits of a caller', () => {
     ],
   ])('%s', (_, caller, expected) => {
     expect(limitsOf(indexLimits(LIMITS), caller).map(({ id }) => id)).toEqual(expected)
+  })
+})
+
+describe('the counters of a limit', () => {
+  it.each([
+    ['members', 2],
+    ['member', 1],
+    ['team', 1],
+  ] as const)('of the subject %s for two members are %i', (subject, count) => {
+    const counters = ['ada', 'grace'].map((accountId) => counterOf({ id: 'l', subject }, { accountId, keyId: null }))
+    expect(new Set(counters).size).toBe(count)
   })
 })
 

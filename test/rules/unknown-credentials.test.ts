@@ -14,7 +14,7 @@ function isRefused({ refuse }: UnknownCount, ip: string): boolean {
 }
 
 describe('makeUnknownCount', () => {
-  it('refuses a network at its limit until the minute is over, and no other one', () => {
+  it('refuses a network at its limit until the minute is over, counts anew in the next one, and refuses no other one', () => {
     const clock = vi.spyOn(performance, 'now').mockReturnValue(0)
     const counted = makeUnknownCount({ perMinute: 2 })
     counted.count('192.0.2.1')
@@ -24,6 +24,10 @@ describe('makeUnknownCount', () => {
     expect([isRefused(counted, '192.0.2.1'), isRefused(counted, '192.0.2.2')]).toEqual([true, false])
     clock.mockReturnValue(60_000)
     expect(isRefused(counted, '192.0.2.1')).toBe(false)
+    counted.count('192.0.2.1')
+    expect(isRefused(counted, '192.0.2.1')).toBe(false)
+    counted.count('192.0.2.1')
+    expect(isRefused(counted, '192.0.2.1')).toBe(true)
   })
 
   it('refuses nobody where the limit is zero', () => {
