@@ -180,6 +180,12 @@ it.each([
     { errors: [{ code: 'model_not_found', message: 'No such model.' }], trace: 'x', status_code: 400 },
     { kind: 'notFound', message: 'No such model.' },
   ],
+  [
+    'a page of a proxy or of another server',
+    '\n<!DOCTYPE html><title>404 Not Found</title>',
+    { kind: 'invalid', message: 'The backend answered with a web page.' },
+  ],
+  ['a text', 'No <html> here', { kind: 'invalid', message: 'No <html> here' }],
   ['an empty list', [], { kind: 'invalid', message: 'The backend failed without saying why.' }],
 ])('the message of an error is found in %s', (_name, body, expected) => {
   expect(readFailure(body, 400)).toEqual(expected)

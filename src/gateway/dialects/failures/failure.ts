@@ -56,7 +56,7 @@ export function readFailure(value: unknown, status: number | null = null): Failu
   const message =
     readName(error.message) ??
     readName(body.error) ??
-    readName(value) ??
+    readWords(value) ??
     readName(error.detail) ??
     readMistake(error.detail) ??
     // Mistral.
@@ -66,6 +66,14 @@ export function readFailure(value: unknown, status: number | null = null): Failu
   const names = `${readText(error.code)} ${readText(error.type)} ${details}`
   const kind = kindOf(names, message, status ?? readCount(error.code))
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
+}
+
+const PAGE_START = /^\s*<(?:!doctype|html)\b/i
+
+/** An error that is a text only. A page for browsers is of a proxy, or of a server that is not the API. */
+function readWords(value: unknown): string | null {
+  const words = readName(value)
+  return words !== null && PAGE_START.test(words) ? 'The backend answered with a web page.' : words
 }
 
 /** Reads what is wrong with a request from the list of FastAPI, of which vLLM and SGLang are made. */
