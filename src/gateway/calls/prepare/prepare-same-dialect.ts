@@ -28,13 +28,14 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
   const { admission, step, backend } = call
+  const caps = capsOf(call)
   const dialect = DIALECTS[admission.operation.dialect]
   const { isRenamed, refusesUnsignedContent } = backend.traits
   const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
   const parsed = parsedOf(req)
   const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const usage = askForUsage(call, req.body)
+  const usage = askForUsage(call, req.body, caps.streamUsage)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
   const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
@@ -45,8 +46,8 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     request: {
       method: 'POST',
       path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
-      headers: toStepHeaders(call, req, null),
-      body: dialect.toAcceptedRequest(changed, req.body, capsOf(call)),
+      headers: toStepHeaders(call, req, caps, null),
+      body: dialect.toAcceptedRequest(changed, req.body, caps),
     },
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
@@ -58,11 +59,14 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
 /** The request for the usage of a stream. `changes`: members of the request with new values. */
 type UsageRequest = Pick<StreamUsage, 'makeFilter'> & { readonly changes: Json }
 
-/** What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. */
-function askForUsage(call: CallStep, body: Json): UsageRequest | null {
-  const { operation, wantsStream } = call.admission
+/**
+ * What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. `known`:
+ * whether it can, where that is known of the model.
+ */
+function askForUsage({ admission }: CallStep, body: Json, known?: boolean): UsageRequest | null {
+  const { operation, wantsStream } = admission
   const { streamUsage } = DIALECTS[operation.dialect]
-  const isSupported = capsOf(call).streamUsage ?? DEFAULT_CAPS[operation.dialect].streamUsage
+  const isSupported = known ?? DEFAULT_CAPS[operation.dialect].streamUsage
   if (!streamUsage || !isSupported || !wantsStream) return null
   const changes = streamUsage.ask(body)
   return changes && { changes, makeFilter: streamUsage.makeFilter }

@@ -64,6 +64,7 @@ type StepTranslation = Omit<Translation, 'headers'> & { readonly headers: Header
 
 function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiError {
   const { admission, step, backend, clock } = call
+  const caps = capsOf(call)
   const { operation, model, calledAs, caller, sessionId } = admission
   const { body, texts } = exactBodyOf(req)
   const asked = operation.isCodex ? { ...body, ...undoUnchosenEffort(model, body) } : body
@@ -74,7 +75,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     createdAt: Math.floor(clock.now().getTime() / 1000),
     isCodex: operation.isCodex ?? false,
     sessionId,
-    caps: { ...backend.caps, ...capsOf(call) },
+    caps: { ...backend.caps, ...caps },
     seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
   })
   if ('refused' in translation) {
@@ -82,7 +83,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     return new ApiError(lost, { message: `${param}: ${message}` })
   }
   const ofDialect = Object.entries(translation.headers).flat()
-  return { ...translation, headers: toStepHeaders(call, req, ofDialect), texts }
+  return { ...translation, headers: toStepHeaders(call, req, caps, ofDialect), texts }
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {

@@ -45,10 +45,13 @@ export function capsOf({ step, backend, refusedParts }: CallStep): Partial<Model
  * The headers of the request to a backend: what may cross of the caller's, the backend's credential, and what the
  * directory has for the backend. `ofDialect`: what a translation adds; null: the call is not translated.
  */
-export function toStepHeaders(call: CallStep, req: CallRequest, ofDialect: HeaderList | null): HeaderList {
-  const { admission, backend } = call
+export function toStepHeaders(
+  { admission, backend }: CallStep,
+  req: CallRequest,
+  { betas = true }: Partial<ModelCaps>,
+  ofDialect: HeaderList | null,
+): HeaderList {
   const { credential, traits, headers: further } = backend
-  const { betas = true } = capsOf(call)
   const headers = toBackendHeaders(req.rawHeaders, credential, { isTranslated: ofDialect !== null, betas })
   if (ofDialect) headers.push(...ofDialect)
   if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
