@@ -19,8 +19,8 @@ export type Backend = {
   /** The path of its API: that of its URL, and then `/v1`, or the `basePath` that the directory has in its place. */
   readonly apiPath: string
   readonly credential: Credential | null
-  /** Further headers of each request, by their names in lower case. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Further headers of each request, by their names in lower case; null: none. */
+  readonly headers: Readonly<Record<string, string>> | null
   readonly dialects: BackendDialects
   readonly health: BackendHealth
   /** What calls have found out about it. */

@@ -80,7 +80,7 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     if (row.url === null) return null
     const url = new URL(row.url)
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
-    const headers = 'teamId' in row ? undefined : row.headers
+    const headers = 'teamId' in row ? {} : row.headers
     const calling = 'teamId' in row && adminBackends ? callingOfAdmin(url, adminBackends) : needs
     return openUpstream({ name, url, basePath, credential: sent, headers, dialects }, calling)
   }

@@ -15,7 +15,8 @@ export type UpstreamSettings = {
   readonly apiKey: Secret | null
 }
 
-type Service = Pick<Backend, 'name' | 'credential' | 'headers'> & {
+type Service = Pick<Backend, 'name' | 'credential'> & {
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly url: URL
   /** Absent: `/v1`. */
   readonly basePath?: string | undefined
@@ -27,13 +28,13 @@ export type UpstreamNeeds = Calling & { readonly clock: Clock }
 
 /** A vendor's service. */
 export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
-  const { name, url, basePath, credential, headers, dialects, caps = {} } = service
+  const { name, url, basePath, credential, headers = {}, dialects, caps = {} } = service
   return {
     name,
     kind: 'vendor',
     traits: BACKEND_KINDS.vendor,
     credential,
-    headers,
+    headers: Object.keys(headers).length > 0 ? headers : null,
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
     condition: openCondition({ canConnect: makeConnectProbe(url, needs), random, clock: needs.clock }),

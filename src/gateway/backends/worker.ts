@@ -53,6 +53,7 @@ export function openWorker(settings: WorkerSettings, { clock, log, ...connecting
   const { idleTimeoutMs, apiKey, maxTokens } = settings
   const server = {
     credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
+    headers: null,
     ...openBackendPool(withoutVersion(settings.url), { ...connecting, idleTimeoutMs }),
   }
   const native = openNativeDialects({
