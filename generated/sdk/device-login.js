@@ -12,7 +12,7 @@ const MAX_FAILURES = 5;
  */
 export async function deviceLogin(options) {
     const { baseUrl, onCode, tokens, signal, fetch: send, wait = realWait, ...body } = options;
-    const client = createClient({ baseUrl, retries: 0, ...(send && { fetch: send }) });
+    const client = createClient({ baseUrl, retries: 0, fetch: send });
     const starting = client.POST('/v1/auth/device/start', { body, signal: signal ?? null });
     const started = await unwrap(starting);
     if (!isStarted(started))
@@ -48,7 +48,7 @@ async function replaceTokens(tokens, next) {
 /** Ends the session of these tokens at the deployment. One that has already ended is no failure. */
 export async function endSession(tokens, { baseUrl, fetch: send }) {
     const held = memoryTokenStore(tokens);
-    const client = createClient({ baseUrl, tokens: held, retries: 0, ...(send && { fetch: send }) });
+    const client = createClient({ baseUrl, tokens: held, retries: 0, fetch: send });
     const ended = unwrap(client.POST('/v1/auth/logout'));
     await ended.catch((error) => {
         if (!(error instanceof NotSignedInError))
