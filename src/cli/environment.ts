@@ -16,7 +16,7 @@ export type Environment = {
   readonly platform: NodeJS.Platform
 }
 
-/** Those of this process. The commands of people read `process.env` nowhere else. */
+/** The environment variables of this process. The commands of people read `process.env` nowhere else. */
 export const VARIABLES: Environment['variables'] = process.env
 
 /** Reads the environment. */

@@ -1,6 +1,6 @@
 /**
- * The standard variables of a proxy for outgoing connections. Node.js reads them itself, but only for its own clients
- * of HTTP, which backends are not called by.
+ * The standard variables of a proxy for outgoing connections. Node.js reads them for its own HTTP clients. Backends are
+ * called by another client, so they are read here for it.
  */
 import { withoutBrackets } from '../kernel/network/ip-address.ts'
 import { findProxyVariable } from '../kernel/network/outbound-proxy.ts'

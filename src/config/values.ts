@@ -119,7 +119,7 @@ export type Config = {
   readonly hasNotifySocket: boolean
   readonly upstreamConnectTimeoutMs: number
   readonly upstreamIdleTimeoutMs: number
-  /** Through which backends with an https address are called; null: directly. */
+  /** The proxy for calls to backends with an https address; null: these are called directly. */
   readonly outboundProxy: OutboundProxy | null
   readonly engine: EngineConfig | null
   readonly maxBodyBytes: number

@@ -119,5 +119,5 @@ function faultOf({ state, breaker, lastError }: Backend): string | null {
   return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
 }
 
-/** Errors about a request do not count as errors of the backend. So with these statuses it has refused the gateway. */
+/** `lastError` is never a mistake in a caller's request, so with these statuses the backend refused the credential. */
 const REFUSED_CREDENTIAL: ReadonlySet<string> = new Set(['400', '401', '403', '407'])

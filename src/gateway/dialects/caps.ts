@@ -65,7 +65,7 @@ export type ModelCaps = {
   readonly streamUsage: boolean
   /** Supports a setting that drops reasoning which no longer matches its prompt, instead of refusing the request. */
   readonly blockBinding: boolean
-  /** Accepts the betas that a client names in `anthropic-beta`. Bedrock refuses a call that names one it has not. */
+  /** Accepts the betas that a client names in `anthropic-beta`. Bedrock refuses a call with an unknown one. */
   readonly betas: boolean
 }
 

@@ -201,8 +201,8 @@ const SCHEMA_LIMITS: RefusedPart = {
 }
 
 /**
- * Bedrock, which does not say which one it refuses. Claude Code names several in every call. Another client may name
- * only those that the model has, so nothing is remembered.
+ * Bedrock, which does not say which beta it refuses. Claude Code names several in every call. Another client may name
+ * only betas that the model has, so nothing is remembered.
  */
 const BETAS: RefusedPart = { error: beginsLike(['invalid beta flag']), caps: { betas: false }, isOfModel: false }
 

@@ -83,7 +83,7 @@ const PREFIXES_TO_CALLER = [
   'x-codex-',
 ] as const
 
-/** Names betas of Anthropic. */
+/** The header with which clients ask for beta features of Anthropic's API. */
 const BETAS = 'anthropic-beta'
 
 /** Connection options that name no header (RFC 9110, section 7.6.1). */

@@ -70,7 +70,7 @@ export function readFailure(value: unknown, status: number | null = null): Failu
 
 const PAGE_START = /^\s*<(?:!doctype|html)\b/i
 
-/** An error that is a text only. A page for browsers is of a proxy, or of a server that is not the API. */
+/** Reads an error that is only a text. A web page comes from a proxy, or from a server that is not the API. */
 function readWords(value: unknown): string | null {
   const words = readName(value)
   return words !== null && PAGE_START.test(words) ? 'The backend answered with a web page.' : words

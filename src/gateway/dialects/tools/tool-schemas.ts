@@ -176,14 +176,14 @@ export function toPlainSchema(schema: Json): Json {
   return mapSchemas(withoutAlternatives(schema), (one) => {
     const [limits, rest] = splitMembers(one, isLimit)
     const open = isEmptyObject(rest) ? splitMembers(rest, (name) => EMPTY_OBJECT.has(name))[1] : rest
-    const plain = withTypedAlternatives(withoutConst(splitMembers(open, isClosing)[1]))
+    const plain = withTypedAlternatives(withoutConst(splitMembers(open, isNeedless)[1]))
     if (Object.keys(limits).length === 0) return plain
     return { ...plain, description: addSentence(plain.description, `It must match: ${JSON.stringify(limits)}`) }
   })
 }
 
-/** A schema that is not closed means the same to a model. */
-function isClosing(name: string, value: unknown): boolean {
+/** Whether a keyword can go. An object that is not closed to further properties means the same to a model. */
+function isNeedless(name: string, value: unknown): boolean {
   return REFUSED.has(name) || (name === 'additionalProperties' && value === false)
 }
 

@@ -58,7 +58,8 @@ export function sampleUsagePages(words: Words, { admin, member }: Viewers): Samp
   ]
 }
 
-const NO_SUMS: UsageSums = {
+/** The sums of no calls. */
+export const NO_SUMS: UsageSums = {
   calls: 0,
   failedCalls: 0,
   unknownCalls: 0,
