@@ -1,13 +1,20 @@
 import { createServer } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { addressRequest } from '../../src/gateway/backends/addressing.ts'
 import { makeConnectProbe, openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
-import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
+import { toDialectPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 
 const CONNECTING = { connectTimeoutMs: 2000, idleTimeoutMs: 2000, lookup: makeSharedLookup(), outboundProxy: null }
+
+const ASKED = { model: 'large', wantsStream: false }
+
+function pathAt(apiPath: string, path: GroupedPath, callerUrl: string | null): string {
+  return addressRequest({ apiPath }, ASKED, { path: toDialectPath(path), callerUrl, body: Buffer.from('{}') }).path
+}
 
 describe('the path of a call at its backend', () => {
   it.each<[string, GroupedPath, string, string]>([
@@ -37,7 +44,7 @@ describe('the path of a call at its backend', () => {
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
     const { apiPath, pool } = openBackendPool(new URL(url), CONNECTING)
-    expect(toBackendPath(apiPath, path, callerUrl)).toBe(expected)
+    expect(pathAt(apiPath, path, callerUrl)).toBe(expected)
     await pool.destroy()
   })
 
@@ -47,7 +54,7 @@ describe('the path of a call at its backend', () => {
     ['a slash at the end', '/v1/responses/', '/v1/responses'],
     ['a query that looks like a path', '/v1/responses?/../../admin', '/v1/responses?/../../admin'],
   ])('is the same for every spelling of the URL: %s', (_name, callerUrl, expected) => {
-    expect(toBackendPath('/v1', '/v1/responses', callerUrl)).toBe(expected)
+    expect(pathAt('/v1', '/v1/responses', callerUrl)).toBe(expected)
   })
 
   it.each<[string, string, GroupedPath, string]>([
@@ -57,8 +64,12 @@ describe('the path of a call at its backend', () => {
     ['https://a.example', '', '/vendorb/v1/messages/count_tokens', '/messages/count_tokens'],
   ])('%s with the base path "%s" asked as %s becomes %s', async (url, basePath, path, expected) => {
     const { apiPath, pool } = openBackendPool(new URL(url), CONNECTING, basePath)
-    expect(toBackendPath(apiPath, path, path)).toBe(expected)
+    expect(pathAt(apiPath, path, path)).toBe(expected)
     await pool.destroy()
+  })
+
+  it('has no query where nothing of the caller goes along', () => {
+    expect(pathAt('/v1', '/v1/responses', null)).toBe('/v1/responses')
   })
 
   it.each<[GroupedPath, string]>([
@@ -74,6 +85,34 @@ describe('the path of a call at its backend', () => {
 
   it('of no route group throws', () => {
     expect(() => upstreamOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
+  })
+})
+
+describe('a request to a Claude model at Vertex AI', () => {
+  const apiPath = '/v1/projects/p/locations/eu/publishers/anthropic/models'
+  const body = Buffer.from('{ "model":"large", "max_tokens":1e2 }')
+  const addressed = (path: string, asked: { model: string; wantsStream: boolean }) => {
+    const made = addressRequest({ apiPath }, asked, { path, callerUrl: '/vendorb/v1/messages?beta=true', body })
+    return [made.path, made.body.toString()]
+  }
+
+  it.each([
+    ['large', false, '/large:rawPredict'],
+    ['large', true, '/large:streamRawPredict'],
+    ['claude-9@20260101', true, '/claude-9@20260101:streamRawPredict'],
+    ['../../gemini:generate?x#y', false, '/..%2F..%2Fgemini%3Agenerate%3Fx%23y:rawPredict'],
+  ])('names the model %s in its path (stream: %s), and not in its body', (model, wantsStream, path) => {
+    expect(addressed('/messages', { model, wantsStream })).toEqual([
+      apiPath + path,
+      '{"anthropic_version":"vertex-2023-10-16", "max_tokens":1e2 }',
+    ])
+  })
+
+  it('names the model in its body where it only counts tokens', () => {
+    expect(addressed('/messages/count_tokens', ASKED)).toEqual([
+      `${apiPath}/count-tokens:rawPredict`,
+      '{"anthropic_version":"vertex-2023-10-16", "model":"large", "max_tokens":1e2 }',
+    ])
   })
 })
 

@@ -41,14 +41,9 @@ export function upstreamOf(path: GroupedPath): UpstreamName {
   return name
 }
 
-/**
- * The path of a call at its backend: what the path of the contract has behind `/v1`, below the path of the backend's
- * API, with the caller's query string unchanged. Only the query is taken from the caller's URL. So no spelling of that
- * URL (absolute form, `..`, upper case) reaches another route with the service's credential.
- */
-export function toBackendPath(apiPath: string, path: GroupedPath, callerUrl: string): string {
-  const query = callerUrl.indexOf('?')
-  return apiPath + path.slice(path.indexOf(VERSION) + VERSION.length) + (query === -1 ? '' : callerUrl.slice(query))
+/** What a path of the contract has behind `/v1`, such as `/messages`. */
+export function toDialectPath(path: GroupedPath): string {
+  return path.slice(path.indexOf(VERSION) + VERSION.length)
 }
 
 /** The first segment of the path of every call, behind the prefix of its group. */

@@ -1,5 +1,5 @@
 /** A step in the caller's dialect: the caller's bytes reach the backend with few changes, and so does its answer. */
-import { toBackendPath } from '../../backends/table.ts'
+import { toDialectPath } from '../../backends/table.ts'
 import { clampTokens } from '../../backends/token-limits.ts'
 import { DEFAULT_CAPS } from '../../dialects/caps.ts'
 import type { StreamUsage } from '../../dialects/dialect.ts'
@@ -17,7 +17,7 @@ import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { readError, refuseOtherShape, showError } from './answer-errors.ts'
-import { capsOf, toStepHeaders } from './prepared-call.ts'
+import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 
 /**
@@ -43,12 +43,12 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes))
     : bytes
   return {
-    request: {
-      method: 'POST',
-      path: toBackendPath(backend.apiPath, admission.operation.path, req.originalUrl),
+    request: toStepRequest(call, {
+      path: toDialectPath(admission.operation.path),
+      callerUrl: req.originalUrl,
       headers: toStepHeaders(call, req, caps, null),
       body: dialect.toAcceptedRequest(changed, req.body, caps),
-    },
+    }),
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
       : null,

@@ -20,7 +20,7 @@ import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
-import { capsOf, toStepHeaders } from './prepared-call.ts'
+import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
 
@@ -33,12 +33,12 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
   const translation = translateFor(call, req)
   if (translation instanceof ApiError) return translation
   return {
-    request: {
-      method: 'POST',
-      path: backend.apiPath + DIALECTS[step.dialect].path,
+    request: toStepRequest(call, {
+      path: DIALECTS[step.dialect].path,
+      callerUrl: null,
       headers: translation.headers,
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
-    },
+    }),
     filter: null,
     rewrite: translateAnswers(call, translation.answer),
   }
@@ -46,17 +46,16 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
 
 /** The request that only counts the tokens of a call; null: backends of this dialect are not asked to count. */
 export function prepareCount(call: CallStep, req: CallRequest): BackendRequest | ApiError | null {
-  const { step, backend } = call
-  const { tokenCount } = DIALECTS[step.dialect]
+  const { tokenCount } = DIALECTS[call.step.dialect]
   const translation = tokenCount && translateFor(call, req)
   if (!translation || translation instanceof ApiError) return translation
   const counted = Object.entries(translation.request).filter(([name]) => tokenCount.members.includes(name))
-  return {
-    method: 'POST',
-    path: backend.apiPath + tokenCount.path,
+  return toStepRequest(call, {
+    path: tokenCount.path,
+    callerUrl: null,
     headers: translation.headers,
     body: writeWithTexts(Object.fromEntries(counted), translation.texts),
-  }
+  })
 }
 
 /** A translation, with all headers of the request and the long texts of the caller's. */

@@ -1,4 +1,6 @@
 import type { Clock } from '../../../kernel/clock.ts'
+import { addressRequest } from '../../backends/addressing.ts'
+import type { DialectRequest } from '../../backends/addressing.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { ModelCaps } from '../../dialects/caps.ts'
 import type { RefusedPart } from '../../dialects/refused-parts.ts'
@@ -10,9 +12,12 @@ import type { Step } from '../../plan/plan.ts'
 import type { Admission } from '../admit.ts'
 import type { CallRequest } from '../request/request.ts'
 
+/** A request that is sent to a backend; model calls always have a body. */
+export type StepRequest = BackendRequest & { readonly body: Buffer }
+
 /** The request of one step of a plan, and what its answer becomes. */
 export type PreparedCall = {
-  readonly request: BackendRequest & { readonly body: Buffer }
+  readonly request: StepRequest
   /** Null: the answer passes untouched. */
   readonly rewrite: AnswerRewrite | null
   /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
@@ -56,4 +61,13 @@ export function toStepHeaders(
   if (ofDialect) headers.push(...ofDialect)
   if (traits.closesAfterStream && admission.wantsStream) headers.push('connection', 'close')
   return further ? withHeaders(headers, further) : headers
+}
+
+/** The request of a step, from what its dialect and the caller say. */
+export function toStepRequest(
+  { admission, step, backend }: CallStep,
+  request: DialectRequest & { readonly headers: HeaderList },
+): StepRequest {
+  const { path, body } = addressRequest(backend, { model: step.model, wantsStream: admission.wantsStream }, request)
+  return { method: 'POST', path, headers: request.headers, body }
 }
