@@ -180,6 +180,13 @@ describe('the name of the token limit', () => {
     expect(sentLimits()).toEqual([[['max_completion_tokens', 64]], [['max_tokens', 64]]])
   })
 
+  it('is changed in a request whose second answer is another error, which the header has too', async () => {
+    const busy = answersJson({ error: { message: 'Busy.', type: 'rate_limit_error' } }, { status: 429 })
+    vendor.restart((call) => ('max_tokens' in bodyOf(call) ? answersJson(OPENAI, { status: 400 }) : busy)(call))
+    const response = await post('any/untold', { max_tokens: 64 })
+    expect([response.status, response.headers.get('x-svc-attempts')]).toEqual([429, 'vendor=400,vendor=429'])
+  })
+
   it('is changed in translated requests, too', async () => {
     const body = { ...greeting('messages', 'any/translated'), max_tokens: 64 }
     const response = await gateway.post(GATEWAY_PATHS.messages, body)

@@ -1,11 +1,9 @@
-import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { chooseNext, isTriedElsewhere } from '../plan/next-step.ts'
 import type { TriedStep } from '../plan/next-step.ts'
 import type { Step } from '../plan/plan.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { AdmittedCall } from './admit.ts'
 import { restoreBody } from './request/request.ts'
@@ -32,8 +30,7 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1 }
-    const attempt = await attemptStep(needs, call, { step, ...place, refusedParts: [] }, attempts)
+    const attempt = await attemptStep(needs, call, { step, isOnly: steps.length === 1, refusedParts: [] }, attempts)
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
       tried.push({ step, result: 'refused' })
@@ -54,28 +51,21 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
 async function attemptStep(
   needs: SendNeeds,
   call: AdmittedCall,
-  asked: Omit<Sending, 'backend'>,
+  asked: Omit<Sending, 'backend' | 'earlier'>,
   attempts: Attempt[],
 ): Promise<Attempt | ApiError | null> {
   const backend = needs.backends.find(asked.step.backend)
   // The directory has lost the backend since the plan was made.
   if (!backend) return null
-  const ended = sendStep(needs, call, { ...asked, backend })
+  const ended = sendStep(needs, call, { ...asked, backend, earlier: attempts })
   if (!ended || ended instanceof ApiError) return ended
-  nameAttempts(call.res, attempts, backend.name)
   const attempt = await ended
   attempts.push(attempt)
   const part = attempt.outcome.kept?.refusedPart
   if (!part || asked.refusedParts.includes(part)) return attempt
   restoreBody(call.req)
-  const again = { ...asked, isFirst: false, refusedParts: [...asked.refusedParts, part] }
+  const again = { ...asked, refusedParts: [...asked.refusedParts, part] }
   return (await attemptStep(needs, call, again, attempts)) ?? attempt
-}
-
-/** Only an answer of 200 is sent before the call has ended. */
-function nameAttempts(res: ServerResponse, before: readonly Attempt[], backend: string): void {
-  if (before.length === 0) return
-  res.setHeader('x-svc-attempts', writeAttempts([...before.map(toTried), { backend, result: '200' }]))
 }
 
 function isTriedNext(outcome: Outcome): boolean {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
@@ -9,6 +10,7 @@ import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import { ACCESS_ENDED } from '../exchange/relay.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import type { Step } from '../plan/plan.ts'
+import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission, AdmittedCall } from './admit.ts'
 import type { SessionAffinity } from './affinity.ts'
@@ -36,7 +38,9 @@ export type SendNeeds = RecordNeeds &
 export type Sending = {
   readonly step: Step
   readonly backend: Backend
-  readonly isFirst: boolean
+  /** The attempts of the call before this one. */
+  readonly earlier: readonly Attempt[]
+  /** The plan has no other step. */
   readonly isOnly: boolean
   /** The parts of the request that the backend has refused, so that it gets the request again without them. */
   readonly refusedParts: readonly RefusedPart[]
@@ -52,7 +56,7 @@ export function sendStep(
   { admission, req, res }: AdmittedCall,
   sending: Sending,
 ): Promise<Attempt> | ApiError | null {
-  const { step, backend, isOnly, refusedParts } = sending
+  const { step, backend, earlier, isOnly, refusedParts } = sending
   const { operation, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
   const call = { admission, step, backend, clock, refusedParts }
@@ -71,7 +75,7 @@ export function sendStep(
   const isCount = operation.writeCount !== undefined
   const observer = observeAnswer(step.dialect, { isCount, isTraced: span !== null, askedTier })
   const sentAt = clock.now()
-  if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
+  if (earlier.length === 0) recordStart(needs, admission, backend.name, sentAt)
   const startedAt = backend.condition.noteStart()
   const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
@@ -83,6 +87,7 @@ export function sendStep(
     onAnswer(status) {
       releaseBody(req)
       req.countedBody?.release()
+      nameAttempts(res, sending, status)
       if (status < 400) noteServed(needs, admission, sending, startedAt)
     },
     filter: prepared.filter,
@@ -110,6 +115,13 @@ export function sendStep(
 /** Remembers what the model refuses, after it has accepted the request without that. */
 function noteLearned({ step, backend, refusedParts }: Sending): void {
   for (const { caps, isOfModel } of refusedParts) if (isOfModel) backend.condition.learned.note(step.model, caps)
+}
+
+/** Names the attempts in the head of the answer that the caller gets, which is that of the last one. */
+function nameAttempts(res: ServerResponse, { earlier, backend }: Sending, status: number): void {
+  if (earlier.length === 0) return
+  const last = { backend: backend.name, result: String(status) }
+  res.setHeader('x-svc-attempts', writeAttempts([...earlier.map(toTried), last]))
 }
 
 function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Sending, startedAt: number): void {

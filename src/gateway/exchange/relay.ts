@@ -54,7 +54,9 @@ export type ExchangeOptions = {
    * refuses a part of the request always is, because the backend may answer a request without that part.
    */
   readonly keepsErrors: boolean
-  /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
+  /**
+   * Called with the backend's status when the answer to the caller begins. Nothing of the request is needed any more.
+   */
   readonly onAnswer: (status: number) => void
   /** Removes events of a stream that is not rewritten; null: all of them pass. */
   readonly filter: MakeStreamFilter | null
@@ -91,7 +93,7 @@ export type RelayedExchange = {
   /** Applies backpressure to the backend. */
   pause(): void
   resume(): void
-  /** Called before the head of the answer is written to the caller. */
+  /** Called with the backend's status before the head of the answer is written to the caller. */
   beginAnswer(status: number): void
   /** Replaces the relay of the rest of the answer. */
   relayWith(relay: Relay): void

@@ -151,7 +151,7 @@ export class WholeRelay implements Relay {
     const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart }
     const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
     if (isFound || (answer.status !== OK && (keepsErrors || refusedPart !== null))) return this.#exchange.keep(shown)
-    this.#exchange.beginAnswer(answer.status)
+    this.#exchange.beginAnswer(this.#head.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
   }
