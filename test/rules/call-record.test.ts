@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Admission } from '../../src/gateway/calls/admit.ts'
+import type { Attempt } from '../../src/gateway/calls/attempt.ts'
 import { OPERATIONS } from '../../src/gateway/calls/operations.ts'
 import { recordEnd } from '../../src/gateway/calls/record.ts'
 import { FREE_USAGE, NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { openPrices } from '../../src/gateway/prices/cost.ts'
-import type { Attempt, CallEvent } from '../../src/gateway/usage/events.ts'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { endedCall } from '../support/call-events.ts'
 import { servedModel } from '../support/served-models.ts'
 

@@ -5,8 +5,8 @@ import type { KeptAnswer } from '../exchange/answer.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
 import type { FailedAnswer } from '../plan/best-answer.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
-import type { Attempt } from '../usage/events.ts'
+import { nameAttempts, toTried } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import type { TriedSteps } from './attempts.ts'
 
 /** How a call ends that no attempt has settled. */
@@ -77,7 +77,7 @@ const MAX_UNREAD_MS = 60_000
 export function sendEnding(res: ServerResponse, { by, answer }: Ending, attempts: readonly Attempt[]): void {
   if (by) res.setHeader('x-svc-served-by', by.backend)
   else res.removeHeader('x-svc-served-by')
-  if (attempts.length > 1) res.setHeader('x-svc-attempts', writeAttempts(attempts.map(toTried)))
+  if (attempts.length > 1) nameAttempts(res, attempts.map(toTried))
   if (answer instanceof ApiError) throw answer
   writeWhole(res, answer, MAX_UNREAD_MS)
 }

@@ -1,22 +1,22 @@
-import type { ServerResponse } from 'node:http'
 import type { BodyBudget } from '../../http/body-budget.ts'
 import { ApiError } from '../../http/errors.ts'
-import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
-import type { RefusedPart } from '../dialects/refused-parts.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
+import type { Outcome } from '../exchange/outcome.ts'
 import { ACCESS_ENDED } from '../exchange/relay.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import type { Step } from '../plan/plan.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
-import type { Attempt } from '../usage/events.ts'
 import type { Admission, AdmittedCall } from './admit.ts'
 import type { SessionAffinity } from './affinity.ts'
 import { observeAnswer } from './answer-observer.ts'
+import type { AnswerObserver } from './answer-observer.ts'
+import { nameAttempts, toTried } from './attempt.ts'
+import type { Attempt } from './attempt.ts'
 import { prepareSameDialect } from './prepare/prepare-same-dialect.ts'
 import { prepareTranslated } from './prepare/prepare-translated.ts'
+import type { CallStep, PreparedCall } from './prepare/prepared-call.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
 import { releaseBody, releaseParsed, wasSentLast } from './request/request.ts'
@@ -35,15 +35,11 @@ export type SendNeeds = RecordNeeds &
   }
 
 /** A step of a plan that is sent now. */
-export type Sending = {
-  readonly step: Step
-  readonly backend: Backend
+export type Sending = Pick<CallStep, 'step' | 'backend' | 'refusedParts'> & {
   /** The attempts of the call before this one. */
   readonly earlier: readonly Attempt[]
   /** The plan has no other step. */
   readonly isOnly: boolean
-  /** The parts of the request that the backend has refused, so that it gets the request again without them. */
-  readonly refusedParts: readonly RefusedPart[]
 }
 
 /**
@@ -51,30 +47,18 @@ export type Sending = {
  * when the backend has refused the same request. This function does not wait, so that no stack keeps the body of the
  * request until the answer ends.
  */
-export function sendStep(
-  needs: SendNeeds,
-  { admission, req, res }: AdmittedCall,
-  sending: Sending,
-): Promise<Attempt> | ApiError | null {
-  const { step, backend, earlier, isOnly, refusedParts } = sending
+export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending): Promise<Attempt> | ApiError | null {
+  const { admission, req, res } = call
+  const { step, backend, earlier, isOnly } = sending
   const { operation, wantsStream, caller } = admission
-  const { keepAlive, clock } = needs
-  const call = { admission, step, backend, clock, refusedParts }
-  const isSameDialect = step.dialect === operation.dialect
-  const prepared = isSameDialect
-    ? prepareSameDialect(call, req, needs.backends.mayHoldUnsignedContent())
-    : prepareTranslated(call, req)
-  if (prepared instanceof ApiError) return prepared
+  const prepared = prepare(needs, call, sending)
+  if (!prepared || prepared instanceof ApiError) return prepared
   const { request } = prepared
-  if (refusedParts.length > 0 && wasSentLast(req, request)) return null
   req.sent = request
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  const observer = observe(admission, step, span !== null)
   res.setHeader('x-svc-served-by', backend.name)
-  // A translation leaves out what only the caller's dialect has.
-  const askedTier = isSameDialect ? admission.size.serviceTier : 'standard'
-  const isCount = operation.writeCount !== undefined
-  const observer = observeAnswer(step.dialect, { isCount, isTraced: span !== null, askedTier })
-  const sentAt = clock.now()
+  const sentAt = needs.clock.now()
   if (earlier.length === 0) recordStart(needs, admission, backend.name, sentAt)
   const startedAt = backend.condition.noteStart()
   const exchange = startExchange(backend, request, res, {
@@ -82,50 +66,76 @@ export function sendStep(
     backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
+    filter: prepared.filter,
     credential: backend.credential,
     keepsErrors: !isOnly,
     onAnswer(status) {
       releaseBody(req)
       req.countedBody?.release()
-      nameAttempts(res, sending, status)
+      if (earlier.length > 0)
+        nameAttempts(res, [...earlier.map(toTried), { backend: backend.name, result: `${status}` }])
       if (status < 400) noteServed(needs, admission, sending, startedAt)
     },
-    filter: prepared.filter,
-    keepAlive,
+    keepAlive: needs.keepAlive,
     observer,
     budget: needs.answerBudget,
-    clock,
+    clock: needs.clock,
   })
   if (isOnly) releaseParsed(req)
   const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
   return exchange.outcome.then((outcome) => {
     stopWatching()
-    backend.condition.noteEnd(outcome)
-    if (isSuccess(outcome)) noteLearned(sending)
-    if (suggestsUnready(outcome)) backend.health.recheck()
-    const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    const { name, kind: backendKind } = backend
-    const asked = { backend: name, backendKind, model: step.model, sentAt }
-    const attempt = { ...asked, outcome, refusal, ...observer.end() }
+    noteEnd(sending, outcome)
+    const { name, kind: backendKind, traits } = backend
+    const refusal = toRefusal(outcome, traits.failureCodes)
+    const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal, ...observer.end() }
     if (span) endAttemptSpan(span, attempt)
     return attempt
   })
 }
 
-/** Remembers what the model refuses, after it has accepted the request without that. */
-function noteLearned({ step, backend, refusedParts }: Sending): void {
-  for (const { caps, isOfModel } of refusedParts) if (isOfModel) backend.condition.learned.note(step.model, caps)
+/** Prepares the request of a step. Null when it would be the request that the backend has refused. */
+function prepare(
+  { backends, clock }: SendNeeds,
+  { admission, req }: AdmittedCall,
+  { step, backend, refusedParts }: Sending,
+): PreparedCall | ApiError | null {
+  const call = { admission, step, backend, clock, refusedParts }
+  const prepared = isSameDialect(admission, step)
+    ? prepareSameDialect(call, req, backends.mayHoldUnsignedContent())
+    : prepareTranslated(call, req)
+  if (prepared instanceof ApiError) return prepared
+  return refusedParts.length > 0 && wasSentLast(req, prepared.request) ? null : prepared
 }
 
-/** Names the attempts in the head of the answer that the caller gets, which is that of the last one. */
-function nameAttempts(res: ServerResponse, { earlier, backend }: Sending, status: number): void {
-  if (earlier.length === 0) return
-  const last = { backend: backend.name, result: String(status) }
-  res.setHeader('x-svc-attempts', writeAttempts([...earlier.map(toTried), last]))
+function isSameDialect({ operation }: Admission, step: Step): boolean {
+  return step.dialect === operation.dialect
+}
+
+function observe(admission: Admission, step: Step, isTraced: boolean): AnswerObserver {
+  return observeAnswer(step.dialect, {
+    isCount: admission.operation.writeCount !== undefined,
+    isTraced,
+    // A translation leaves out what only the caller's dialect has.
+    askedTier: isSameDialect(admission, step) ? admission.size.serviceTier : 'standard',
+  })
 }
 
 function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Sending, startedAt: number): void {
   const { step, backend, isOnly } = sending
   backend.condition.noteAnswer(startedAt)
   if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
+}
+
+/** What the answer says of the backend and of its models is remembered for later calls. */
+function noteEnd(sending: Sending, outcome: Outcome): void {
+  const { condition, health } = sending.backend
+  condition.noteEnd(outcome)
+  if (isSuccess(outcome)) noteLearned(sending)
+  if (suggestsUnready(outcome)) health.recheck()
+}
+
+/** Remembers what the model refuses, after it has accepted the request without that. */
+function noteLearned({ step, backend, refusedParts }: Sending): void {
+  for (const { caps, isOfModel } of refusedParts) if (isOfModel) backend.condition.learned.note(step.model, caps)
 }

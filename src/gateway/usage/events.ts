@@ -3,16 +3,11 @@
  * that was refused before it was sent has no event; the request log has it. Calls of a session also have an event for
  * their start, so that people who watch the session see a call while it runs.
  */
-import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
-import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
-import type { ServiceTier } from '../prices/service-tier.ts'
 
 /** What is known of a call when it is sent. */
 export type CallFacts = {
@@ -25,29 +20,6 @@ export type CallFacts = {
   /** The service's model id. */
   readonly model: string
   readonly servedBy: string
-}
-
-/** One backend that a call was sent to. `refusal`: what the caller gets where there is no answer. */
-export type Attempt = {
-  readonly backend: string
-  readonly backendKind: BackendKind
-  /** The model's name there. */
-  readonly model: string
-  /** As the answer says, else as the request to it asks for. */
-  readonly serviceTier: ServiceTier
-  readonly sentAt: Date
-  readonly outcome: Outcome
-  readonly usage: Usage
-  /** What the answer says of itself; null where it was not read. */
-  readonly answerEnding: AnswerEnding | null
-  /** The size of the answer behind the last report of its usage. */
-  readonly unreportedBytes: number
-  readonly refusal: ApiError | null
-}
-
-/** An attempt as events and headers name it. */
-export function toTried({ backend, outcome }: Attempt): TriedBackend {
-  return { backend, result: resultOf(outcome) }
 }
 
 /** A backend that was tried, and its answer in one word: a status, or why there was none. */

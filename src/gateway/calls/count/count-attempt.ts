@@ -9,8 +9,9 @@ import { sendAndWait } from '../../exchange/send.ts'
 import type { BackendReply } from '../../exchange/send.ts'
 import { toStep } from '../../plan/plan.ts'
 import type { Candidate } from '../../plan/plan.ts'
-import type { Attempt } from '../../usage/events.ts'
 import type { AdmittedCall } from '../admit.ts'
+import type { Attempt } from '../attempt.ts'
+import type { Observed } from '../answer-observer.ts'
 import { prepareCount } from '../prepare/prepare-translated.ts'
 import type { RecordNeeds } from '../record.ts'
 import { endAttemptSpan, traceAttempt } from '../trace.ts'
@@ -42,9 +43,11 @@ export async function attemptCount(
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
-  const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, msBetween(sentAt, clock.now())))
+  const outcome = toOutcome(reply, msBetween(sentAt, clock.now()))
+  const { name, kind: backendKind } = backend
+  const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal: null, ...NOTHING_USED }
   // Every other failure may be one of counting alone, such as a server without that route.
-  if (reply.kind === 'unreachable') backend.condition.noteEnd(attempt.outcome)
+  if (reply.kind === 'unreachable') backend.condition.noteEnd(outcome)
   if (span) endAttemptSpan(span, attempt)
   return { attempt, tokens: readTokens(reply) }
 }
@@ -55,15 +58,11 @@ function readTokens(reply: BackendReply): Counted['tokens'] {
   return readCount(answer?.input_tokens) ?? (UNABLE.has(reply.status) ? 'unable' : 'failed')
 }
 
-function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome: Outcome): Attempt {
-  const known = {
-    serviceTier: 'standard',
-    usage: FREE_USAGE,
-    unreportedBytes: 0,
-    answerEnding: null,
-    refusal: null,
-  } as const
-  return { backend: name, backendKind: kind, model, sentAt, outcome, ...known }
+const NOTHING_USED: Observed = {
+  serviceTier: 'standard',
+  usage: FREE_USAGE,
+  unreportedBytes: 0,
+  answerEnding: null,
 }
 
 /** The caller gets no byte of the reply itself. */

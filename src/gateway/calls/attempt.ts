@@ -1,0 +1,30 @@
+import type { ServerResponse } from 'node:http'
+import type { ApiError } from '../../http/errors.ts'
+import type { BackendKind } from '../backends/table.ts'
+import { resultOf } from '../exchange/outcome.ts'
+import type { Outcome } from '../exchange/outcome.ts'
+import { writeAttempts } from '../usage/events.ts'
+import type { TriedBackend } from '../usage/events.ts'
+import type { Observed } from './answer-observer.ts'
+
+/** One request of a call to a backend: how it ended, and what the answer has reported of itself. */
+export type Attempt = Observed & {
+  readonly backend: string
+  readonly backendKind: BackendKind
+  /** The model's name there. */
+  readonly model: string
+  readonly sentAt: Date
+  readonly outcome: Outcome
+  /** What the caller gets where there is no answer. */
+  readonly refusal: ApiError | null
+}
+
+/** An attempt as events and headers name it. */
+export function toTried({ backend, outcome }: Attempt): TriedBackend {
+  return { backend, result: resultOf(outcome) }
+}
+
+/** Names the several backends that a call was sent to in the head of its answer. */
+export function nameAttempts(res: ServerResponse, tried: readonly TriedBackend[]): void {
+  res.setHeader('x-svc-attempts', writeAttempts(tried))
+}
