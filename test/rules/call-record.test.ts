@@ -30,7 +30,7 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   sentAt: at(0),
   outcome,
   usage: NO_USAGE,
-  answerEnding: null,
+  metadata: null,
   unreportedBytes: 1,
   refusal: null,
   ...given,

@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
-import { scanEnding } from '../dialects/passing/ending-scanner.ts'
-import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import { scanMetadata } from '../dialects/passing/metadata-scanner.ts'
+import type { AnswerMetadata } from '../dialects/passing/metadata-scanner.ts'
 import { UsageScanner } from '../dialects/tokens/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/tokens/usage.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
@@ -14,7 +14,7 @@ export type Observed = {
   /** The bytes behind the last report of the usage, whose tokens are not in it; to the precision of a chunk. */
   readonly unreportedBytes: number
   /** Null where it was not read: the call is not traced, and its price does not depend on it. */
-  readonly answerEnding: AnswerEnding | null
+  readonly metadata: AnswerMetadata | null
   /** As the answer says, else as the request asks for. */
   readonly serviceTier: ServiceTier
 }
@@ -35,19 +35,19 @@ type Options = {
 /** Makes an observer for one answer in the dialect of its backend. */
 export function observeAnswer(dialect: Dialect, { isCount, isTraced, askedTier }: Options): AnswerObserver {
   const usage = new UsageScanner()
-  const ending = isTraced || askedTier !== 'standard' ? scanEnding(DIALECTS[dialect]) : null
+  const scanner = isTraced || askedTier !== 'standard' ? scanMetadata(DIALECTS[dialect]) : null
   return {
     push(chunk) {
       usage.push(chunk)
-      ending?.push(chunk)
+      scanner?.push(chunk)
     },
     end() {
-      const answerEnding = ending && ending.end()
+      const metadata = scanner && scanner.end()
       return {
         usage: isCount ? FREE_USAGE : usage.end(),
         unreportedBytes: isCount ? 0 : usage.unreportedBytes(),
-        answerEnding,
-        serviceTier: toServedTier(askedTier, answerEnding?.serviceTier ?? null),
+        metadata,
+        serviceTier: toServedTier(askedTier, metadata?.serviceTier ?? null),
       }
     },
   }

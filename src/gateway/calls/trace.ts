@@ -4,7 +4,7 @@
  */
 import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import type { AnswerMetadata } from '../dialects/passing/metadata-scanner.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { isSuccess, resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -66,8 +66,8 @@ function startAttemptSpan(call: ServerSpan, { operation: { name }, backend, step
 }
 
 /** Ends the span of an attempt. */
-export function endAttemptSpan(span: ClientSpan, { outcome, usage, answerEnding }: Attempt): void {
-  span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage), ...toEndingAttributes(answerEnding) })
+export function endAttemptSpan(span: ClientSpan, { outcome, usage, metadata }: Attempt): void {
+  span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage), ...toMetadataAttributes(metadata) })
   if (!isSuccess(outcome)) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
   span.end()
 }
@@ -75,7 +75,7 @@ export function endAttemptSpan(span: ClientSpan, { outcome, usage, answerEnding 
 /** Adds to the span of a call how it ended: with the attempt whose answer the caller gets, or with the last one. */
 export function describeCallEnd(
   span: ServerSpan,
-  { backend, outcome, usage, answerEnding }: Attempt,
+  { backend, outcome, usage, metadata }: Attempt,
   { attempts, costNanoUsd }: { readonly attempts: number; readonly costNanoUsd: number | null },
 ): void {
   span.set({
@@ -84,7 +84,7 @@ export function describeCallEnd(
     'svc.attempts': attempts,
     'svc.cost_usd': costNanoUsd === null ? null : costNanoUsd / 1e9,
     ...toUsageAttributes(usage),
-    ...toEndingAttributes(answerEnding),
+    ...toMetadataAttributes(metadata),
   })
   // The status of the answer fails the span where the conventions for HTTP want it, which is from 500 on.
   if (outcome.kind !== 'whole') span.fail(outcome.kind)
@@ -115,11 +115,11 @@ function toOutcomeAttributes({ status, firstByteMs }: Outcome): SpanAttributes {
 }
 
 /** Null where the answer does not say it. */
-function toEndingAttributes(ending: AnswerEnding | null): SpanAttributes {
-  const reasons = ending?.reasons ?? []
+function toMetadataAttributes(metadata: AnswerMetadata | null): SpanAttributes {
+  const { model = null, finishReasons = [] } = metadata ?? {}
   return {
-    'gen_ai.response.model': ending?.model ?? null,
-    'gen_ai.response.finish_reasons': reasons.length > 0 ? reasons : null,
+    'gen_ai.response.model': model,
+    'gen_ai.response.finish_reasons': finishReasons.length > 0 ? finishReasons : null,
   }
 }
 

@@ -61,8 +61,8 @@ export type DialectTraits = {
   readonly refusedParts: readonly RefusedPart[]
   /** Changes what a model would refuse in the bytes of a request. `body` is the request. */
   readonly toAcceptedRequest: (request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer
-  /** Reads the model, the service tier, and why the answer ended, from a whole answer or one event of a stream. */
-  readonly readEnding: (answer: Json) => WrittenEnding
+  /** Reads the metadata of a whole answer, or of one event of a stream. */
+  readonly readMetadata: (answer: Json) => WrittenMetadata
 }
 
 /** Counts the tokens of a request without answering it. The answer has them as `input_tokens`. */
@@ -73,10 +73,10 @@ export type TokenCount = {
   readonly members: readonly string[]
 }
 
-/** The model, the reasons and the service tier of an answer, not checked yet. */
-export type WrittenEnding = {
+/** The model, the finish reasons and the service tier of an answer, not checked yet. */
+export type WrittenMetadata = {
   readonly model: unknown
-  readonly reasons: readonly unknown[]
+  readonly finishReasons: readonly unknown[]
   readonly serviceTier: unknown
 }
 

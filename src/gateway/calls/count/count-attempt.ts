@@ -62,7 +62,7 @@ const NOTHING_USED: Observed = {
   serviceTier: 'standard',
   usage: FREE_USAGE,
   unreportedBytes: 0,
-  answerEnding: null,
+  metadata: null,
 }
 
 /** The caller gets no byte of the reply itself. */

@@ -35,10 +35,10 @@ export const CHAT: DialectTraits = {
   tokenCount: null,
   refusedParts: CHAT_REFUSED_PARTS,
   toAcceptedRequest,
-  readEnding: ({ model, choices, service_tier: serviceTier }) => ({
+  readMetadata: ({ model, choices, service_tier: serviceTier }) => ({
     model,
     serviceTier,
-    reasons: readList(choices).map((choice) => readObject(choice).finish_reason),
+    finishReasons: readList(choices).map((choice) => readObject(choice).finish_reason),
   }),
 }
 

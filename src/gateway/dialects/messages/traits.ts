@@ -58,10 +58,10 @@ export const MESSAGES: DialectTraits = {
   tokenCount: TOKEN_COUNT,
   refusedParts: MESSAGES_REFUSED_PARTS,
   toAcceptedRequest,
-  readEnding: ({ message, delta, model, stop_reason: reason, usage }) => ({
+  readMetadata: ({ message, delta, model, stop_reason: reason, usage }) => ({
     model: model ?? readObject(message).model,
     serviceTier: readObject(usage ?? readObject(message).usage).speed,
-    reasons: [reason ?? readObject(delta).stop_reason],
+    finishReasons: [reason ?? readObject(delta).stop_reason],
   }),
 }
 

@@ -1,6 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
-import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
+import type { DialectTraits, NativeProbe, TokenCount, WrittenMetadata } from '../dialect.ts'
 import { isGiven, parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
@@ -57,17 +57,17 @@ export const RESPONSES: DialectTraits = {
   tokenCount: TOKEN_COUNT,
   refusedParts: RESPONSES_REFUSED_PARTS,
   toAcceptedRequest,
-  readEnding,
+  readMetadata,
 }
 
 /** The vendor sends these at once, also when it then refuses the request. */
 const PREAMBLE: ReadonlySet<string> = new Set(['response.created', 'response.in_progress', 'response.queued'])
 
-function readEnding(answer: Json): WrittenEnding {
+function readMetadata(answer: Json): WrittenMetadata {
   const response = isObject(answer.response) ? answer.response : answer
   const { model, status, incomplete_details: details, service_tier: serviceTier } = response
   const isOver = typeof status === 'string' && FINAL_STATUSES.has(status)
-  return { model, serviceTier, reasons: isOver ? [readObject(details).reason ?? status] : [] }
+  return { model, serviceTier, finishReasons: isOver ? [readObject(details).reason ?? status] : [] }
 }
 
 const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { scanEnding } from '../../src/gateway/dialects/passing/ending-scanner.ts'
+import { scanMetadata } from '../../src/gateway/dialects/passing/metadata-scanner.ts'
 import { byteByByte } from '../support/upstream.ts'
 
 const stream = (...events: readonly object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
@@ -43,10 +43,10 @@ it.each<[string, Dialect, string, readonly [string | null, ...string[]]]>([
   ],
   ['what is no answer', 'chat', '\u001f\u008b compressed', [null]],
   ['a text in the place of a reason', 'chat', '{"choices":[{"finish_reason":"because I say so"}]}', [null]],
-])('reads the model and why it ended of %s, cut at every byte', (_, dialect, answer, [model, ...reasons]) => {
-  const scanner = scanEnding(DIALECTS[dialect])
+])('reads the model and why it ended of %s, cut at every byte', (_, dialect, answer, [model, ...finishReasons]) => {
+  const scanner = scanMetadata(DIALECTS[dialect])
   for (const byte of byteByByte(answer)) scanner.push(byte)
-  expect(scanner.end()).toMatchObject({ model, reasons })
+  expect(scanner.end()).toMatchObject({ model, finishReasons })
 })
 
 it.each<[Dialect, string]>([
@@ -71,14 +71,14 @@ it.each<[Dialect, string]>([
     ),
   ],
 ])('reads the last service tier that a %s answer names: %s', (dialect, answer) => {
-  const scanner = scanEnding(DIALECTS[dialect])
+  const scanner = scanMetadata(DIALECTS[dialect])
   scanner.push(Buffer.from(answer))
   expect(scanner.end().serviceTier).toBe('default')
 })
 
 it('gives up on an answer that is too large', () => {
-  const scanner = scanEnding(DIALECTS.chat)
+  const scanner = scanMetadata(DIALECTS.chat)
   scanner.push(Buffer.from('{"model":"m-1","choices":[{"message":{"content":"'))
   scanner.push(Buffer.alloc(2 * 1024 * 1024, 'x'))
-  expect(scanner.end()).toEqual({ model: null, reasons: [], serviceTier: null })
+  expect(scanner.end()).toEqual({ model: null, finishReasons: [], serviceTier: null })
 })

@@ -1,21 +1,22 @@
-/** Reads what an answer says of itself while its bytes pass: its model, its service tier, and why it ended. */
+/** Reads the metadata of an answer while its bytes pass. */
 import { ByteChunks } from '../../../kernel/pieces.ts'
 import type { DialectTraits } from '../dialect.ts'
 import { parseObject, readName } from '../json/read-json.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { startsJson } from '../tokens/usage-scanner.ts'
 
-/** What an answer says of itself. The reasons are those of its dialect, one for each choice. */
-export type AnswerEnding = {
+/** What an answer says of itself besides its content and its usage. */
+export type AnswerMetadata = {
   readonly model: string | null
-  readonly reasons: readonly string[]
+  /** Why the answer ended, in the words of its dialect: one for each choice. */
+  readonly finishReasons: readonly string[]
   /** The vendor's word for the service tier that served the call. */
   readonly serviceTier: string | null
 }
 
-export type EndingScanner = {
+export type MetadataScanner = {
   push(chunk: Buffer): void
-  end(): AnswerEnding
+  end(): AnswerMetadata
 }
 
 /** A larger answer is not read. */
@@ -24,20 +25,20 @@ const MAX_WHOLE_BYTES = 1024 * 1024
 const REASON = /"(?:finish_reason|stop_reason|status)"\s*:\s*"/
 
 /** Makes a scanner for one answer of a dialect, whole or a stream. What it cannot read is unknown. */
-export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): EndingScanner {
+export function scanMetadata({ readMetadata }: Pick<DialectTraits, 'readMetadata'>): MetadataScanner {
   const decoder = makeSseDecoder(MAX_WHOLE_BYTES)
   const held = new ByteChunks()
   let isWhole: boolean | null = null
   let isUnreadable = false
   let model: string | null = null
   let serviceTier: string | null = null
-  const reasons: string[] = []
+  const finishReasons: string[] = []
 
   function note(text: string): void {
-    const written = readEnding(parseObject(text) ?? {})
+    const written = readMetadata(parseObject(text) ?? {})
     model ??= toWord(written.model)
     serviceTier = toWord(written.serviceTier) ?? serviceTier
-    reasons.push(...written.reasons.flatMap((reason) => toWord(reason) ?? []))
+    finishReasons.push(...written.finishReasons.flatMap((reason) => toWord(reason) ?? []))
   }
 
   function take(chunk: Buffer): void {
@@ -62,7 +63,7 @@ export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): E
     },
     end() {
       if (held.length > 0) note(held.take().toString())
-      return { model, reasons, serviceTier }
+      return { model, finishReasons, serviceTier }
     },
   }
 }
