@@ -3,7 +3,7 @@ import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import type { SseEvent } from '../dialects/sse/decode.ts'
 import { encodeEvents } from '../dialects/sse/encode.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
-import { EarlyEnd } from './early-end.ts'
+import { EndTimeout } from './end-timeout.ts'
 import { REPORTED } from './outcome.ts'
 import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
 import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
@@ -28,7 +28,7 @@ export class RewrittenStream implements Relay, SilentStream {
   readonly #keepAliveSlot: number
   readonly #decoder = makeSseDecoder()
   readonly #writer: ChunkWriter
-  readonly #earlyEnd: EarlyEnd
+  readonly #endTimeout: EndTimeout
   #hasBegun = false
   #silentTicks = 0
   #takenBytes = 0
@@ -40,7 +40,7 @@ export class RewrittenStream implements Relay, SilentStream {
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)
-    this.#earlyEnd = new EarlyEnd(exchange, this)
+    this.#endTimeout = new EndTimeout(exchange, this)
     this.#keepAliveSlot = keepAlive.add(this)
   }
 
@@ -49,7 +49,7 @@ export class RewrittenStream implements Relay, SilentStream {
     const events = this.#decoder.push(chunk)
     this.#write(events.flatMap((event) => this.#translator.push(event)))
     const state = this.#translator.state()
-    this.#earlyEnd.note(state, events.length > 0)
+    this.#endTimeout.note(state, events.length > 0)
     if (state !== 'failed') return
     this.cut('cut', BACKEND_BROKE_OFF, REPORTED)
     this.#exchange.abort()
@@ -80,7 +80,7 @@ export class RewrittenStream implements Relay, SilentStream {
   }
 
   stop(): void {
-    this.#earlyEnd.stop()
+    this.#endTimeout.stop()
     this.#keepAlive.remove(this.#keepAliveSlot, this)
     this.#writer.stop()
   }

@@ -10,7 +10,7 @@ import { writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
-import { EarlyEnd } from './early-end.ts'
+import { EndTimeout } from './end-timeout.ts'
 import { breakConnection } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
@@ -67,7 +67,7 @@ export class WholeRelay implements Relay {
   /** Makes one answer of a stream. Null for other answers, whose bytes are held. */
   readonly #collector: StreamCollector | null
   /** Null where there is no collector. */
-  readonly #earlyEnd: EarlyEnd | null
+  readonly #endTimeout: EndTimeout | null
   /** Empty once the answer is relayed chunk by chunk. */
   readonly #held = new ByteChunks()
   #heldBytes = 0
@@ -79,7 +79,7 @@ export class WholeRelay implements Relay {
     this.#head = head
     this.#needs = needs
     this.#collector = collector
-    this.#earlyEnd = collector && new EarlyEnd(exchange, this)
+    this.#endTimeout = collector && new EndTimeout(exchange, this)
   }
 
   take(chunk: Buffer): void {
@@ -95,7 +95,7 @@ export class WholeRelay implements Relay {
 
   #collect(chunk: Buffer, collector: StreamCollector): void {
     const hasEvents = collector.push(chunk)
-    this.#earlyEnd?.note(collector.state(), hasEvents)
+    this.#endTimeout?.note(collector.state(), hasEvents)
   }
 
   end(): void {
@@ -119,7 +119,7 @@ export class WholeRelay implements Relay {
 
   stop(): void {
     this.#held.clear()
-    this.#earlyEnd?.stop()
+    this.#endTimeout?.stop()
     this.#writer?.stop()
   }
 

@@ -14,8 +14,8 @@ const MAX_TRAILER_MS = 250
  */
 const MAX_FINISHING_MS = 3000
 
-/** Ends a call whose answer is complete, and whose backend does not end it. */
-export class EarlyEnd {
+/** Ends a call whose answer is complete, when its backend does not end it in time. */
+export class EndTimeout {
   readonly #exchange: Pick<RelayedExchange, 'abort' | 'res'>
   readonly #relay: Pick<Relay, 'end'>
   #state: StreamState = 'open'

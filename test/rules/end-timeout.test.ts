@@ -1,7 +1,7 @@
 import { ServerResponse } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { EarlyEnd } from '../../src/gateway/exchange/early-end.ts'
+import { EndTimeout } from '../../src/gateway/exchange/end-timeout.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
@@ -10,24 +10,24 @@ function open({ unreadBytes = 0 } = {}) {
   const done: string[] = []
   const res = new ServerResponse({} as IncomingMessage)
   if (unreadBytes > 0) res.write(Buffer.alloc(unreadBytes))
-  return { done, early: new EarlyEnd({ abort: () => done.push('abort'), res }, { end: () => done.push('end') }) }
+  return { done, timeout: new EndTimeout({ abort: () => done.push('abort'), res }, { end: () => done.push('end') }) }
 }
 
 it('goes on with a stream whose content comes behind a reason to end, until its answer is complete', () => {
-  const { done, early } = open()
-  early.note('finishing', true)
-  early.note('open', true)
+  const { done, timeout } = open()
+  timeout.note('finishing', true)
+  timeout.note('open', true)
   vi.advanceTimersByTime(60_000)
   expect(done).toEqual([])
-  early.note('ended', true)
+  timeout.note('ended', true)
   vi.advanceTimersByTime(250)
   expect(done).toEqual(['end', 'abort'])
 })
 
 it('waits for the usage of a stream while its caller does not read', () => {
-  const { done, early } = open({ unreadBytes: 1_000_000 })
-  early.note('finishing', true)
+  const { done, timeout } = open({ unreadBytes: 1_000_000 })
+  timeout.note('finishing', true)
   vi.advanceTimersByTime(60_000)
   expect(done).toEqual([])
-  early.stop()
+  timeout.stop()
 })
