@@ -658,6 +658,17 @@ describe('a backend that fails repeatedly', () => {
     a.restart(answers)
     expect(attemptsOf(await post())).toBe('b=500,a=200')
   })
+
+  it('is asked last only for the model whose calls it limits', async () => {
+    const names = serve([{ to: 'a' }, { to: 'b' }])
+    const other = servedModel('any/other', { serve: names.map((name, rank) => serveEntry(name, 'small', { rank })) })
+    gateway.known.team = { defaultModel: null, models: [...(gateway.known.team?.models ?? []), other] }
+    a.restart((call) => (bodyOf(call)['model'] === 'large' ? fails(429) : answers)(call))
+    for (let at = 0; at < 5; at++) expect(attemptsOf(await post())).toBe('a=429,b=200')
+    expect(servedBy(await post())).toBe('b')
+    expect(a.calls.length).toBe(5)
+    expect(servedBy(await post({ model: 'any/other' }))).toBe('a')
+  })
 })
 
 describe('a count of tokens', () => {

@@ -19,33 +19,33 @@ describe('a backend that cannot be reached', () => {
 
   it('is probed every 15 seconds', async () => {
     const { condition, canConnect } = opened()
-    condition.noteEnd(UNREACHABLE)
+    condition.noteEnd('large', UNREACHABLE)
     await vi.advanceTimersByTimeAsync(2 * PROBE_EVERY_MS + 1000)
     expect([condition.isReachable(), canConnect.mock.calls.length]).toEqual([false, 2])
   })
 
   it('is not probed after it was closed, also when a running call fails then', async () => {
     const { condition, canConnect } = opened()
-    condition.noteEnd(UNREACHABLE)
+    condition.noteEnd('large', UNREACHABLE)
     condition.close()
-    condition.noteEnd(UNREACHABLE)
+    condition.noteEnd('large', UNREACHABLE)
     await vi.advanceTimersByTimeAsync(10 * PROBE_EVERY_MS)
     expect(canConnect).not.toHaveBeenCalled()
   })
 
   it('counts as reached when an answer begins, before its stream ends', () => {
     const { condition } = opened()
-    condition.noteEnd(UNREACHABLE)
-    condition.noteAnswer(condition.noteStart())
+    condition.noteEnd('large', UNREACHABLE)
+    condition.noteAnswer('large', condition.noteStart('large'))
     expect(condition.isReachable()).toBe(true)
   })
 
   it('has one series of probes, also when a call reached it during a probe', async () => {
     const { condition, canConnect } = opened(10_000)
-    condition.noteEnd(UNREACHABLE)
+    condition.noteEnd('large', UNREACHABLE)
     await vi.advanceTimersByTimeAsync(PROBE_EVERY_MS)
-    condition.noteAnswer(condition.noteStart())
-    condition.noteEnd(UNREACHABLE)
+    condition.noteAnswer('large', condition.noteStart('large'))
+    condition.noteEnd('large', UNREACHABLE)
     await vi.advanceTimersByTimeAsync(3 * (PROBE_EVERY_MS + 10_000))
     expect(canConnect).toHaveBeenCalledTimes(1 + 3)
   })
@@ -59,7 +59,7 @@ describe('a backend that breaks off its streams', () => {
     ['reported', 'closed'],
   ])('with the reason %s has a breaker that is %s', (reason, breaker) => {
     const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
-    for (let call = 0; call < 10; call++) condition.noteEnd({ ...CUT, reason })
+    for (let call = 0; call < 10; call++) condition.noteEnd('large', { ...CUT, reason })
     expect(condition.show().breaker).toBe(breaker)
   })
 })
@@ -68,8 +68,18 @@ it('a backend that fails now and then among calls that work has a breaker that s
   const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
   const works: Outcome = { ...UNREACHABLE, kind: 'whole', answered: true, isSent: true, status: 200, reason: null }
   for (let call = 0; call < 10; call++) {
-    condition.noteEnd({ ...works, status: 529 })
-    condition.noteEnd(works)
+    condition.noteEnd('large', { ...works, status: 529 })
+    condition.noteEnd('large', works)
   }
   expect(condition.show().breaker).toBe('closed')
+})
+
+it('a backend that limits the calls of one model has a closed breaker, and others are asked first for that model', () => {
+  const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
+  const limited: Outcome = { ...UNREACHABLE, kind: 'whole', isSent: true, status: 429, reason: null }
+  for (let call = 0; call < 5; call++) condition.noteEnd('large', limited)
+  expect([condition.isTripped('large'), condition.isTripped('small')]).toEqual([true, false])
+  expect(condition.show()).toMatchObject({ breaker: 'closed', lastError: { result: '429' } })
+  condition.noteAnswer('large', condition.noteStart('large'))
+  expect(condition.isTripped('large')).toBe(false)
 })

@@ -41,7 +41,7 @@ it('a backend that the directory has lost is not probed when its last call fails
   const listed = openListedBackends({ ...NEEDS, adminBackends: null })
   const conditions = listed.apply([ROW]).map(({ condition }) => condition)
   listed.apply([])
-  for (const condition of conditions) condition.noteEnd(UNREACHABLE)
+  for (const condition of conditions) condition.noteEnd('large', UNREACHABLE)
   // It is probed for as long as it counts as unreachable.
   expect(conditions.map((condition) => condition.isReachable())).toEqual([true])
 })

@@ -1,3 +1,4 @@
+import { putNewest } from '../../kernel/bounded-map.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isFailure, isSuccess, REPORTED, resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -6,18 +7,18 @@ import type { Breaker } from './breaker.ts'
 import { openLearnedCaps } from './learned-caps.ts'
 import type { LearnedCaps } from './learned-caps.ts'
 
-/** What calls have found out about a backend, in this process. */
+/** What calls have found out about a backend, in this process. `model` is the model's name at the backend. */
 export type Condition = {
   /** False after a failure to connect, until a connection works. */
   isReachable(): boolean
-  /** Its circuit breaker is open, so the other backends of a plan are asked first. */
-  isTripped(): boolean
+  /** A circuit breaker is open for calls of this model, so the other backends of a plan are asked first. */
+  isTripped(model: string): boolean
   /** A call is about to be sent. Returns the time for `noteAnswer`. */
-  noteStart(): number
+  noteStart(model: string): number
   /** The answer that the caller gets has begun. */
-  noteAnswer(startedAt: number): void
+  noteAnswer(model: string, startedAt: number): void
   /** A call has ended. */
-  noteEnd(outcome: Outcome): void
+  noteEnd(model: string, outcome: Outcome): void
   /** What its models accept, as far as answers have shown. */
   readonly learned: LearnedCaps
   show(): ShownCondition
@@ -26,6 +27,7 @@ export type Condition = {
 }
 
 export type ShownCondition = {
+  /** Of the whole backend, not of its models. */
   readonly breaker: Breaker['kind']
   /** The last failure: the backend's status, or why there was no answer. Null: none since the start. */
   readonly lastError: { readonly at: Date; readonly result: string } | null
@@ -42,12 +44,18 @@ type Needs = {
 /** How long a failure to connect is remembered before a probe. */
 const PROBE_EVERY_MS = 15_000
 
+/** Vendors limit calls by model. */
+const LIMITED = 429
+const MAX_LIMITED_MODELS = 1000
+
 /**
  * Watches a backend through its calls. A failure to connect is remembered, so that the next call does not wait for the
  * same timeout, and probes in the background find out when it is over.
  */
 export function openCondition({ canConnect, random, clock }: Needs): Condition {
   let breaker = CLOSED
+  /** The breakers of the models whose calls were limited. */
+  const limited = new Map<string, Breaker>()
   let isReachable = true
   /** The next probe, or the one that runs now. */
   let timer: NodeJS.Timeout | null = null
@@ -76,25 +84,41 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
     timer = null
   }
 
+  /** Changes the breakers that decide about calls of a model. */
+  function changeBreakers(model: string, change: (breaker: Breaker) => Breaker): void {
+    breaker = change(breaker)
+    const ofModel = limited.get(model)
+    if (ofModel) limited.set(model, change(ofModel))
+  }
+
+  function noteFailure(model: string, status: number | null): void {
+    const after = (before: Breaker) => afterFailure(before, performance.now(), random())
+    if (status === LIMITED) putNewest(limited, model, after(limited.get(model) ?? CLOSED), MAX_LIMITED_MODELS)
+    else breaker = after(breaker)
+  }
+
   return {
     learned: openLearnedCaps(),
     isReachable: () => isReachable,
-    isTripped: () => isTripped(breaker, performance.now()),
-    noteStart() {
+    isTripped(model) {
       const now = performance.now()
-      breaker = afterStart(breaker, now)
+      return isTripped(breaker, now) || isTripped(limited.get(model) ?? CLOSED, now)
+    },
+    noteStart(model) {
+      const now = performance.now()
+      changeBreakers(model, (one) => afterStart(one, now))
       return now
     },
-    noteAnswer(startedAt) {
-      breaker = afterAnswer(breaker, startedAt)
+    noteAnswer(model, startedAt) {
+      changeBreakers(model, (one) => afterAnswer(one, startedAt))
       if (!isReachable) noteReached()
     },
-    noteEnd(outcome) {
+    noteEnd(model, outcome) {
       if (outcome.kind === 'unreachable') noteUnreachable()
       else if (outcome.status !== null && !isReachable) noteReached()
-      if (isSuccess(outcome)) breaker = afterSuccess(breaker)
+      if (isSuccess(outcome)) changeBreakers(model, afterSuccess)
       if (!isBad(outcome)) return
-      breaker = afterFailure(breaker, performance.now(), random())
+      noteFailure(model, outcome.status)
       lastError = { at: clock.now(), result: resultOf(outcome) }
     },
     show: () => ({ breaker: breaker.kind, lastError }),
@@ -113,7 +137,7 @@ function isBad(outcome: Outcome): boolean {
   // What a backend reports in a stream may be about this request.
   if (reason === REPORTED) return false
   if (isFailure(outcome) || refusal?.code === 'upstream_refused_credential') return true
-  return status === 429 || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
+  return status === LIMITED || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
 }
 
 const NOT_IMPLEMENTED = 501

@@ -52,7 +52,7 @@ function toCandidate(
     dialects: speaks ? [dialect, ...dialects.certain] : dialects.certain,
     isReady: state === 'ready',
     isReachable: condition.isReachable() && state !== 'unavailable',
-    isTripped: condition.isTripped(),
+    isTripped: condition.isTripped(placement.model),
   }
 }
 

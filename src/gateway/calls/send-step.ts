@@ -60,7 +60,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
   res.setHeader('x-svc-served-by', backend.name)
   const sentAt = needs.clock.now()
   if (earlier.length === 0) recordStart(needs, admission, backend.name, sentAt)
-  const startedAt = backend.condition.noteStart()
+  const startedAt = backend.condition.noteStart(step.model)
   const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
     backendDialect: DIALECTS[step.dialect],
@@ -123,14 +123,14 @@ function observe(admission: Admission, step: Step, isTraced: boolean): AnswerObs
 
 function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Sending, startedAt: number): void {
   const { step, backend, isOnly } = sending
-  backend.condition.noteAnswer(startedAt)
+  backend.condition.noteAnswer(step.model, startedAt)
   if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
 }
 
 /** What the answer says of the backend and of its models is remembered for later calls. */
 function noteEnd(sending: Sending, outcome: Outcome): void {
   const { condition, health } = sending.backend
-  condition.noteEnd(outcome)
+  condition.noteEnd(sending.step.model, outcome)
   if (isSuccess(outcome)) noteLearned(sending)
   if (suggestsUnready(outcome)) health.recheck()
 }

@@ -47,7 +47,7 @@ export async function attemptCount(
   const { name, kind: backendKind } = backend
   const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal: null, ...NOTHING_USED }
   // Every other failure may be one of counting alone, such as a server without that route.
-  if (reply.kind === 'unreachable') backend.condition.noteEnd(outcome)
+  if (reply.kind === 'unreachable') backend.condition.noteEnd(step.model, outcome)
   if (span) endAttemptSpan(span, attempt)
   return { attempt, tokens: readTokens(reply) }
 }
