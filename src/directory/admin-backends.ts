@@ -11,7 +11,7 @@ import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isName, prefixOfTeam } from '../kernel/team-name.ts'
-import { basePath, isBackendUrl } from './backends.ts'
+import { basePath, hasOneVersion, isBackendUrl, SECOND_VERSION } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
@@ -67,7 +67,7 @@ const settings = object({
     .transform((given) => new URL(given).href.replace(/\/+$/, '')),
   basePath,
   credential: object({ value, as: oneOf(CREDENTIAL_HEADERS).default('bearer') }).nullish(),
-})
+}).refine(hasOneVersion, SECOND_VERSION)
 
 /** Reads what an admin says of a backend. */
 export function readAdminBackend(given: unknown): { settings: AdminBackendSettings } | AdminMistake {

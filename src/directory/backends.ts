@@ -71,6 +71,19 @@ export const basePath = z
   .nullish()
   .transform((given) => given?.replace(/\/$/, '') ?? '/v1')
 
+/** The end of vendors' addresses whose version is not `/v1`, such as `/api/paas/v4` and `/v1beta/openai`. */
+const OTHER_VERSION_AT_END = /[^/]\/v\d+((alpha|beta)\d*)?(\/openai)?\/*$/
+
+/** Whether the path of an API has at most one version: after a URL with another one, calls would go to `/v4/v1`. */
+export function hasOneVersion(address: { readonly url: string | null; readonly basePath: string }): boolean {
+  return address.basePath !== '/v1' || !OTHER_VERSION_AT_END.test(address.url ?? '')
+}
+
+export const SECOND_VERSION = {
+  path: ['url'],
+  message: 'must not end in a version: calls would go to /v1 after it. Move the path to basePath, such as /api/v4',
+}
+
 const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
 
 /** The headers that the gateway or its HTTP client sets. Others that they set have no hyphen in their name. */
@@ -121,7 +134,7 @@ export const backend = object({
   basePath,
   credential: orNull(credential),
   headers,
-})
+}).refine(hasOneVersion, SECOND_VERSION)
 
 /** The members of `ModelCaps` in the gateway's dialects. */
 const capsMembers = object({

@@ -56,6 +56,7 @@ describe('readAdminBackend', () => {
     ['a query', { url: 'https://api.vendor.example?a=1' }, 'url: must be an https:// URL'],
     ['a fragment', { url: 'https://api.vendor.example#a' }, 'url: must be an https:// URL'],
     ['a version', { url: 'https://api.vendor.example/v1/' }, 'url: must be an https:// URL'],
+    ['another version', { url: 'https://api.vendor.example/v1beta/openai' }, 'url: must not end in a version'],
     ['a base path that leads elsewhere', { basePath: '/../v4' }, 'basePath: must be a path'],
     ['no URL', { url: 'api.vendor.example' }, 'url: must be an https:// URL'],
     ['no dialect', { dialects: [] }, 'dialects: must name at least one dialect'],
@@ -66,6 +67,11 @@ describe('readAdminBackend', () => {
   ])('refuses %s', (_name, given, mistake) => {
     const read = readAdminBackend({ ...valid, ...given })
     expect('mistakes' in read && writeMistakes(read.mistakes)).toContain(mistake)
+  })
+
+  it('accepts a version in the URL where the base path is not /v1', () => {
+    const url = 'https://api.vendor.example/v1beta'
+    expect(settingsOf({ url, basePath: '/openai' })).toMatchObject({ url, basePath: '/openai' })
   })
 
   it('does not repeat a credential in a mistake', () => {

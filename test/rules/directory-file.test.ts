@@ -404,6 +404,12 @@ models:
       'eu.example.com/v1',
       'line 3, backends[0].url: must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
     ],
+    [
+      'a URL with another version',
+      'eu.example.com',
+      'eu.example.com/api/paas/v4',
+      'line 3, backends[0].url: must not end in a version: calls would go to /v1 after it. Move the path to basePath, such as /api/v4',
+    ],
     ['no URL', ', url: "https://eu.example.com"', '', 'line 3, backends[0].url: is missing'],
     [
       'a URL of a backend of the settings',
