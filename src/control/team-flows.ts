@@ -13,8 +13,7 @@ import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeFindTeamAdmin } from './team-access.ts'
 import { makeTeamBackendsFlow } from './team-backends/flow.ts'
 import { makeTeamDevicesFlow } from './team-devices/flow.ts'
-import { makeTeamModelHandlers } from './team-models/routes.ts'
-import { makeTeamModelStore } from './team-models/store.ts'
+import { makeTeamModelsFlow } from './team-models/flow.ts'
 import { makeTeamHandlers } from './team/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
@@ -41,7 +40,7 @@ export function makeTeamFlows(needs: Needs) {
   })
   const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findTeamAdmin, onSessionEnd, clock })
   const audit = makeAuditStore(database)
-  const teamModels = makeTeamModelStore(database)
+  const { teamModels, ...models } = makeTeamModelsFlow({ database, findTeamAdmin, clock, log })
   const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findTeamAdmin, clock, log })
   const directory = makeDirectoryPlanStore(database)
   const { teamLimits, ...limits } = makeSpendingLimitsFlow({
@@ -57,7 +56,7 @@ export function makeTeamFlows(needs: Needs) {
     ...devices.handlers,
     ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findTeamAdmin, clock }),
     ...makeAuditHandlers({ audit, findTeamAdmin }),
-    ...makeTeamModelHandlers({ models: teamModels, findTeamAdmin, clock, log }),
+    ...models.handlers,
     ...backends.handlers,
     ...makeDirectoryPlanHandlers({ directory, findTeamAdmin, announce, onSessionEnd, clock, log }),
     ...limits.handlers,

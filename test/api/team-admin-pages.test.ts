@@ -321,6 +321,10 @@ describe('showTeamKeys and changeTeamKeys', () => {
 describe('changeTeamModels', () => {
   const path = '/teams/acme/other/models'
   const change = (action: string, model: string) => noticeOf(post(path, { action, model }, keys.stranger))
+  const changesLogged = () =>
+    keys.service.log
+      .filter(({ event }) => /^team(_model)?\./.test(event))
+      .map(({ event, fields }) => ({ event, fields }))
 
   it('200: chooses the default model, and deletes a model that an admin has added', async () => {
     expect(await change('set-default', 'svc/deep')).toBe('200 The default model is changed.')
@@ -331,6 +335,11 @@ describe('changeTeamModels', () => {
     await prisma.adminModel.create({ data: { ...own, teamId, createdAt: keys.service.clock.now() } })
     expect(await change('delete', own.id)).toMatch(/^200 The model is deleted/)
     expect(await prisma.adminModel.count()).toBe(0)
+    const by = { teamId, by: await accountIdOf(keys.service, 'stranger@example.com') }
+    expect(changesLogged()).toEqual([
+      { event: 'team.default_model_changed', fields: { ...by, model: 'svc/deep' } },
+      { event: 'team_model.deleted', fields: { ...by, model: own.id } },
+    ])
   })
 
   it('400, 404 and 409: says why nothing was changed', async () => {
@@ -387,6 +396,12 @@ describe('changeTeamModels with what admins add', () => {
 
   it('200: adds and changes a model, and keeps what it has no field for', async () => {
     expect(await change('add-model', { ...model, model: 'writer', aliases: 'pen, quill' })).toMatch(/^200 The model is/)
+    const fields = { model: MODEL, by: await accountIdOf(keys.service, 'ada@example.com') }
+    expect(keys.service.log).toContainEqual({
+      level: 'info',
+      event: 'team_model.saved',
+      fields: expect.objectContaining(fields) as unknown,
+    })
     const caps = { images: true }
     const entry = { backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1, caps: { pdf: true } }
     await rows().adminModel.update({ where: { id: MODEL }, data: { caps, published: false, serve: [entry] } })

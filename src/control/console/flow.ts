@@ -33,7 +33,7 @@ export function makeConsoleFlow({ database, members, team, apiKeys, clock }: Nee
   const store = makeConsoleStore(database)
   const findViewer = makeFindViewer({ members })
   const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
-  const models = makeModelForms({ models: teamModels, teamBackends, clock })
+  const models = makeModelForms({ teamModels, teamBackends, clock })
   const findLimits = makeFindLimits(teamLimits)
   const findChoices = makeFindLimitChoices({ ...apiKeys, store, clock })
   const limits = makeLimitForms({ limits: teamLimits, findLimits, findChoices })

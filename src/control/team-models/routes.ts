@@ -1,23 +1,20 @@
-import { readAdminModel } from '../../directory/admin-models.ts'
 import type { Handlers } from '../../http/operation.ts'
-import type { Clock } from '../../kernel/clock.ts'
-import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
 import type { FindTeamAdmin } from '../team-access.ts'
 import { toTeamModels } from './answers.ts'
+import type { TeamModelChanges } from './changes.ts'
 import type { TeamModelStore } from './store.ts'
 
 type Needs = {
   readonly models: TeamModelStore
+  readonly changes: TeamModelChanges
   readonly findTeamAdmin: FindTeamAdmin
-  readonly clock: Clock
-  readonly log: Logger
 }
 
 type Operations = 'listTeamModels' | 'putTeamModel' | 'deleteTeamModel' | 'changeTeam'
 
 /** The models of a team, for its admins. */
-export function makeTeamModelHandlers({ models, findTeamAdmin, clock, log }: Needs): Handlers<Operations> {
+export function makeTeamModelHandlers({ models, changes, findTeamAdmin }: Needs): Handlers<Operations> {
   return {
     async listTeamModels(req, res) {
       const { teamId } = await findTeamAdmin(req.params.team, req)
@@ -27,15 +24,9 @@ export function makeTeamModelHandlers({ models, findTeamAdmin, clock, log }: Nee
     async putTeamModel(req, res) {
       const { team, id } = req.params
       const admin = await findTeamAdmin(team, req)
-      const { version, ...given } = req.body
-      const read = readAdminModel(given)
-      if ('mistakes' in read) throw toChangeError(read, 'model')
-      const wanted = { ...read.settings, version }
-      const refusal = await models.put(admin, id, wanted, clock.now())
+      const refusal = await changes.put(admin, id, req.body)
       if (refusal) throw toChangeError(refusal, 'model')
-      const { teamId, accountId: by } = admin
-      log.info({ teamId, model: id, by }, 'team_model.saved')
-      const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)
+      const saved = toTeamModels(await models.find(admin.teamId)).models.find((model) => model.id === id)
       if (!saved) throw toChangeError({ kind: 'not_found' }, 'model')
       res.status(200).json(saved)
     },
@@ -43,18 +34,15 @@ export function makeTeamModelHandlers({ models, findTeamAdmin, clock, log }: Nee
     async deleteTeamModel(req, res) {
       const { team, id } = req.params
       const admin = await findTeamAdmin(team, req)
-      const refusal = await models.remove(admin, id, clock.now())
+      const refusal = await changes.remove(admin, id)
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId: admin.teamId, model: id, by: admin.accountId }, 'team_model.deleted')
       res.status(200).json({ ok: true })
     },
 
     async changeTeam(req, res) {
       const admin = await findTeamAdmin(req.params.team, req)
-      const { defaultModel } = req.body
-      const refusal = await models.setDefault(admin, defaultModel, clock.now())
+      const refusal = await changes.setDefault(admin, req.body.defaultModel)
       if (refusal) throw toChangeError(refusal, 'model')
-      log.info({ teamId: admin.teamId, model: defaultModel, by: admin.accountId }, 'team.default_model_changed')
       res.status(200).json({ ok: true })
     },
   }

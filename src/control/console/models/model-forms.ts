@@ -1,5 +1,4 @@
 import type { TeamModelsForm } from '../../../../generated/openapi.ts'
-import { readAdminModel } from '../../../directory/admin-models.ts'
 import { refuseOutdated, versionOfModel } from '../../../directory/version.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
@@ -9,7 +8,7 @@ import { required } from '../../request-fields.ts'
 import { toTeamBackends } from '../../team-backends/answers.ts'
 import type { TeamBackends } from '../../team-backends/flow.ts'
 import { toTeamModels } from '../../team-models/answers.ts'
-import type { TeamModelStore } from '../../team-models/store.ts'
+import type { TeamModels } from '../../team-models/flow.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { makeBackendForms } from './backend-forms.ts'
@@ -19,13 +18,14 @@ import type { ModelsOutcome } from './models-outcome.ts'
 import { modelsPage } from './models-page.ts'
 import { readServeRows, toServe } from './serve-fields.ts'
 
-type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
+type Needs = { readonly teamModels: TeamModels; readonly teamBackends: TeamBackends; readonly clock: Clock }
 
 /** The models page, and its forms for admins. */
 export type ModelForms = ReturnType<typeof makeModelForms>
 
 /** Makes the models page and its forms. */
-export function makeModelForms({ models, teamBackends, clock }: Needs) {
+export function makeModelForms({ teamModels, teamBackends, clock }: Needs) {
+  const { models, changes } = teamModels
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)
 
@@ -38,17 +38,16 @@ export function makeModelForms({ models, teamBackends, clock }: Needs) {
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.
     const outdated = refuseOutdated(form.version, existing && versionOfModel(existing))
     if (outdated) return refuse(form, 'model_taken', outdated.mistakes)
-    const read = readAdminModel({
+    const settings = {
+      version: form.version,
       displayName: required('displayName', form.displayName),
       aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
       serve: toServe(readServeRows(form), existing?.serve ?? []),
       contextWindow: form.contextWindow ? Number(form.contextWindow) : null,
       caps: existing?.caps ?? {},
       published: existing?.published ?? true,
-    })
-    if ('mistakes' in read) return refuse(form, 'model_invalid', read.mistakes)
-    const wanted = { ...read.settings, version: form.version }
-    const refusal = await models.put(actor, id, wanted, clock.now())
+    }
+    const refusal = await changes.put(actor, id, settings)
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }
@@ -70,11 +69,11 @@ export function makeModelForms({ models, teamBackends, clock }: Needs) {
       switch (form.action) {
         case 'set-default': {
           const model = required('model', form.model)
-          const refusal = await models.setDefault(actor, model === '' ? null : model, clock.now())
+          const refusal = await changes.setDefault(actor, model === '' ? null : model)
           return toOutcome(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
         }
         case 'delete': {
-          const refusal = await models.remove(actor, required('model', form.model), clock.now())
+          const refusal = await changes.remove(actor, required('model', form.model))
           return toOutcome(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
         }
         case 'add-model':
