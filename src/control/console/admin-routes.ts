@@ -11,6 +11,7 @@ import type { TeamKeyForms } from './keys/key-forms.ts'
 import type { LimitForms } from './limits/limit-forms.ts'
 import type { MemberForms } from './members/member-forms.ts'
 import type { ModelForms } from './models/model-forms.ts'
+import { NOTHING_SENT } from './form-outcome.ts'
 import { noticeStatusOf } from './notices.ts'
 import type { TeamNotice } from './notices.ts'
 import type { FindViewer } from './viewer.ts'
@@ -52,7 +53,7 @@ export function makeAdminPageHandlers({
   return {
     async showTeamMembers(req, res) {
       const admin = await findAdmin(req)
-      send(res, await members.render(admin, { after: req.query.after ?? '', notice: null, draft: null }))
+      send(res, await members.render(admin, { after: req.query.after ?? '', ...NOTHING_SENT }))
     },
 
     async changeTeamMembers(req, res) {
@@ -88,7 +89,7 @@ export function makeAdminPageHandlers({
 
     async showTeamKeys(req, res) {
       const admin = await findAdmin(req)
-      send(res, await keys.render(admin, { notice: null, madeKey: null, draft: null }))
+      send(res, await keys.render(admin, { ...NOTHING_SENT, madeKey: null }))
     },
 
     async changeTeamKeys(req, res) {

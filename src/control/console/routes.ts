@@ -6,6 +6,7 @@ import { readSessionCursor, writeSessionCursor } from '../agent-sessions/rules.t
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
 import { pathOfTeam } from '../pages/forms.ts'
 import { findPage, readCursor } from '../paging.ts'
+import { NOTHING_SENT } from './form-outcome.ts'
 import type { LimitForms } from './limits/limit-forms.ts'
 import type { ModelForms } from './models/model-forms.ts'
 import { NO_OUTCOME } from './models/models-outcome.ts'
@@ -44,7 +45,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamLimits(req, res) {
       const viewer = await findViewer(req)
-      sendPage(res, 200, await limits.render(viewer, { notice: null, draft: null }))
+      sendPage(res, 200, await limits.render(viewer, NOTHING_SENT))
     },
 
     async showTeamModels(req, res) {

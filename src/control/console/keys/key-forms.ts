@@ -11,16 +11,16 @@ import { KEY_REFUSALS } from '../../pages/key-notices.ts'
 import { required, toNumber } from '../../request-fields.ts'
 import type { ServiceAccountChanges } from '../../service-accounts/changes.ts'
 import type { ServiceAccountRefusal, ServiceAccountStore } from '../../service-accounts/store.ts'
-import { noticeStatusOf } from '../notices.ts'
+import { toTeamFormOutcome } from '../form-outcome.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { teamKeysPage } from './keys-page.ts'
 
-/** What a form did. */
-type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: NewKey | null }
+/** What a form did. `madeKey`: the key that it has made. */
+type Outcome = { readonly notice: TeamNotice; readonly madeKey: NewKey | null }
 
-/** `draft`: the form that changed nothing, for the page that says why. */
-type Answered = Outcome & { readonly draft: TeamKeysForm | null }
+type Answered = TeamFormOutcome<TeamKeysForm> & Pick<Outcome, 'madeKey'>
 
 /** The keys page and its forms. */
 export type TeamKeyForms = {
@@ -94,8 +94,8 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     },
 
     async change(admin, form, keyForm) {
-      const outcome = await apply(admin, form, keyForm)
-      return { ...outcome, draft: noticeStatusOf(outcome.notice) === 200 ? null : form }
+      const { notice, madeKey } = await apply(admin, form, keyForm)
+      return { ...toTeamFormOutcome(notice, form), madeKey }
     },
   }
 }

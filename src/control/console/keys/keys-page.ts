@@ -9,12 +9,12 @@ import { PATHS } from '../../pages/forms.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
 import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import type { ListedServiceAccount } from '../../service-accounts/store.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { mistakeOf, noticeOf } from '../notices.ts'
-import type { TeamNotice } from '../notices.ts'
 
-export type TeamKeysPage = {
+export type TeamKeysPage = TeamFormOutcome<TeamKeysForm> & {
   readonly accounts: readonly ListedServiceAccount[]
   readonly keys: readonly ServiceAccountKey[]
   /** The models of the team, which a new key can be for. */
@@ -23,11 +23,8 @@ export type TeamKeysPage = {
   readonly fresh: boolean
   /** A new id for the forms that make a key. */
   readonly formId: string
-  readonly notice: TeamNotice | null
   /** The key that the form has made; only this page shows its secret. */
   readonly madeKey: NewKey | null
-  /** The form that was refused, which stays filled in. */
-  readonly draft: TeamKeysForm | null
 }
 
 /** The service accounts of a team and their keys, for its admins. */

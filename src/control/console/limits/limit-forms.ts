@@ -6,19 +6,17 @@ import { required } from '../../request-fields.ts'
 import type { TeamLimits } from '../../spending-limits/changes.ts'
 import type { LimitRefusal, WantedLimit } from '../../spending-limits/store.ts'
 import type { TeamActor } from '../../team-access.ts'
-import { noticeStatusOf } from '../notices.ts'
+import { toTeamFormOutcome } from '../form-outcome.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import type { FindLimits, LimitChoices } from './find-limits.ts'
 import { limitsPage } from './limits-page.ts'
 
-/** What a form did. `draft`: the form that changed nothing, for the page that says why. */
-type Outcome = { readonly notice: TeamNotice | null; readonly draft: TeamLimitsForm | null }
-
 /** The limits page, and its forms for admins. */
 export type LimitForms = {
-  render(viewer: Viewer, outcome: Outcome): Promise<Html>
-  change(admin: Viewer, form: TeamLimitsForm): Promise<Outcome>
+  render(viewer: Viewer, outcome: TeamFormOutcome<TeamLimitsForm>): Promise<Html>
+  change(admin: Viewer, form: TeamLimitsForm): Promise<TeamFormOutcome<TeamLimitsForm>>
 }
 
 type Needs = {
@@ -55,8 +53,7 @@ export function makeLimitForms({ limits, findLimits, findChoices }: Needs): Limi
     },
 
     async change({ actor }, form) {
-      const notice = await apply(actor, form)
-      return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
+      return toTeamFormOutcome(await apply(actor, form), form)
     },
   }
 }

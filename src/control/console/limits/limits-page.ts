@@ -10,6 +10,7 @@ import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { countOf, fold } from '../../pages/parts.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { mistakeOf, noticeOf } from '../notices.ts'
@@ -18,24 +19,21 @@ import { MAX_MEMBER_CHOICES } from './find-limits.ts'
 import type { LimitChoices } from './find-limits.ts'
 import { limitLines, nameOfLimit } from './limit-lines.ts'
 
-export type LimitsPage = {
+export type LimitsPage = TeamFormOutcome<TeamLimitsForm> & {
   readonly limits: readonly LimitAnswer[]
   /** Whose limits an admin can set; null for a member, who has no forms. */
   readonly choices: LimitChoices | null
-  readonly notice: TeamNotice | null
-  /** The form that was refused, which stays filled in. */
-  readonly draft: TeamLimitsForm | null
 }
 
 /** What calls may cost, and what was spent of it: of the whole team for its admins, of the person for a member. */
 export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draft }: LimitsPage): Html {
   const path = `${viewer.path}/limits`
   const isAdmin = choices !== null
-  const refused = { draft, notice }
+  const outcome = { draft, notice }
   return teamPage(
     viewer,
     'limits',
-    html`${noticeOf(notice)} ${choices && addPart(path, choices, refused)}
+    html`${noticeOf(notice)} ${choices && addPart(path, choices, outcome)}
       <section class="part" aria-labelledby="limits">
         <h2 id="limits">${isAdmin ? 'Spending limits of the team' : 'Limits of your calls'} ${countOf(limits)}</h2>
         ${
@@ -45,7 +43,7 @@ export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draf
                 ${limits.map(
                   (limit) =>
                     html`<li class="${isAdmin ? 'row' : 'row plain'}">
-                      ${limitLines(limit, viewer.role)} ${factsOf(limit)} ${isAdmin && editPart(limit, path, refused)}
+                      ${limitLines(limit, viewer.role)} ${factsOf(limit)} ${isAdmin && editPart(limit, path, outcome)}
                     </li>`,
                 )}
               </ul>`
@@ -71,10 +69,9 @@ function fact(text: string): Html {
   return html`<p class="row-facts">${text}</p>`
 }
 
-/** The form that was refused, and why. */
-type Refused = Pick<LimitsPage, 'draft' | 'notice'>
+type Outcome = TeamFormOutcome<TeamLimitsForm>
 
-function addPart(path: string, choices: LimitChoices, { draft, notice }: Refused): Html {
+function addPart(path: string, choices: LimitChoices, { draft, notice }: Outcome): Html {
   const given = draft?.action === 'create' ? draft : null
   return html`<section class="part" aria-labelledby="add">
     <h2 id="add">Set a limit</h2>
@@ -145,7 +142,7 @@ function amountField(id: string, value: string, notice: TeamNotice | null): Html
   </div>`
 }
 
-function editPart(limit: LimitAnswer, path: string, { draft, notice }: Refused): Html {
+function editPart(limit: LimitAnswer, path: string, { draft, notice }: Outcome): Html {
   const given = draft?.action === 'change' && draft.limitId === limit.id ? draft : null
   const limitId = html`<input type="hidden" name="limitId" value="${limit.id}" />`
   return fold(

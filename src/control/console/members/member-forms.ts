@@ -7,7 +7,8 @@ import type { MemberChanges } from '../../members/changes.ts'
 import type { ListedMember, MemberRefusal, TeamMemberStore } from '../../members/store.ts'
 import { findPage } from '../../paging.ts'
 import { required } from '../../request-fields.ts'
-import { noticeStatusOf } from '../notices.ts'
+import { toTeamFormOutcome } from '../form-outcome.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import type { TeamNotice } from '../notices.ts'
 import type { Viewer } from '../viewer.ts'
 import { membersPage } from './members-page.ts'
@@ -15,12 +16,9 @@ import { membersPage } from './members-page.ts'
 /** The members page and its forms. */
 export type MemberForms = {
   /** `after`: the address that the page follows; empty for the first page. */
-  render(admin: Viewer, content: MembersOutcome & { readonly after: string }): Promise<Html>
-  change(admin: Viewer, form: MembersForm): Promise<MembersOutcome>
+  render(admin: Viewer, content: TeamFormOutcome<MembersForm> & { readonly after: string }): Promise<Html>
+  change(admin: Viewer, form: MembersForm): Promise<TeamFormOutcome<MembersForm>>
 }
-
-/** What a form did. `draft`: the form that changed nothing, for the page that says why. */
-type MembersOutcome = { readonly notice: TeamNotice | null; readonly draft: MembersForm | null }
 
 type Needs = {
   readonly members: TeamMemberStore
@@ -56,8 +54,7 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
     },
 
     async change(admin, form) {
-      const notice = await apply(admin, form)
-      return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
+      return toTeamFormOutcome(await apply(admin, form), form)
     },
   }
 }

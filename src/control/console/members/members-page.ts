@@ -10,13 +10,13 @@ import type { Choice } from '../../pages/choice-field.ts'
 import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { ICONS } from '../../pages/icons.ts'
 import { confirmFirst, fold, time } from '../../pages/parts.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { mistakeOf, noticeOf } from '../notices.ts'
-import type { TeamNotice } from '../notices.ts'
 import { pageLinks } from '../table.ts'
 
-export type MembersPage = {
+export type MembersPage = TeamFormOutcome<MembersForm> & {
   readonly members: readonly ListedMember[]
   /** The email address after which this page begins; empty on the first page. */
   readonly after: string
@@ -25,9 +25,6 @@ export type MembersPage = {
   /** Whether the sign-in is fresh, which making an admin needs. */
   readonly fresh: boolean
   readonly now: Date
-  readonly notice: TeamNotice | null
-  /** The form that was refused, which stays filled in. */
-  readonly draft: MembersForm | null
 }
 
 /** Who may sign in to a team, for its admins. */

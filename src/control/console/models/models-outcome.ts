@@ -1,14 +1,13 @@
 import type { TeamModelsForm } from '../../../../generated/openapi.ts'
+import { NOTHING_SENT } from '../form-outcome.ts'
+import type { TeamFormOutcome } from '../form-outcome.ts'
 import type { TeamNotice } from '../notices.ts'
 
 /** What a form of the models page did. */
-export type ModelsOutcome = {
-  readonly notice: TeamNotice | null
+export type ModelsOutcome = TeamFormOutcome<TeamModelsForm> & {
   /** A sentence that says more. */
   readonly detail: string | null
-  /** The form that was refused, which stays filled in. */
-  readonly draft: TeamModelsForm | null
-  /** What is wrong with its fields. */
+  /** What is wrong with the fields of the refused form. */
   readonly mistakes: FormMistakes
 }
 
@@ -39,4 +38,4 @@ export function toOutcome(notice: TeamNotice): ModelsOutcome {
 }
 
 /** What a page has before a form was sent. */
-export const NO_OUTCOME: ModelsOutcome = { notice: null, detail: null, draft: null, mistakes: {} }
+export const NO_OUTCOME: ModelsOutcome = { ...NOTHING_SENT, detail: null, mistakes: {} }
