@@ -43,14 +43,7 @@ export function makeTeamFlows(needs: Needs) {
   const { teamModels, ...models } = makeTeamModelsFlow({ database, findTeamAdmin, clock, log })
   const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findTeamAdmin, clock, log })
   const directory = makeDirectoryPlanStore(database)
-  const { teamLimits, ...limits } = makeSpendingLimitsFlow({
-    database,
-    findTeamAdmin,
-    findMembership,
-    onLimitsChanged,
-    clock,
-    log,
-  })
+  const { teamLimits, ...limits } = makeSpendingLimitsFlow({ database, findTeamAdmin, onLimitsChanged, clock, log })
   const handlers = {
     ...invitations.handlers,
     ...devices.handlers,

@@ -1,7 +1,7 @@
 import type { MemberStore } from '../../directory/members.ts'
-import { actorOf, callerOf } from '../../http/request.ts'
+import { actorOf } from '../../http/request.ts'
 import type { ActorRequest } from '../../http/request.ts'
-import type { Caller, Role } from '../../kernel/caller.ts'
+import type { Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { pathOfTeam } from '../pages/forms.ts'
@@ -10,11 +10,9 @@ import type { TeamActor } from '../team-access.ts'
 
 /** The person who looks at the pages of a team. */
 export type Viewer = {
-  readonly caller: Caller
-  /** The viewer as the author of changes. */
+  /** The viewer as the author of changes to the team. */
   readonly actor: TeamActor
   readonly email: string
-  readonly teamId: string
   /** `@organization/name` */
   readonly team: string
   readonly role: Role
@@ -35,16 +33,13 @@ type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail
 /** Makes the check with which every page of a team begins. */
 export function makeFindViewer({ members }: Needs): FindViewer {
   return async (req) => {
-    const caller = callerOf(req)
-    const { accountId } = caller
+    const actor = actorOf(req)
+    const { accountId } = actor
     const team = formatTeamName(req.params)
     const { membership } = await findMemberTeam(members.findMembership, team, accountId)
     const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
-    const { teamId } = membership
     return {
-      caller,
-      actor: { ...actorOf(req), teamId, team },
-      teamId,
+      actor: { ...actor, teamId: membership.teamId, team },
       role: membership.role,
       email: await members.findEmail(accountId),
       team,
@@ -64,6 +59,6 @@ export function onlyAdmins(findViewer: FindViewer): FindViewer {
 }
 
 /** Whose calls a viewer sees: an admin those of the whole team, a member their own. */
-export function subjectOf({ team, role, caller }: Viewer) {
-  return { team, accountId: role === 'admin' ? null : caller.accountId }
+export function subjectOf({ team, role, actor }: Viewer) {
+  return { team, accountId: role === 'admin' ? null : actor.accountId }
 }

@@ -1,11 +1,8 @@
-import { parseTeamName } from '../../kernel/team-name.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { FindMembership } from '../../directory/members.ts'
 import type { Logger } from '../../log.ts'
 import { toLimitAnswer, mostSpent } from '../../spending/answers.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
-import { counterOf, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import { chooseLimits, counterOf, findCounting, indexLimits, NOTHING_SPENT } from '../../spending/rules.ts'
 import type { SpendingStore } from '../../spending/store.ts'
 import type { TeamActor } from '../team-access.ts'
 import type { LimitRefusal, LimitStore, WantedLimit } from './store.ts'
@@ -22,14 +19,13 @@ export type TeamLimits = {
   change(admin: TeamActor, id: string, amountNanoUsd: number): Promise<LimitAnswer | null>
   /** False: the team has no limit with this id. */
   remove(admin: TeamActor, id: string): Promise<boolean>
-  /** The limits that apply to a caller, with what is saved of its spending. Needs no admin. */
-  listEffective(caller: Caller): Promise<LimitAnswer[]>
+  /** The limits that apply to a member of the team, with what is saved of their spending. Needs no admin. */
+  listOfMember(member: Pick<TeamActor, 'teamId' | 'accountId'>): Promise<LimitAnswer[]>
 }
 
 type Needs = {
   readonly limits: LimitStore
   readonly spending: SpendingStore
-  readonly findMembership: FindMembership
   /** Tells the gateway of this process that limits have changed. */
   readonly onLimitsChanged: () => void
   readonly clock: Clock
@@ -38,7 +34,7 @@ type Needs = {
 
 /** Makes the functions that the API and the limits page share. */
 export function makeTeamLimits(needs: Needs): TeamLimits {
-  const { limits, spending, findMembership, onLimitsChanged, clock, log } = needs
+  const { limits, spending, onLimitsChanged, clock, log } = needs
 
   async function list(teamId: string): Promise<LimitAnswer[]> {
     const found = await spending.findSpending({ teamId }, clock.now())
@@ -79,13 +75,11 @@ export function makeTeamLimits(needs: Needs): TeamLimits {
       return true
     },
 
-    async listEffective(caller) {
-      const team = parseTeamName(caller.team)
-      const membership = team && (await findMembership(team, caller.accountId))
-      if (!membership) return []
-      const found = await spending.findSpending({ teamId: membership.teamId }, clock.now())
-      const spender = spenderOf(caller)
-      return limitsOf(indexLimits(found.limits), caller).map((limit) =>
+    async listOfMember({ teamId, accountId }) {
+      const found = await spending.findSpending({ teamId }, clock.now())
+      const spender = { accountId, keyId: null }
+      const isPerson = true
+      return chooseLimits(findCounting(indexLimits(found.limits), spender), isPerson).map((limit) =>
         toLimitAnswer(limit, limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT),
       )
     },

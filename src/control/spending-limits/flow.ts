@@ -1,5 +1,4 @@
 import type { Database } from '../../database/client.ts'
-import type { FindMembership } from '../../directory/members.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeSpendingStore } from '../../spending/store.ts'
@@ -11,7 +10,6 @@ import { makeLimitStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly findTeamAdmin: FindTeamAdmin
-  readonly findMembership: FindMembership
   /** Tells the gateway of this process that limits have changed. */
   readonly onLimitsChanged: () => void
   readonly clock: Clock
@@ -20,8 +18,8 @@ type Needs = {
 
 /** The spending limits of a team. Pages read and change them with `teamLimits`. */
 export function makeSpendingLimitsFlow(needs: Needs) {
-  const { database, findTeamAdmin, findMembership, onLimitsChanged, clock, log } = needs
+  const { database, findTeamAdmin, onLimitsChanged, clock, log } = needs
   const [limits, spending] = [makeLimitStore(database), makeSpendingStore(database)]
-  const teamLimits = makeTeamLimits({ limits, spending, findMembership, onLimitsChanged, clock, log })
+  const teamLimits = makeTeamLimits({ limits, spending, onLimitsChanged, clock, log })
   return { teamLimits, handlers: makeSpendingLimitHandlers({ limits: teamLimits, findTeamAdmin }) }
 }

@@ -39,8 +39,9 @@ type Needs = {
 
 /** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
-  async function changeKey({ actor, teamId }: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
+  async function changeKey({ actor }: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
+    const { teamId } = actor
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId, teamId }
     const days = toNumber(form.expiresInDays)
@@ -82,7 +83,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
   return {
     async render(admin, answered) {
       const now = clock.now()
-      const { teamId } = admin
+      const { teamId } = admin.actor
       return teamKeysPage(admin, {
         accounts: await serviceAccounts.list(teamId, now),
         keys: await keys.listOfServiceAccounts(teamId, now),

@@ -10,10 +10,8 @@ import type { Viewer } from '../viewer.ts'
 export type FindLimits = (viewer: Viewer) => Promise<LimitAnswer[]>
 
 /** Makes the function for the pages of a team. */
-export function makeFindLimits(limits: Pick<TeamLimits, 'list' | 'listEffective'>): FindLimits {
-  // The team of the page can be another one than the caller has signed in to.
-  return ({ caller, team, teamId, role }) =>
-    role === 'admin' ? limits.list(teamId) : limits.listEffective({ ...caller, team })
+export function makeFindLimits(limits: Pick<TeamLimits, 'list' | 'listOfMember'>): FindLimits {
+  return ({ actor, role }) => (role === 'admin' ? limits.list(actor.teamId) : limits.listOfMember(actor))
 }
 
 /** Whose calls a new limit can count, besides those of all and of each member. */
@@ -37,12 +35,12 @@ type Needs = {
 
 /** Finds whose limits an admin can set on the page. Personal keys of other members are not shown to admins. */
 export function makeFindLimitChoices({ store, keys, serviceAccounts, clock }: Needs) {
-  return async ({ caller, team, teamId }: Viewer): Promise<LimitChoices> => {
+  return async ({ actor: { accountId, teamId, team } }: Viewer): Promise<LimitChoices> => {
     const now = clock.now()
     const [members, accounts, ownKeys, accountKeys] = await Promise.all([
       store.findAddresses(teamId, MAX_MEMBER_CHOICES),
       serviceAccounts.list(teamId, now),
-      keys.list({ accountId: caller.accountId }, now),
+      keys.list({ accountId }, now),
       keys.listOfServiceAccounts(teamId, now),
     ])
     const names = new Map(accounts.map(({ id, name }) => [id, name]))

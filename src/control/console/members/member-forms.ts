@@ -47,7 +47,7 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
     async render(admin, { after, ...outcome }) {
       const now = clock.now()
       const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
-        members.list(admin.teamId, { after, limit }, now),
+        members.list(admin.actor.teamId, { after, limit }, now),
       )
       const fresh = isFresh(admin.actor, now)
       return membersPage(admin, { members: shown, after, next: last && last.email, fresh, now, ...outcome })

@@ -14,10 +14,10 @@ import type { ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */
 export function makeBackendForms({ backends, changes }: TeamBackends) {
-  async function save({ actor, team, teamId }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
+  async function save({ actor, team }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? prefixOfTeam(team) + given : given
-    const existing = (await backends.findAdded(teamId)).find((backend) => backend.name === name) ?? null
+    const existing = (await backends.findAdded(actor.teamId)).find((backend) => backend.name === name) ?? null
     if (form.action === 'add-backend' && existing) return refuse(form, 'backend_taken', EXISTS)
     if (form.action === 'change-backend' && !existing) return refuse(form, 'unknown_backend')
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.

@@ -29,10 +29,10 @@ export function makeModelForms({ teamModels, teamBackends, clock }: Needs) {
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)
 
-  async function save({ actor, team, teamId }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
+  async function save({ actor, team }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('model', form.model)
     const id = form.action === 'add-model' ? prefixOfTeam(team) + given : given
-    const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
+    const existing = (await models.find(actor.teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.
@@ -54,9 +54,9 @@ export function makeModelForms({ teamModels, teamBackends, clock }: Needs) {
 
   return {
     async render(viewer: Viewer, outcome: ModelsOutcome) {
-      const { teamId, role, actor } = viewer
-      const found = await models.find(teamId)
-      const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
+      const { role, actor } = viewer
+      const found = await models.find(actor.teamId)
+      const ofTeam = role === 'admin' ? await backends.find(actor.teamId, found.fileModels) : null
       return modelsPage(viewer, {
         ...toTeamModels(found),
         admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(actor, clock.now()) },
