@@ -2,9 +2,10 @@ import type { Request, Response } from 'express'
 import { isLoopback } from '../kernel/network/ip-address.ts'
 
 const markup = Symbol('markup')
+const loadsScripts = Symbol('loadsScripts')
 
 /** Markup that is safe to send. Only `html` creates it, and `html` escapes all text. */
-export type Html = { readonly [markup]: string; toString(): string }
+export type Html = { readonly [markup]: string; readonly [loadsScripts]?: true; toString(): string }
 
 /** A template value: text is escaped; `null`, `undefined` and `false` print nothing; lists are joined. */
 export type Interpolation = Html | string | number | null | undefined | false | readonly Interpolation[]
@@ -14,21 +15,21 @@ export function html(strings: TemplateStringsArray, ...values: readonly Interpol
   return toHtml(strings.reduce((before, string, index) => before + print(values[index - 1]) + string))
 }
 
+/** Marks a page that loads scripts of this host, so that it is sent with a policy that lets them run. */
+export function withScripts(page: Html): Html {
+  return { ...page, [loadsScripts]: true }
+}
+
 /** What an answer needs to carry a page. Answers of operations have it, whatever the contract says of their bodies. */
 export type PageReply = Pick<Response, 'req' | 'statusCode' | 'set' | 'end'>
 
 /**
  * Answers with a page and the headers of every page. They forbid to load anything from other hosts, to frame, cache or
- * index the page, and to name it in a Referer, as RFC 9700, section 4.16 requires for login and error pages. `scripts`
- * allows the scripts of this host, for pages with passkeys. Strict-Transport-Security is sent over https (RFC 6797,
- * section 7.2).
+ * index the page, and to name it in a Referer, as RFC 9700, section 4.16 requires for login and error pages.
+ * Strict-Transport-Security is sent over https (RFC 6797, section 7.2).
  */
-export function sendPage(
-  res: PageReply,
-  status: number,
-  page: Html | Buffer,
-  { scripts = false }: { readonly scripts?: boolean } = {},
-): void {
+export function sendPage(res: PageReply, status: number, page: Html | Buffer): void {
+  const scripts = !Buffer.isBuffer(page) && page[loadsScripts] === true
   res.statusCode = status
   const referrerPolicy = referrerPolicyOf(res.req)
   res.set({ ...HEADERS, 'Referrer-Policy': referrerPolicy, 'Content-Security-Policy': policy(scripts) })
@@ -41,15 +42,10 @@ export function sendPage(
  * Answers with a page of any status, with the headers that the contract promises for an error of this status whatever
  * its body is.
  */
-export function sendOutcomePage(
-  res: PageReply,
-  status: number,
-  page: Html,
-  options?: { readonly scripts?: boolean },
-): void {
+export function sendOutcomePage(res: PageReply, status: number, page: Html): void {
   if (status === 401) res.set('WWW-Authenticate', 'Bearer')
   if (status === 401 || status === 403) res.set('x-should-retry', 'false')
-  sendPage(res, status, page, options)
+  sendPage(res, status, page)
 }
 
 const HEADERS = {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { describe, expect, it } from 'vitest'
 import { errorPage } from '../../src/control/pages/error-page.ts'
-import { html, sendPage } from '../../src/http/page.ts'
+import { html, sendPage, withScripts } from '../../src/http/page.ts'
 import type { Interpolation } from '../../src/http/page.ts'
 
 describe('html', () => {
@@ -53,7 +53,7 @@ describe('sendPage', () => {
   })
 
   it('lets scripts of this host run only on a page that asks for them', async () => {
-    const answer = await answerOf((res) => sendPage(res, 200, html``, { scripts: true }))
+    const answer = await answerOf((res) => sendPage(res, 200, withScripts(html``)))
 
     expect(answer.headers.get('content-security-policy')).toBe(`${POLICY}; script-src 'self'; connect-src 'self'`)
   })

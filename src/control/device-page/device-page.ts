@@ -46,13 +46,10 @@ export type DevicePage = {
   readonly hasEmail: boolean
 }
 
-/**
- * The page of a signed-in person: approving a device by its code, their devices, passkeys and API keys, sign-out. Needs
- * `scripts: true`.
- */
+/** The page of a signed-in person: approving a device by its code, their devices, passkeys and API keys, sign-out. */
 export function devicePage(data: DevicePage): Html {
   return page(
-    { title: 'Your devices', layout: 'wide', scripts: true },
+    { title: 'Your devices', layout: 'wide', script: PATHS.passkeyScript },
     html`<div class="title">
         <h1>Your devices</h1>
         <p class="who">

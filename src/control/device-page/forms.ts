@@ -118,7 +118,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     const { waitSeconds, ...content } = await outcomeOf(req, form)
     const status = content.notice ? DEVICE_NOTICES[content.notice].status : 200
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
-    sendOutcomePage(res, status, await renderDevicePage(req, content), { scripts: true })
+    sendOutcomePage(res, status, await renderDevicePage(req, content))
   }
 }
 

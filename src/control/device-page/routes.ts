@@ -24,8 +24,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
         const { userCode, page: next } = req.query
-        const page = await renderDevicePage(req, { userCode, page: next })
-        return sendPage(res, 200, page, { scripts: true })
+        return sendPage(res, 200, await renderDevicePage(req, { userCode, page: next }))
       }
       const { accountId, organization, team, role } = callerOf(req)
       const email = await findEmail(accountId)

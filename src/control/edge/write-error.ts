@@ -54,11 +54,11 @@ function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
   if (req.path.startsWith(PATHS.team)) {
     const query = /\?.*/.exec(req.url)?.[0] ?? ''
     const path = [req.path + query, req.path].find(({ length }) => length <= MAX_TEAM_PATH) ?? PATHS.team
-    return sendPage(res, 401, teamSignInPage({ path, hasEmail, isForm }), { scripts: true })
+    return sendPage(res, 401, teamSignInPage({ path, hasEmail, isForm }))
   }
   const { userCode } = req.query
   const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
-  sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail, isForm }), { scripts: true })
+  sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail, isForm }))
 }
 
 /** Writes the errors under `/oauth`, for a gateway that forwards these routes and has no pages. */

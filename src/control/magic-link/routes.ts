@@ -43,7 +43,7 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
       }
       const verdict = judgeLink(login, clock.now())
       if (verdict !== 'open') return refuseLink(req, res, { refusal: verdict, login }, clock.now())
-      sendPage(res, 200, toLinkPage(req, login, token, { approvalMode }), { scripts: login.link === 'handle' })
+      sendPage(res, 200, toLinkPage(req, login, token, { approvalMode }))
     },
 
     async consumeMagicLink(request, response) {
@@ -53,7 +53,7 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
       if (consumed.outcome === 'wrong_code') {
         const wrongCode = true
         const page = toLinkPage(req, consumed.login, new Secret(request.body.token), { approvalMode, wrongCode })
-        return sendPage(res, 400, page, { scripts: consumed.login.link === 'handle' })
+        return sendPage(res, 400, page)
       }
 
       const approved = consumed.outcome === 'approved'

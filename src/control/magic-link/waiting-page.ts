@@ -4,6 +4,7 @@ import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { decisionForm } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
+import { PATHS } from '../pages/forms.ts'
 import { answer } from '../pages/parts.ts'
 import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
@@ -21,10 +22,10 @@ export type WaitingPage = {
 
 /**
  * The page of `verificationUri`, which opens on the device that wants to sign in. A caller who is not signed in to the
- * account learns only that an email was sent, not to whom and not whether it arrived. Needs `scripts: true`.
+ * account learns only that an email was sent, not to whom and not whether it arrived.
  */
 export function waitingPage({ decide }: WaitingPage): Html {
-  return page({ title: 'Waiting for you', scripts: true }, decide ? decision(decide) : WAITING)
+  return page({ title: 'Waiting for you', script: PATHS.passkeyScript }, decide ? decision(decide) : WAITING)
 }
 
 function decision(decide: NonNullable<WaitingPage['decide']>): Interpolation {

@@ -1,4 +1,4 @@
-import { html } from '../../http/page.ts'
+import { html, withScripts } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import { PATHS } from './forms.ts'
 
@@ -9,18 +9,13 @@ type Frame = {
   readonly layout?: 'card' | 'wide' | 'team'
   /** The navigation between brand and content. */
   readonly nav?: Html
-  /** Whether the page loads a script. Such a page must be sent with `scripts: true`. */
-  readonly scripts?: boolean
-  /** The path of the script. Default: the passkey script. */
+  /** The path of the script that the page loads; undefined: none. */
   readonly script?: string
 }
 
 /** A whole page around its content: head, brand, main. */
-export function page(
-  { title, layout = 'card', nav, scripts = false, script = PATHS.passkeyScript }: Frame,
-  content: Interpolation,
-): Html {
-  return html`<!doctype html>
+export function page({ title, layout = 'card', nav, script }: Frame, content: Interpolation): Html {
+  const whole = html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -31,7 +26,7 @@ export function page(
         <title>${title} · svc</title>
         <link rel="icon" href="${PATHS.favicon}" type="image/svg+xml" />
         <link rel="stylesheet" href="${PATHS.stylesheet}" />
-        ${scripts && html`<script type="module" src="${script}"></script>`}
+        ${script && html`<script type="module" src="${script}"></script>`}
       </head>
       <body>
         <header class="top over-${layout}"><a class="brand" href="${PATHS.home}">${BRAND}</a></header>
@@ -39,6 +34,7 @@ export function page(
         <main class="${layout}">${content}</main>
       </body>
     </html> `
+  return script ? withScripts(whole) : whole
 }
 
 const BRAND = html`<svg width="24" height="24" viewBox="0 0 24 24" fill="none" aria-hidden="true">

@@ -4,7 +4,7 @@ import { ICONS } from './icons.ts'
 
 /**
  * A button that signs in with a passkey. The script shows it in browsers that support passkeys. `then` is the path to
- * open afterwards; null reloads the page. The page must be sent with `scripts: true`.
+ * open afterwards; null reloads the page. The page must load the passkey script.
  */
 export function passkeyButton({
   then,

@@ -66,7 +66,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl, command }: Needs): Handl
     },
 
     async showSessionShell(_req, res) {
-      sendPage(res, 200, SESSION_SHELL, { scripts: true })
+      sendPage(res, 200, SESSION_SHELL)
     },
   }
 }

@@ -6,10 +6,9 @@ import { passkeyButton } from './passkey-parts.ts'
 /**
  * `/session`: the same page for every caller. Its script (assets/session.js) reads the session's id from the fragment
  * of the address, which browsers do not send, and shows one of the parts. Without an id it lists the team's sessions.
- * Needs `scripts: true`.
  */
 export const SESSION_SHELL = page(
-  { title: 'Session', layout: 'wide', scripts: true, script: PATHS.sessionScript },
+  { title: 'Session', layout: 'wide', script: PATHS.sessionScript },
   html`<div class="title">
       <h1 data-field="title">Sessions</h1>
       <p class="who"><small class="name" data-field="who"></small></p>

@@ -26,11 +26,11 @@ export type SessionMissing = {
 
 /**
  * The page that signs a browser in: with a link by email, which needs no script, or with a passkey. The browser also
- * offers passkeys in the email field (conditional mediation of WebAuthn). Needs `scripts: true`.
+ * offers passkeys in the email field (conditional mediation of WebAuthn).
  */
 export function signInPage(data: SignInPage): Html {
   return page(
-    { title: 'Sign in', scripts: true },
+    { title: 'Sign in', script: PATHS.passkeyScript },
     html`<h1>Sign in</h1>
       <p class="lead">
         There is no password. If you are signed in already, open
@@ -40,10 +40,10 @@ export function signInPage(data: SignInPage): Html {
   )
 }
 
-/** `/device` without a session. Needs `scripts: true`. */
+/** `/device` without a session. */
 export function deviceSignInPage(data: SignInPage & SessionMissing): Html {
   return page(
-    { title: 'Sign in', scripts: true },
+    { title: 'Sign in', script: PATHS.passkeyScript },
     html`<h1>Sign in to see your devices</h1>
       <p class="lead">
         ${
@@ -58,10 +58,10 @@ export function deviceSignInPage(data: SignInPage & SessionMissing): Html {
 
 type TeamSignInPage = SessionMissing & Refused & { readonly path: string; readonly hasEmail: boolean }
 
-/** A page of a team without a session. `path`: the page, which the sign-in leads back to. Needs `scripts: true`. */
+/** A page of a team without a session. `path`: the page, which the sign-in leads back to. */
 export function teamSignInPage({ path, isForm, ...options }: TeamSignInPage): Html {
   return page(
-    { title: 'Sign in', scripts: true },
+    { title: 'Sign in', script: PATHS.passkeyScript },
     html`<h1>Sign in to see your team</h1>
       <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
       ${isForm && FORM_REFUSED} ${signInOptions({ ...options, next: path, wanted: { name: 'page', value: path } })}`,

@@ -43,5 +43,5 @@ export function refuseEmail(req: Pick<Request, 'headers'>, res: Response, { form
   const page = path
     ? teamSignInPage({ path, hasEmail, isForm: false, refused })
     : signInPage({ userCode: userCode ?? null, hasEmail, refused })
-  sendPage(res, 400, page, { scripts: true })
+  sendPage(res, 400, page)
 }

@@ -70,7 +70,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
   return {
     async showSignIn(req, res) {
       const page = signInPage({ userCode: req.query.userCode ?? null, hasEmail: signInLinks.hasEmail })
-      sendPage(res, 200, page, { scripts: true })
+      sendPage(res, 200, page)
     },
 
     async requestSignInLink(req, response) {

@@ -35,8 +35,6 @@ export type Words = {
   readonly requestId: string
 }
 
-export type SamplePage = { readonly page: Html; readonly scripts: boolean }
-
 export const FRIENDLY: Words = {
   deviceName: 'Ada’s laptop',
   otherDeviceName: 'build-runner-03.internal',
@@ -61,18 +59,16 @@ export const HOSTILE: Words = {
 }
 
 /** All pages of the service, by name, filled with these texts. */
-export function samplePages(words: Words): Map<string, SamplePage> {
-  return new Map(
-    [...plainPages(words), ...scriptedPages(words)].map(([name, page, scripts]) => [name, { page, scripts }]),
-  )
+export function samplePages(words: Words): Map<string, Html> {
+  return new Map([...plainPages(words), ...scriptedPages(words), ...sampleTeamPages(words)])
 }
 
-type Named = [name: string, page: Html, scripts: boolean]
+type Named = [name: string, page: Html]
 
 const TOKEN = new Secret('svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c')
 
 function plainPages(words: Words): Named[] {
-  const pages: [string, Html][] = [
+  return [
     ['confirm', confirmPage({ ...confirmData(words), mode: 'click' })],
     ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click', replacesOther: true })],
     ['confirm-code', confirmPage({ ...confirmData(words), mode: 'code' })],
@@ -99,7 +95,7 @@ function plainPages(words: Words): Named[] {
       'sign-in-link-code',
       signInLinkPage({ ...signInLinkData(words, false), mode: 'code', replacesOther: true, wrongEmail: true }),
     ],
-    ...(['used', 'ended', 'expired', 'invalid'] as const).map((refusal): [string, Html] => [
+    ...(['used', 'ended', 'expired', 'invalid'] as const).map((refusal): Named => [
       `sign-in-link-${refusal}`,
       refusedSignInLinkPage(refusal),
     ]),
@@ -111,16 +107,15 @@ function plainPages(words: Words): Named[] {
         commandUrl: 'https://agents.engineering.example.com/assets/svc-cli.tgz',
       }),
     ],
-    ...[400, 401, 403, 404, 429, 500, 503].map((status): [string, Html] => [
+    ...[400, 401, 403, 404, 429, 500, 503].map((status): Named => [
       `error-${status}`,
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
     ]),
   ]
-  return [...pages, ...sampleTeamPages(words)].map(([name, page]) => [name, page, false])
 }
 
 function scriptedPages(words: Words): Named[] {
-  const pages: [string, Html][] = [
+  return [
     ['waiting', waitingPage({ decide: null })],
     ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
     ['sign-in', signInPage({ userCode: null, hasEmail: true })],
@@ -140,7 +135,6 @@ function scriptedPages(words: Words): Named[] {
     ['device-notice', devicePage({ ...deviceData(words), notice: 'approved' })],
     ['device-refused', devicePage({ ...deviceData(words), notice: 'unknown_code', userCode: words.userCode })],
   ]
-  return pages.map(([name, page]) => [name, page, true])
 }
 
 function pendingLogin(words: Words, sameIp: boolean) {

@@ -36,7 +36,7 @@ for (const [kind, words] of [['friendly', FRIENDLY] as const, ['hostile', HOSTIL
 
 // The documentation is longer than a picture can be, so it takes only its first screen and one operation.
 const docs = docsPage(documentOf(readContract(), DEPLOYMENT), DEPLOYMENT)
-await using server = await servePages(new Map([['docs', { page: docs, scripts: false }]]))
+await using server = await servePages(new Map([['docs', docs]]))
 const page = await browser.newPage({ width: WIDTHS.phone, scheme: 'light' })
 await page.route('**/docs/docs.css', (route) => route.fulfill({ path: STYLESHEET }))
 for (const part of ['index', 'startDeviceLogin']) {
