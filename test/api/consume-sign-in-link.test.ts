@@ -49,7 +49,7 @@ describe('consumeSignInLink', () => {
       const now = service.clock.now()
       const use = () => {
         const { browser } = beginBrowserSession({ headers: {}, cookies: {} } as Request, link.invitationId, now)
-        return links.consume(link, browser, now, '127.0.0.1')
+        return links.consume(link, browser)
       }
       expect([await use(), await use()]).toEqual([true, false])
     })

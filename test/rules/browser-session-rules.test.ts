@@ -4,7 +4,7 @@ import { beginTimes, isOver, touchTimes } from '../../src/control/browser-sessio
 const START = Date.UTC(2026, 10, 21)
 const at = (seconds: number) => new Date(START + seconds * 1000)
 const HOUR = 3600
-const begun = beginTimes(at(0))
+const begun = { ...beginTimes(at(0)), lastSeenAt: at(0) }
 
 describe('isOver', () => {
   it.each([

@@ -36,8 +36,6 @@ export type BrowserSessionTimes = {
 export function beginTimes(now: Date) {
   return {
     createdAt: now,
-    authenticatedAt: now,
-    lastSeenAt: now,
     idleExpiresAt: addSeconds(now, IDLE_SECONDS),
     absoluteExpiresAt: addSeconds(now, ABSOLUTE_SECONDS),
   }

@@ -17,9 +17,8 @@ export type NewBrowserSession = {
   readonly id: string
   readonly hash: SecretHash
   readonly invitationId: string
+  /** When the person signed in, which is the first use of the session. */
   readonly createdAt: Date
-  readonly authenticatedAt: Date
-  readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
   readonly absoluteExpiresAt: Date
   readonly ip: string
@@ -122,33 +121,27 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
  */
 export type SignedInBrowser = { readonly session: NewBrowserSession; readonly replaces: SecretHash | null }
 
-/** The sign-in of a statement that begins a browser session. */
-type SignInStep = {
-  /** The earlier step whose row, with the `account_id`, says that the person is signed in. */
-  readonly of: Sql
-  readonly now: Date
-  readonly ip: string
-}
-
 /**
  * Further steps of a `WITH` that begin the session of a browser and end the one that it replaces, with its audit row,
- * so that a browser never has two. Without a row in the step `of` they change nothing.
+ * so that a browser never has two. `signedIn`: the earlier step whose row, with the `account_id`, says that the person
+ * is signed in. Without that row these steps change nothing.
  *
  * The replaced session may depend on a device session. One of the same account goes on, and this sign-in is its last
  * use: the new session then depends on it, because it is the same browser. Not where the device session may expire
  * first: the lists would then not show a browser that is still signed in. One of another account ends too: the browser
  * has a refresh token of it, which would keep that account signed in here.
  */
-export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: SignInStep): Sql {
+export function beginSession(browser: SignedInBrowser | null, signedIn: Sql): Sql {
   if (!browser) return NO_SQL
   const { session, replaces } = browser
+  const { createdAt: now, ip } = session
   const subjects = sql`
     SELECT replaced.id, account_id, team_id
     FROM replaced JOIN invitations invitation ON invitation.id = replaced.invitation_id`
   const revoked = { at: now, ip, details: { reason: 'replaced' } }
   return sql`, replaced AS (
       UPDATE browser_sessions SET revoked_at = ${now}::timestamptz, revoked_reason = 'replaced'
-      WHERE hash = ${replaces} AND revoked_at IS NULL AND EXISTS (SELECT FROM ${of})
+      WHERE hash = ${replaces} AND revoked_at IS NULL AND EXISTS (SELECT FROM ${signedIn})
       RETURNING id, invitation_id, device_session_id
     ), replaced_event AS (
       ${insertEvents({ kind: 'browser_session.revoked', ...revoked, subjects })}
@@ -157,7 +150,7 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
         invitation.account_id = signed_in.account_id AS is_own
       FROM replaced
       JOIN invitations invitation ON invitation.id = replaced.invitation_id
-      CROSS JOIN ${of} signed_in
+      CROSS JOIN ${signedIn} signed_in
       -- With OFFSET 0, no plan reads all live device sessions.
       JOIN LATERAL (SELECT * FROM device_sessions WHERE id = replaced.device_session_id OFFSET 0) live
         ON live.revoked_at IS NULL
@@ -180,10 +173,9 @@ export function beginSession(browser: SignedInBrowser | null, { of, now, ip }: S
       )
       SELECT ${session.id}::uuid, ${session.hash}, ${session.invitationId}::uuid,
         coalesce(${session.deviceSessionId ?? null}::uuid, (SELECT id FROM kept_device)),
-        ${session.createdAt}::timestamptz, ${session.authenticatedAt}::timestamptz,
-        ${session.lastSeenAt}::timestamptz, ${session.idleExpiresAt}::timestamptz,
-        ${session.absoluteExpiresAt}::timestamptz, ${session.ip}, ${session.userAgent}
-      FROM ${of}
+        ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz, ${session.idleExpiresAt}::timestamptz,
+        ${session.absoluteExpiresAt}::timestamptz, ${ip}, ${session.userAgent}
+      FROM ${signedIn}
     )`
 }
 

@@ -52,7 +52,7 @@ export async function decideOnce(
         UPDATE device_logins login SET invitation_id = invited.id, ${set} FROM invited
         WHERE login.id = ${login.id}::uuid AND ${ofInvitation} AND ${where}
         RETURNING login.id, invited.account_id, invited.team_id
-      )${beginSession(browser, { of: sql`decided`, now, ip })}${openedEvent(browser, login, now, ip)}
+      )${beginSession(browser, sql`decided`)}${openedEvent(browser, login, now, ip)}
       ${insertEvents({ kind, at: now, ip, details, subjects })}`),
   )
   return count === 1

@@ -95,10 +95,9 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       const link = await findOpen(req, res, token)
       if (!link) return
       if (isEmailWrong(link, email)) return showLink(req, res, { link, token, wrongEmail: true })
-      const now = clock.now()
-      const { cookie, browser } = beginBrowserSession(req, link.invitationId, now)
+      const { cookie, browser } = beginBrowserSession(req, link.invitationId, clock.now())
       // False: another request was faster.
-      if (!(await links.consume(link, browser, now, ipOf(req)))) return refuseSignInLink(req, res, 'used')
+      if (!(await links.consume(link, browser))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
       setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
       clearTokensOfOthers(req, res, link.accountId, secure)

@@ -85,8 +85,9 @@ export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * Uses a link up and begins its browser session, with the audit row. True for exactly one of concurrent callers;
      * the others change nothing.
      */
-    async consume(link: SignInLink, browser: SignedInBrowser, now: Date, ip: string): Promise<boolean> {
-      const subjects = sql`SELECT ${browser.session.id}::uuid, account_id, team_id FROM used`
+    async consume(link: SignInLink, browser: SignedInBrowser): Promise<boolean> {
+      const { id, createdAt: now, ip } = browser.session
+      const subjects = sql`SELECT ${id}::uuid, account_id, team_id FROM used`
       const opened = { kind: 'browser_session.opened', at: now, ip, details: { via: 'sign_in_link' }, subjects }
       // The lock waits for a withdrawal of the invitation, and then nothing begins, so that no session outlives it. It
       // is the first one, as everywhere.
@@ -99,7 +100,7 @@ export function makeSignInLinkStore({ prisma: db }: Pick<Database, 'prisma'>) {
             UPDATE sign_in_links SET used_at = ${now}::timestamptz FROM invited
             WHERE hash = ${link.hash} AND used_at IS NULL AND expires_at > ${now}::timestamptz
             RETURNING invited.account_id, invited.team_id
-          )${beginSession(browser, { of: sql`used`, now, ip })}
+          )${beginSession(browser, sql`used`)}
           ${insertEvents(opened)}`,
       )
       return count === 1

@@ -41,7 +41,6 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
       id: newRowId(now),
       salt: newSalt(),
       createdAt: now,
-      lastSeenAt: now,
       lastIp: ip,
       idleExpiresAt: idleEnd(now, lifetimes, absoluteExpiresAt),
       absoluteExpiresAt,

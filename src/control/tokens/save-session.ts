@@ -28,7 +28,6 @@ export type NewDeviceSession = SignedInDevice & {
   readonly id: string
   readonly salt: Uint8Array<ArrayBuffer>
   readonly createdAt: Date
-  readonly lastSeenAt: Date
   readonly lastIp: string
   readonly idleExpiresAt: Date
   readonly absoluteExpiresAt: Date
@@ -79,7 +78,7 @@ export async function saveSession(
       SELECT made.id, account_id, team_id FROM made CROSS JOIN invited
     ), event AS (
       ${insertEvents(event)}
-    )${beginSession(ofDevice, { of: sql`opened`, now: createdAt, ip })}, found AS (
+    )${beginSession(ofDevice, sql`opened`)}, found AS (
       SELECT * FROM made
       UNION ALL
       SELECT existing.* FROM device_sessions existing JOIN redeemed ON redeemed.id = existing.login_id
@@ -97,6 +96,6 @@ function insertSession(session: NewDeviceSession): Sql {
     )
     SELECT ${session.id}::uuid, ${session.loginId}::uuid, ${session.invitationId}::uuid, ${session.deviceId},
       ${session.deviceName}, ${session.isBrowser}, ${session.clientId}, ${session.salt},
-      ${session.createdAt}::timestamptz, ${session.lastSeenAt}::timestamptz, ${session.lastIp},
+      ${session.createdAt}::timestamptz, ${session.createdAt}::timestamptz, ${session.lastIp},
       ${session.idleExpiresAt}::timestamptz, ${session.absoluteExpiresAt}::timestamptz`
 }
