@@ -54,7 +54,8 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
     const { accountId, team, role } = caller
     const now = clock.now()
     const listed = await devices.list(accountId, now)
-    const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
+    const { email, userHandle } = await passkeys.findAccount(accountId)
+    const own = await passkeys.list(accountId)
     const holder = await findHolder(caller)
     const current = await signOut.findCurrent(req)
     return devicePage({
@@ -69,7 +70,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
         ...device,
         current: current.devices.includes(device.sessionId) || current.browser === device.sessionId,
       })),
-      passkeys: await passkeys.list(accountId),
+      passkeys: own,
       keys: await keys.list({ accountId }, now),
       models: holder ? await keys.findModels(holder.teamId) : [],
       madeKey: madeKey ?? null,
@@ -78,7 +79,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
       accepted: {
         rpId,
         userId: Buffer.from(userHandle).toString('base64url'),
-        credentialIds: credentials.map(({ credentialId }) => credentialId),
+        credentialIds: own.map(({ credentialId }) => credentialId),
       },
     })
   }

@@ -42,9 +42,10 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
     async start(caller) {
       if (!isFresh(caller, clock.now())) throw new ApiError('reauthenticate')
       const { accountId, sessionId } = caller
-      const registrant = await passkeys.findRegistrant(accountId)
-      if (registrant.passkeys.length >= MAX_PASSKEYS) throw new ApiError('conflict', FULL)
-      const { options, challenge } = await makeRegistrationOptions(webauthn.rpId, registrant)
+      const own = await passkeys.list(accountId)
+      if (own.length >= MAX_PASSKEYS) throw new ApiError('conflict', FULL)
+      const account = await passkeys.findAccount(accountId)
+      const { options, challenge } = await makeRegistrationOptions(webauthn.rpId, account, own)
       await challenges.save(challenge, { ceremony: 'registration', accountId, sessionId, email: null })
       return options
     },
@@ -64,7 +65,7 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
       const added = await passkeys.add(made, { caller, name, ip }, now)
       if (added === 'taken') throw new ApiError('conflict', { message: 'This passkey is registered already.' })
       if (added === 'full') throw new ApiError('conflict', FULL)
-      const { email } = await passkeys.findRegistrant(accountId)
+      const { email } = await passkeys.findAccount(accountId)
       notify.passkeyChanged(email, { change: 'added', passkeyName: name, at: now, ip })
       log.info({ passkeyId: added.id, accountId }, 'passkey.added')
       return added

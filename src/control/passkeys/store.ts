@@ -15,6 +15,9 @@ export type ListedPasskey = {
   readonly synced: boolean
 }
 
+/** A passkey, for the browsers of its owner. */
+export type OwnPasskey = ListedPasskey & { readonly credentialId: string; readonly transports: readonly string[] }
+
 /** A passkey, for verifying a sign-in. */
 export type StoredPasskey = {
   readonly id: string
@@ -34,12 +37,9 @@ export type PasskeyStore = ReturnType<typeof makePasskeyStore>
 /** The rows of passkeys. */
 export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
-    /** The account that registers a passkey, with the passkeys it has. */
-    async findRegistrant(accountId: string) {
-      return db.account.findUniqueOrThrow({
-        where: { id: accountId },
-        select: { email: true, userHandle: true, passkeys: { select: { credentialId: true, transports: true } } },
-      })
+    /** What authenticators know of an account. */
+    async findAccount(accountId: string): Promise<{ email: string; userHandle: Uint8Array<ArrayBuffer> }> {
+      return db.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true, userHandle: true } })
     },
 
     /**
@@ -97,9 +97,9 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** The passkeys of an account, the oldest first. */
-    async list(accountId: string): Promise<ListedPasskey[]> {
+    async list(accountId: string): Promise<OwnPasskey[]> {
       const rows = await db.passkey.findMany({ where: { accountId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] })
-      return rows.map(toListed)
+      return rows.map((row) => ({ ...toListed(row), credentialId: row.credentialId, transports: row.transports }))
     },
 
     /** Renames a passkey of this account, with its audit row; null when the account has no passkey with this id. */

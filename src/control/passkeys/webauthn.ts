@@ -25,17 +25,11 @@ const loadLibrary = () => import('@simplewebauthn/server')
 
 const TIMEOUT_MS = CHALLENGE_SECONDS * 1000
 
-/** An account that registers a passkey, with the passkeys it has. */
-export type Registrant = {
-  readonly email: string
-  readonly userHandle: Uint8Array<ArrayBuffer>
-  readonly passkeys: readonly { readonly credentialId: string; readonly transports: readonly string[] }[]
-}
-
-/** Makes the options of a registration, with a new challenge in them. */
+/** Makes the options of a registration, with a new challenge in them. `passkeys`: those that the account has. */
 export async function makeRegistrationOptions(
   rpId: string,
-  { email, userHandle, passkeys }: Registrant,
+  { email, userHandle }: { readonly email: string; readonly userHandle: Uint8Array<ArrayBuffer> },
+  passkeys: readonly { readonly credentialId: string; readonly transports: readonly string[] }[],
 ): Promise<{ options: PasskeyCreationOptions; challenge: Secret }> {
   const { generateRegistrationOptions } = await loadLibrary()
   const { rp, user, challenge, pubKeyCredParams, excludeCredentials } = await generateRegistrationOptions({
