@@ -117,7 +117,7 @@ describe('showTeamUsage', () => {
 
   it('400: explains a period that is not valid, also at its field', async () => {
     const response = await team.asAdmin(`${HOME}/usage?from=2026-11-21&to=2026-11-20`, { headers: HTML })
-    expect(await response.clone().text()).toMatch(/id="from-mistake">First day: must not be after the last day\.</)
+    expect(await response.clone().text()).toMatch(/id="from-mistake">Must not be after the last day\.</)
     const text = await textOf(Promise.resolve(response))
     expect(text).toMatch(/^400 .*First day: must not be after the last day\. This month is shown instead/)
   })

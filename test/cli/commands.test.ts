@@ -322,6 +322,7 @@ describe('svc usage', () => {
     ])
     const team = await machine.svc(['usage', ...period, '--by', 'member', '--team'])
     expect(team.stdout).toMatch(/^ada@example\.com +1 .*\$0\.01$/m)
+    expect(team.stdout).toMatch(/ 1 +1 +0 +0 +2 +no price$/m)
     expect(team.stdout).toMatch(/^total +2 +12,001 /m)
     expect(team.stderr).toContain('Calls without a price, not in the cost: 1')
     expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })

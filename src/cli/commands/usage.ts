@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { toCount } from '../../kernel/formats/number-format.ts'
-import { writeDollars } from '../../kernel/formats/usd.ts'
+import { writeCost } from '../../kernel/formats/usd.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { SvcClient, UsageReport, UsageSums } from '../../sdk/index.ts'
 import { isDay } from '../arguments/day.ts'
@@ -83,5 +83,5 @@ function printReport(output: Output, { by, from, to, team, rows, total, truncate
 function toCells(sums: UsageSums): string[] {
   const { calls, inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens } = sums
   const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
-  return [...counts.map(toCount), sums.costNanoUsd === null ? 'unknown' : writeDollars(sums.costNanoUsd)]
+  return [...counts.map(toCount), writeCost(sums)]
 }

@@ -5,6 +5,7 @@ import { isUuid } from '../../kernel/identifier.ts'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import { time } from '../pages/parts.ts'
+import { capitalized } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
 import { pageLinks, table } from './table.ts'
@@ -48,8 +49,7 @@ function changeOf(event: AuditEvent): Interpolation {
 
 /** `api_key.created` as `API key created`. */
 function toWords(action: string): string {
-  const words = action.replaceAll(/[._]/g, ' ').replace(/^api /, 'API ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return capitalized(action.replaceAll(/[._]/g, ' ').replace(/^api /, 'API '))
 }
 
 function text(value: string | null): Interpolation {

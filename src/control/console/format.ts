@@ -1,4 +1,4 @@
-/** How the pages of a team write numbers and durations. */
+/** How the pages of a team write numbers, durations and sentences. */
 import { makeNumberFormat, toCount } from '../../kernel/formats/number-format.ts'
 
 /** How many calls, in words: `1 call`, `12,345 calls`. */
@@ -19,4 +19,9 @@ export function toPercent(part: number, whole: number): string {
 /** A duration in milliseconds: `340 ms`, `1.2 s`. */
 export function toDuration(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`
+}
+
+/** A text with a capital letter at its beginning. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

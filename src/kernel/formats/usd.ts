@@ -14,6 +14,23 @@ export function writeDollars(nano: number): string {
   return `$${writeUsd(nano)}`
 }
 
+/** A sum of what calls cost, and how many calls it is of. */
+type CostOfCalls = {
+  /** In 10^-9 USD; null: no call had a price and a known usage. */
+  readonly costNanoUsd: number | null
+  readonly calls: number
+  /** Calls with unknown usage. A backend that was asked before another one may have such calls only. */
+  readonly unknownCalls: number
+  readonly unpricedCalls: number
+}
+
+/** Writes what calls cost: as `writeDollars`, or in words why that is not known. */
+export function writeCost({ costNanoUsd, calls, unknownCalls, unpricedCalls }: CostOfCalls): string {
+  if (costNanoUsd !== null) return writeDollars(costNanoUsd)
+  if (calls + unknownCalls + unpricedCalls === 0) return writeDollars(0)
+  return unpricedCalls > 0 ? 'no price' : 'unknown'
+}
+
 /** 10^-9 USD as exact USD, with cents at least: `50.00`, `0.0042`. */
 export function writeExactUsd(nano: number): string {
   const fraction = String(nano % 1e9).padStart(9, '0')

@@ -2,6 +2,7 @@
 import type { TeamModelsForm } from '../../../../generated/openapi.ts'
 import { withStop } from '../../../directory/mistakes.ts'
 import type { FieldMistake } from '../../../directory/mistakes.ts'
+import { capitalized } from '../format.ts'
 import type { TeamNotice } from '../notices.ts'
 import { LABELS } from './models-outcome.ts'
 import type { FormMistakes, ModelsOutcome } from './models-outcome.ts'
@@ -45,8 +46,4 @@ function place({ path, message: text }: FieldMistake, rows: readonly ServeRow[])
 
 function isLabelled(name: string | number = ''): name is keyof typeof LABELS {
   return Object.hasOwn(LABELS, name)
-}
-
-function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -9,6 +9,7 @@ import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { noticeBar } from '../../pages/parts.ts'
 import type { PeriodMistake, ReportPeriod } from '../../usage/rules.ts'
 import type { FoundSums } from '../../usage/store.ts'
+import { capitalized } from '../format.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
 import { table } from '../table.ts'
@@ -92,7 +93,7 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake 
 }
 
 function dayField(name: keyof ReportPeriod, value: string, found: PeriodMistake | null): Html {
-  const mistake = found?.field === name ? textOf(found) : undefined
+  const mistake = found?.field === name ? capitalized(found.message) : undefined
   return html`<div>
     <label for="${name}">${LABELS[name]} <small>UTC</small></label>
     ${mistakeText(name, mistake)}

@@ -2,7 +2,7 @@ import type { UsageGrouping, UsageSums } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
-import { writeDollars } from '../../../kernel/formats/usd.ts'
+import { writeCost, writeDollars } from '../../../kernel/formats/usd.ts'
 import { toDayText } from '../../../kernel/formats/utc-text.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
 import { toCompact } from '../format.ts'
@@ -29,11 +29,10 @@ export function inputOf(sums: UsageSums): number {
   return sums.inputTokens + sums.cacheReadTokens + sums.cacheWriteTokens + sums.cacheWriteLongTokens
 }
 
-/** A cost, unknown where no call had a price or a usage. A backend that was asked before another may have no call. */
-export function costOf({ costNanoUsd, calls, unknownCalls, unpricedCalls }: UsageSums): Interpolation {
-  if (costNanoUsd !== null) return writeDollars(costNanoUsd)
-  if (calls + unknownCalls + unpricedCalls === 0) return writeDollars(0)
-  return html`<span class="soft">${unpricedCalls > 0 ? 'no price' : 'unknown'}</span>`
+/** A cost, or a softer word where it is not known. */
+export function costOf(sums: UsageSums): Interpolation {
+  const text = writeCost(sums)
+  return text.startsWith('$') ? text : html`<span class="soft">${text}</span>`
 }
 
 /** The columns of a report. */
