@@ -1,9 +1,9 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
-import type { Actor } from '../../kernel/caller.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
+import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { lockTeam } from '../team-access.ts'
 import type { TeamActor } from '../team-access.ts'
 
@@ -61,7 +61,8 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
         })
         if (!made) return 'exists'
         const row = await tx.serviceAccount.findUniqueOrThrow({ where: made, include: WITH_KEYS })
-        await tx.auditEvent.create({ data: toEvent('service_account.created', row, admin, now) })
+        const event = { kind: 'service_account.created', subjectId: row.id, details: { name } }
+        await saveTeamEvent(tx, admin, event, now)
         return toListed(row, now)
       })
     },
@@ -72,26 +73,17 @@ export function makeServiceAccountStore({ prisma: db }: Pick<Database, 'prisma'>
         await lockTeam(tx, admin)
         const row = await tx.serviceAccount.findFirst({
           where: { id, teamId: admin.teamId },
-          include: { apiKeys: true },
+          include: { apiKeys: { select: { id: true } } },
         })
         if (!row) return null
         await tx.serviceAccount.delete({ where: { id } })
-        const event = toEvent('service_account.deleted', row, admin, now)
         const keys = row.apiKeys.map((key) => key.id)
-        await tx.auditEvent.create({ data: { ...event, details: { ...event.details, keys } } })
+        const event = { kind: 'service_account.deleted', subjectId: row.id, details: { name: row.name, keys } }
+        await saveTeamEvent(tx, admin, event, now)
         return keys
       })
     },
   }
-}
-
-function toEvent(
-  kind: 'service_account.created' | 'service_account.deleted',
-  { id: subjectId, teamId, name }: { readonly id: string; readonly teamId: string; readonly name: string },
-  { accountId, ip }: Actor,
-  at: Date,
-) {
-  return { kind, at, accountId, teamId, subjectId, ip, details: { name } }
 }
 
 function toListed({ id, name, team, createdAt, createdBy, apiKeys }: Row, now: Date): ListedServiceAccount {

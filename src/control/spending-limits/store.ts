@@ -6,6 +6,7 @@ import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/identifier.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
+import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { lockTeam } from '../team-access.ts'
 import type { TeamActor } from '../team-access.ts'
 import { NOTICE_PERCENTAGES } from './rules.ts'
@@ -138,13 +139,11 @@ const OWNER = {
 
 async function saveEvent(tx: Transaction, admin: TeamActor, kind: string, id: string, at: Date): Promise<void> {
   const row = await tx.spendingLimit.findUniqueOrThrow({ where: { id }, include: OWNER })
-  const { id: subjectId, teamId, subject, accountId, keyId, serviceAccountId, period } = row
+  const { id: subjectId, subject, accountId, keyId, serviceAccountId, period } = row
   const of = accountId ?? keyId ?? serviceAccountId
   const owner = row.account?.email ?? row.key?.name ?? row.serviceAccount?.name ?? subject
   const details = { name: `${owner}, ${period}`, subject, of, period, amountNanoUsd: Number(row.amountNanoUsd) }
-  await tx.auditEvent.create({
-    data: { kind, at, accountId: admin.accountId, teamId, subjectId, ip: admin.ip, details },
-  })
+  await saveTeamEvent(tx, admin, { kind, subjectId, details }, at)
 }
 
 /** A notice that this process has to send. */

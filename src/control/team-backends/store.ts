@@ -1,4 +1,3 @@
-import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-backends.ts'
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
@@ -11,6 +10,7 @@ import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfBackend } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
 import { isName } from '../../kernel/team-name.ts'
+import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam } from '../team-access.ts'
@@ -65,7 +65,8 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
           update: columns,
         })
         const kind = current ? 'backend.changed' : 'backend.created'
-        await saveEvent(tx, admin, { kind, name, details: toDetails(wanted, current) }, now)
+        const details = { name, ...toDetails(wanted, current) }
+        await saveTeamEvent(tx, admin, { kind, subjectId: name, details }, now)
         await raiseVersion(tx, now)
         return null
       }),
@@ -81,7 +82,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
         const users = models.map(toAdminModel).filter(({ serve }) => serve.some(({ backend }) => backend === name))
         if (users.length > 0) return refuseUsed(users.map(({ id }) => id))
         await tx.adminBackend.delete({ where: { name } })
-        await saveEvent(tx, admin, { kind: 'backend.deleted', name, details: {} }, now)
+        await saveTeamEvent(tx, admin, { kind: 'backend.deleted', subjectId: name, details: { name } }, now)
         await raiseVersion(tx, now)
         return null
       }),
@@ -148,20 +149,4 @@ function toDetails({ dialects, url, credential }: AdminBackendSettings, current:
   const before = credential === null ? 'removed' : 'kept'
   const state = credential ? 'set' : current?.credential ? before : 'none'
   return { host: new URL(url).host, dialects: [...dialects], credential: state }
-}
-
-type BackendEvent = {
-  readonly kind: 'backend.created' | 'backend.changed' | 'backend.deleted'
-  readonly name: string
-  readonly details: Prisma.InputJsonObject
-}
-
-async function saveEvent(
-  tx: Transaction,
-  { teamId, accountId, ip }: TeamActor,
-  { kind, name, details }: BackendEvent,
-  now: Date,
-): Promise<void> {
-  const event = { kind, at: now, accountId, teamId, subjectId: name, ip }
-  await tx.auditEvent.create({ data: { ...event, details: { name, ...details } } })
 }

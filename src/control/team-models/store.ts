@@ -10,6 +10,7 @@ import type { SnapshotModel } from '../../directory/rules.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfModel } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
+import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { lockTeam, unknownTeam } from '../team-access.ts'
@@ -109,42 +110,38 @@ type SavedModel = {
 /** Adds or replaces a model, with the audit row. The caller raises the version of the directory. */
 export async function saveModel(
   tx: Transaction,
-  { teamId, accountId, ip }: TeamActor,
+  admin: TeamActor,
   { kind, id, settings }: SavedModel,
   now: Date,
 ): Promise<void> {
+  const { teamId } = admin
   const columns = { ...settings, aliases: [...settings.aliases], serve: [...settings.serve] }
   await tx.adminModel.upsert({ where: { id }, create: { ...columns, id, teamId, createdAt: now }, update: columns })
   const details = { name: id, aliases: columns.aliases, serve: namesOf(settings), published: settings.published }
-  await tx.auditEvent.create({ data: { kind, at: now, accountId, teamId, subjectId: id, ip, details } })
+  await saveTeamEvent(tx, admin, { kind, subjectId: id, details }, now)
 }
 
 /**
  * Deletes a model, with the audit row. The caller raises the version of the directory. Where the directory file sets
  * the default model, an admin may have chosen this model before: that choice is deleted too.
  */
-export async function deleteModel(
-  tx: Transaction,
-  { teamId, accountId, ip }: TeamActor,
-  id: string,
-  now: Date,
-): Promise<void> {
+export async function deleteModel(tx: Transaction, admin: TeamActor, id: string, now: Date): Promise<void> {
   await tx.adminModel.delete({ where: { id } })
-  await tx.team.updateMany({ where: { id: teamId, adminDefaultModel: id }, data: { adminDefaultModel: null } })
-  const event = { kind: 'model.deleted', at: now, accountId, teamId, subjectId: id, ip }
-  await tx.auditEvent.create({ data: { ...event, details: { name: id } } })
+  await tx.team.updateMany({ where: { id: admin.teamId, adminDefaultModel: id }, data: { adminDefaultModel: null } })
+  await saveTeamEvent(tx, admin, { kind: 'model.deleted', subjectId: id, details: { name: id } }, now)
 }
 
 /** Sets the default model of a team, with the audit row. The caller raises the version of the directory. */
 export async function saveDefaultModel(
   tx: Transaction,
-  { teamId, accountId, ip }: TeamActor,
+  admin: TeamActor,
   { before, after }: { readonly before: string | null; readonly after: string | null },
   now: Date,
 ): Promise<void> {
+  const { teamId } = admin
   await tx.team.update({ where: { id: teamId }, data: { adminDefaultModel: after } })
-  const event = { kind: 'team.default_model_changed', at: now, accountId, teamId, subjectId: teamId, ip }
-  await tx.auditEvent.create({ data: { ...event, details: { name: after, previous: before } } })
+  const details = { name: after, previous: before }
+  await saveTeamEvent(tx, admin, { kind: 'team.default_model_changed', subjectId: teamId, details }, now)
 }
 
 /**
