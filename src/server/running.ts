@@ -53,7 +53,7 @@ export async function listen(
 
 async function start(
   config: Config,
-  { database, mailer, log }: Resources,
+  { database, mailer, clock, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
   reload: Reload,
@@ -62,7 +62,7 @@ async function start(
   const counts = await service.countDirectory()
   const metrics = await startMetrics(config, service, log)
   const http = openHttpServer(service.app, timeouts, { messageClasses: makeMessageClasses(service.app), log })
-  const management = await startManagement(config, { reload, database, log })
+  const management = await startManagement(config, { reload, database, clock, log })
   // Opened last: once calls can arrive, a signal to stop must find a service that has started.
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await Promise.all([management?.close(), metrics?.close()])
@@ -119,13 +119,19 @@ async function startMetrics(
 /** The socket of operators' commands; null where none is configured. */
 async function startManagement(
   { managementSocket: socket }: Config,
-  { reload, database, log }: Pick<Resources, 'database' | 'log'> & Pick<Running, 'reload'>,
+  { reload, database, clock, log }: Pick<Resources, 'database' | 'clock' | 'log'> & Pick<Running, 'reload'>,
 ): Promise<Management | null> {
   // The process above several ones has the socket.
   if (socket === null || cluster.isWorker) return null
   const actions: ManagementActions = {
     reload: (options) => reload(options.has('force')),
-    ...(database?.copyFiles && { backup: database.copyFiles }),
+    ...(database?.copyFiles && {
+      backup: database.copyFiles,
+      erase: async (options) => {
+        const { eraseAccount } = await import('../control/erasure/erase.ts')
+        return eraseAccount(database, options.get('email') ?? '', clock.now())
+      },
+    }),
   }
   return openManagement(socket, actions, log)
 }

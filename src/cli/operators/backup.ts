@@ -17,10 +17,7 @@ import { requireSocket } from './reload.ts'
 /** `svc backup DIR`: copies the embedded database, whether the service runs or not, and checks that the copy opens. */
 export async function backUp(target: string): Promise<void> {
   const directory = requireEmbedded()
-  if (!existsSync(dataOf(directory))) {
-    throw new BackupError(`There is no database in ${directory}. Run this with the settings of the service.`)
-  }
-  requireOwner(directory)
+  requireData(directory)
   const backup = resolve(target)
   const unlock = lockBackups(directory)
   try {
@@ -42,6 +39,14 @@ export async function restore(source: string): Promise<void> {
   const former = await restoreBackup(directory, resolve(source))
   process.stdout.write(`The database in ${directory} is restored from ${source}.\n`)
   if (former) process.stdout.write(`The former one is in ${former}. Delete it when you do not need it any more.\n`)
+}
+
+/** Throws an `OperatorError` when there is no embedded database, or when another user owns it. */
+export function requireData(directory: string): void {
+  if (!existsSync(dataOf(directory))) {
+    throw new BackupError(`There is no database in ${directory}. Run this with the settings of the service.`)
+  }
+  requireOwner(directory)
 }
 
 function requireEmbedded(): string {

@@ -62,6 +62,12 @@ const makeRestore: MakeCommand = () =>
     .argument('<dir>', 'the directory of the backup')
     .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 
+const makeErase: MakeCommand = () =>
+  new Command('erase')
+    .description('Erase a person who has left from the database. What was used stays in the sums of their team.')
+    .argument('<email>', 'the address of the person')
+    .action((email: string) => run(async () => (await import('./erase.ts')).erasePerson(email)))
+
 /** The commands of operators, in the order of the help. They ask no deployment, so `--url` is not in their help. */
 export const operatorCommands = inGroup(
   'For operators:',
@@ -71,6 +77,7 @@ export const operatorCommands = inGroup(
     reload: async () => makeReload,
     backup: async () => makeBackup,
     restore: async () => makeRestore,
+    erase: async () => makeErase,
     migrate: async () => makeMigrate,
     prices: async () => makePrices,
   },

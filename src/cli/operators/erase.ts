@@ -1,0 +1,36 @@
+import { resolve } from 'node:path'
+import { ConfigError, readConfig } from '../../config.ts'
+import type { DatabaseConfig } from '../../config/values.ts'
+import { DirectoryInUseError } from '../../database/embedded/lock.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { toEmail } from '../../kernel/email.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { openLog } from '../../log.ts'
+import { eraseInDatabase } from '../../server/erase.ts'
+import { askService } from '../../server/management.ts'
+import { requireData } from './backup.ts'
+import { requireSocket } from './reload.ts'
+
+/** `svc erase EMAIL`: erases a person who has left, whether the service runs or not. Prints what was removed. */
+export async function erasePerson(address: string): Promise<void> {
+  const email = toEmail(address)
+  if (email === null) throw new OperatorError(`${address} is not an email address.`)
+  const { database, logLevel } = readConfig()
+  const log = await openLog(logLevel)
+  const erased = await eraseInDatabase(requireStored(database), email, systemClock, log).catch((error: unknown) => {
+    // The service has an embedded database for itself.
+    if (!(error instanceof DirectoryInUseError)) throw error
+    return askService(requireSocket(), 'erase', { email })
+  })
+  await log.close()
+  process.stdout.write(`${erased}\n`)
+}
+
+/** Throws where opening the database would make a new one. */
+function requireStored(database: DatabaseConfig | null): DatabaseConfig {
+  if (!database || database.kind === 'memory') {
+    throw new ConfigError(['SVC_DATABASE_URL: names no database that is stored'])
+  }
+  if (database.kind === 'embedded') requireData(resolve(database.directory))
+  return database
+}
