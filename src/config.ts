@@ -40,6 +40,7 @@ export function readConfig(env: Environment = process.env, defaults: Environment
     tracing,
     outboundProxy,
     hasNotifySocket: Boolean(env['NOTIFY_SOCKET']),
+    databaseUrlFile: set['SVC_DATABASE_URL_FILE'] ?? null,
   }
   const issues = read.error?.issues ?? []
   const wrong = new Set(issues.map(({ path: [name] }) => String(name)))

@@ -159,7 +159,7 @@ export function hasScheme(url: string, schemes: readonly string[]): boolean {
 }
 
 /** Postgres' own clients also take a list of hosts, which node-postgres takes for the name of one. */
-function isPostgresUrl(url: string): boolean {
+export function isPostgresUrl(url: string): boolean {
   return hasScheme(url, ['postgres:', 'postgresql:']) && !new URL(url).hostname.includes(',')
 }
 

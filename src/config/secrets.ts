@@ -1,6 +1,6 @@
 import type { ReadSecret } from '../kernel/credentials/secret-source.ts'
 import { Secret } from '../kernel/secret.ts'
-import { isHeaderValue } from './fields.ts'
+import { isHeaderValue, isPostgresUrl } from './fields.ts'
 import { SECRET_SETTING_NAMES } from './settings.ts'
 import { readTextFile } from './text-file.ts'
 
@@ -19,7 +19,7 @@ export function readSettingFiles(env: Environment): { values: Environment; mista
     if (!file) continue
     if (env[name]) mistakes.push(`${name}_FILE: must not be set together with ${name}`)
     const read = readTextFile(file)
-    const value = 'text' in read ? read.text.replace(/\r?\n$/, '') : ''
+    const value = 'text' in read ? withoutLineBreak(read.text) : ''
     if (value !== '') values[name] = value
     else {
       mistakes.push(`${name}_FILE: the file ${file} ${'problem' in read ? read.problem : 'is empty'}`)
@@ -27,6 +27,24 @@ export function readSettingFiles(env: Environment): { values: Environment; mista
     }
   }
   return { values, mistakes, unread }
+}
+
+function withoutLineBreak(text: string): string {
+  return text.replace(/\r?\n$/, '')
+}
+
+/**
+ * Makes the function that reads the URL of a Postgres server from its file, because a password may be rotated. What
+ * cannot be read or is no such URL leaves the last one.
+ */
+export function makeDatabaseUrlReader(first: string, file: string): () => Secret {
+  let last = first
+  return () => {
+    const read = readTextFile(file)
+    const url = 'text' in read ? withoutLineBreak(read.text) : ''
+    if (isPostgresUrl(url)) last = url
+    return new Secret(last)
+  }
 }
 
 /** Leaves out the defaults of settings that are given as a file. */

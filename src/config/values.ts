@@ -9,6 +9,7 @@ import { Secret } from '../kernel/secret.ts'
 import type { TracedBackends } from '../kernel/tracer.ts'
 import type { LogLevel } from '../log.ts'
 import { isSocketPath } from './fields.ts'
+import { makeDatabaseUrlReader } from './secrets.ts'
 import type { Settings } from './settings.ts'
 import type { TracingConfig } from './tracing.ts'
 
@@ -21,7 +22,12 @@ export type ApprovalMode = 'click' | 'code'
 export type DatabaseConfig =
   | { readonly kind: 'embedded'; readonly directory: string }
   | { readonly kind: 'memory' }
-  | { readonly kind: 'postgres'; readonly url: Secret }
+  | {
+      readonly kind: 'postgres'
+      readonly url: Secret
+      /** Reads the URL for a new connection, where a file has it. */
+      readonly readUrl?: () => Secret
+    }
 
 export type MailConfig =
   | { readonly kind: 'smtp'; readonly url: Secret; readonly from: string }
@@ -131,13 +137,17 @@ export type Config = {
 }
 
 /** What the environment has besides the settings of this service. */
-type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'outboundProxy' | 'hasNotifySocket'>
+type OtherEnvironment = Pick<Config, 'readSecret' | 'tracing' | 'outboundProxy' | 'hasNotifySocket'> & {
+  /** SVC_DATABASE_URL_FILE. */
+  readonly databaseUrlFile: string | null
+}
 
 /** Turns validated settings into the values that the service uses, with their defaults. */
-export function toConfig(s: Settings, otherEnvironment: OtherEnvironment): Config {
+export function toConfig(s: Settings, { databaseUrlFile, ...otherEnvironment }: OtherEnvironment): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
-  const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))
+  const databaseUrl = s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db')
+  const database = toDatabase(databaseUrl, databaseUrlFile)
   return {
     ...otherEnvironment,
     role: s.SVC_ROLE,
@@ -209,11 +219,11 @@ function toVerification(s: Settings, baseUrl: string): Config['verification'] {
   }
 }
 
-function toDatabase(url: string): DatabaseConfig | null {
+function toDatabase(url: string, file: string | null): DatabaseConfig | null {
   if (url === 'none') return null
   if (url === 'memory:') return { kind: 'memory' }
   if (url.startsWith('embedded:')) return { kind: 'embedded', directory: url.slice('embedded:'.length) }
-  return { kind: 'postgres', url: new Secret(url) }
+  return { kind: 'postgres', url: new Secret(url), ...(file !== null && { readUrl: makeDatabaseUrlReader(url, file) }) }
 }
 
 /** In the directory of an embedded database, which only its owner can enter. */

@@ -13,7 +13,8 @@ export type OpenDatabase = (log: Logger | null) => Promise<Database>
 export async function loadDatabase(config: DatabaseConfig): Promise<OpenDatabase> {
   if (config.kind === 'postgres') {
     const { openPostgres } = await import('./postgres/postgres.ts')
-    return (log) => openPostgres(config.url, log)
+    const { url, readUrl = () => url } = config
+    return (log) => openPostgres(readUrl, log)
   }
   const { openEmbedded, openInMemory } = await import('./embedded/embedded.ts')
   return config.kind === 'embedded' ? (log) => openEmbedded(config.directory, log) : openInMemory

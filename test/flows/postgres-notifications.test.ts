@@ -18,7 +18,11 @@ afterAll(() => server[Symbol.asyncDispose]())
 /** Listens to the news; null stands for a connection that begins. */
 function startListening() {
   const heard: (string | null)[] = []
-  const listening = listenOnPostgres({ connectionString: url }, 'news', (payload) => heard.push(payload))
+  const listening = listenOnPostgres(
+    () => ({ connectionString: url }),
+    'news',
+    (payload) => heard.push(payload),
+  )
   return { heard, listening, [Symbol.dispose]: () => listening.close() }
 }
 

@@ -38,9 +38,9 @@ export type Connections = SilenceWatch & {
 /**
  * Opens a pool of connections to a Postgres server that may stop answering without closing them (a frozen machine, a
  * lost network). A request then waits at most 1.6 s, once: all connections are destroyed, and new ones are refused at
- * once until a probe in the background reaches the server again.
+ * once until a probe in the background reaches the server again. `readOptions` is called for each connection.
  */
-export function openConnections(options: pg.ClientConfig, log: Logger | null): Connections {
+export function openConnections(readOptions: () => pg.ClientConfig, log: Logger | null): Connections {
   const sockets = new Set<Socket>()
   let isAway = false
   let isLost = false
@@ -80,7 +80,7 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
     void probeUntilBack()
   }
   async function probeUntilBack(): Promise<void> {
-    while (!isClosed && !(await canQuery({ ...options, stream: makeSocket }))) {
+    while (!isClosed && !(await canQuery({ ...readOptions(), stream: makeSocket }))) {
       await sleep(PROBE_PAUSE_MS, undefined, { ref: false })
     }
     isAway = false
@@ -88,8 +88,8 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
   }
 
   const pool = new pg.Pool({
-    ...options,
-    Client: makeReportingClient(reportLost),
+    ...readOptions(),
+    Client: makeReportingClient(readOptions, reportLost),
     stream: makePoolSocket,
     max: 10,
     idleTimeoutMillis: 30_000,
@@ -114,8 +114,12 @@ export function openConnections(options: pg.ClientConfig, log: Logger | null): C
  * Makes the class of a pool's connections. `onRefused` gets why one could not be made: the error of the system, what
  * the server answered, such as that it is starting, or that a proxy in between has closed it.
  */
-function makeReportingClient(onRefused: (error: Error) => void): typeof pg.Client {
+function makeReportingClient(readOptions: () => pg.ClientConfig, onRefused: (error: Error) => void): typeof pg.Client {
   return class ReportingClient extends pg.Client {
+    constructor(ofPool: pg.ClientConfig) {
+      super({ ...ofPool, ...readOptions() })
+    }
+
     override connect(): Promise<pg.Client>
     override connect(onEnd: (error: Error) => void): void
     override connect(onEnd?: (error: Error) => void): Promise<pg.Client> | void {

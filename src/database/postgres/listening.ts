@@ -15,12 +15,12 @@ const ANSWER_TIMEOUT_MS = 5000
  * connections to others. A lost connection is replaced. A pooler that shares connections by transaction passes no
  * notifications on, so what must not be missed has to be read from time to time as well.
  */
-export function listenOnPostgres(options: pg.ClientConfig, channel: string, onNotice: OnNotice): Listening {
+export function listenOnPostgres(readOptions: () => pg.ClientConfig, channel: string, onNotice: OnNotice): Listening {
   const closing = new AbortController()
   let isConnected = false
 
   async function listenUntilLost(): Promise<void> {
-    const client = new pg.Client({ ...options, query_timeout: ANSWER_TIMEOUT_MS })
+    const client = new pg.Client({ ...readOptions(), query_timeout: ANSWER_TIMEOUT_MS })
     const { promise: lost, resolve } = Promise.withResolvers<null>()
     const end = () => resolve(null)
     client.on('error', end).on('end', end)

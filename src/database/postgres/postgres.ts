@@ -18,10 +18,14 @@ import type { Connections } from './connections.ts'
 import { listenOnPostgres } from './listening.ts'
 import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
 
+/** Reads the URL of the server. It is called for each connection, because the password may change. */
+type ReadUrl = () => Secret
+
 /** Migrates a database on a Postgres server and opens connections to it. */
-export async function openPostgres(url: Secret, log: Logger | null): Promise<Database> {
-  await migratePostgres(url, log)
-  const connections = openConnections(connectionOptions(url), log)
+export async function openPostgres(readUrl: ReadUrl, log: Logger | null): Promise<Database> {
+  await migratePostgres(readUrl, log)
+  const readOptions = () => connectionOptions(readUrl())
+  const connections = openConnections(readOptions, log)
   const adapter = postgresAdapter(connections)
   const prisma = new PrismaClient({
     adapter,
@@ -37,7 +41,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
     crashed: new Promise(() => undefined),
     ping: makePing(() => connections.watch(() => connections.pool.query(PING))),
     listen(channel, onNotice) {
-      const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)
+      const listening = listenOnPostgres(readOptions, channel, onNotice)
       listenings.push(listening)
       return listening
     },
@@ -119,19 +123,19 @@ function connectionOptions(url: Secret): pg.ClientConfig {
 }
 
 /** Migrates over a connection of its own, without statement timeouts, because a migration may take long. */
-async function migratePostgres(url: Secret, log: Logger | null): Promise<void> {
-  const client = await connectWithRetries(url)
+async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<void> {
+  const client = await connectWithRetries(readUrl)
   client.on('error', () => undefined)
   const connection = connectionForMigrating(client)
   try {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
     await requireUtc(connection)
-    await requireOwnConnection(connection, url)
+    await requireOwnConnection(connection, readUrl)
     await migrate(connection, await readMigrations(), log)
   } catch (error) {
     // What the server answers, for example that this user may create no tables, or that it is a replica.
-    throw error instanceof pg.DatabaseError || isDatabaseUnavailable(error) ? cannotOpen(url, error) : error
+    throw error instanceof pg.DatabaseError || isDatabaseUnavailable(error) ? cannotOpen(readUrl(), error) : error
   } finally {
     await client.end()
   }
@@ -153,8 +157,8 @@ async function requireUtc(connection: MigrationConnection): Promise<void> {
  * A pooler that shares connections by transaction gives the second client the connection that the first one has left.
  * Names of prepared statements would collide, and the lock of the migrations would never be released.
  */
-async function requireOwnConnection(first: MigrationConnection, url: Secret): Promise<void> {
-  const client = await connectWithRetries(url)
+async function requireOwnConnection(first: MigrationConnection, readUrl: ReadUrl): Promise<void> {
+  const client = await connectWithRetries(readUrl)
   client.on('error', () => undefined)
   try {
     const pids = [await findPid(first), await findPid(connectionForMigrating(client))]
@@ -182,8 +186,9 @@ export function connectionForMigrating(client: pg.Client): MigrationConnection {
 
 const MAX_CONNECT_TRIES = 10
 
-async function connectWithRetries(url: Secret): Promise<pg.Client> {
+async function connectWithRetries(readUrl: ReadUrl): Promise<pg.Client> {
   for (let tries = 1; ; tries++) {
+    const url = readUrl()
     const client = new pg.Client(connectionOptions(url))
     try {
       await client.connect()
