@@ -162,7 +162,7 @@ describe('a stream', () => {
   })
 
   it('ends with what its filter has held back', async () => {
-    const filter = () => {
+    const makeFilter = () => {
       const held: Buffer[] = []
       const push = (chunk: Buffer) => {
         held.push(chunk)
@@ -170,7 +170,7 @@ describe('a stream', () => {
       }
       return { push, end: () => Buffer.concat(held) }
     }
-    const relay = await startRelay(streams(CHAT_EVENTS), { filter })
+    const relay = await startRelay(streams(CHAT_EVENTS), { makeFilter })
     expect(await relay.post().then(readAnswer)).toMatchObject({ text: CHAT_EVENTS.join(''), ended: 'well' })
   })
 

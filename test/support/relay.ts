@@ -86,7 +86,7 @@ export async function startRelay(
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,
-        filter: null,
+        makeFilter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
         budget: openBodyBudget(Infinity),

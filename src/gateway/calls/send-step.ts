@@ -66,7 +66,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
     backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
-    filter: prepared.filter,
+    makeFilter: prepared.makeFilter,
     credential: backend.credential,
     keepsErrors: !isOnly,
     onAnswer(status) {

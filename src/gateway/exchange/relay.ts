@@ -34,9 +34,6 @@ export type StreamCollector = {
   end(status: number): WholeAnswer | ApiError
 }
 
-/** Makes a filter for one stream. */
-export type MakeStreamFilter = () => StreamFilter
-
 /** How the answer of a backend is relayed. */
 export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
@@ -58,8 +55,8 @@ export type ExchangeOptions = {
    * Called with the backend's status when the answer to the caller begins. Nothing of the request is needed any more.
    */
   readonly onAnswer: (status: number) => void
-  /** Removes events of a stream that is not rewritten; null: all of them pass. */
-  readonly filter: MakeStreamFilter | null
+  /** Makes the filter that removes events of a stream that is not rewritten. Null: all of them pass. */
+  readonly makeFilter: (() => StreamFilter) | null
   /** Keeps rewritten streams alive while the backend is silent. */
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */

@@ -52,7 +52,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
       : null,
-    filter: isRenamed ? null : (usage?.makeFilter ?? null),
+    makeFilter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
 }
 

@@ -39,7 +39,7 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
       headers: translation.headers,
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     }),
-    filter: null,
+    makeFilter: null,
     rewrite: translateAnswers(call, translation.answer),
   }
 }

@@ -6,7 +6,7 @@ import type { ModelCaps } from '../../dialects/caps.ts'
 import type { RefusedPart } from '../../dialects/refused-parts.ts'
 import { toBackendHeaders, withHeaders } from '../../exchange/headers.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
-import type { AnswerRewrite, MakeStreamFilter } from '../../exchange/relay.ts'
+import type { ExchangeOptions } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
 import type { Step } from '../../plan/plan.ts'
 import type { Admission } from '../admit.ts'
@@ -16,12 +16,8 @@ import type { CallRequest } from '../request/request.ts'
 export type StepRequest = BackendRequest & { readonly body: Buffer }
 
 /** The request of one step of a plan, and what its answer becomes. */
-export type PreparedCall = {
+export type PreparedCall = Pick<ExchangeOptions, 'rewrite' | 'makeFilter'> & {
   readonly request: StepRequest
-  /** Null: the answer passes untouched. */
-  readonly rewrite: AnswerRewrite | null
-  /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
-  readonly filter: MakeStreamFilter | null
 }
 
 /**
