@@ -7,7 +7,7 @@ import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answe
 import type { FailedAnswer } from '../plan/best-answer.ts'
 import { nameAttempts, toTried } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
-import type { TriedSteps } from './attempts.ts'
+import type { TriedPlan } from './try-in-order.ts'
 
 /** How a call ends that no attempt has settled. */
 export type Ending = {
@@ -22,7 +22,7 @@ export type Ending = {
  * translation counts only when no backend has answered: one that is busy now may support the request.
  * `planned` is the number of backends of the plan.
  */
-export function chooseEnding({ attempts, refusals }: TriedSteps, planned: number, now: Date): Ending {
+export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number, now: Date): Ending {
   const last = attempts.at(-1)
   // This side has ended the call, so what the backends answered before does not matter.
   if (last?.outcome.kind === 'ended' && last.refusal) return { by: last, answer: last.refusal }

@@ -7,7 +7,6 @@ import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
 import { openSessionAffinity } from './affinity.ts'
-import { tryInOrder } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
 import { makeSendCount } from './count/count.ts'
 import type { SendCount } from './count/count.ts'
@@ -18,6 +17,7 @@ import { recordEnd } from './record.ts'
 import type { CallRequest } from './request/request.ts'
 import type { SendNeeds } from './send-step.ts'
 import { startCallSpan } from './trace.ts'
+import { tryInOrder } from './try-in-order.ts'
 
 export type CallNeeds = AdmitNeeds & SendNeeds
 type Needs = CallNeeds & { readonly sendCount: SendCount }

@@ -42,18 +42,18 @@ export function recordEnd(
   const endedAt = needs.clock.now()
   const [first] = attempts
   const answering = by ?? attempts.at(-1)
-  for (const [at, attempt] of attempts.entries()) {
+  for (const [index, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
     if (attempt === answering || admission.operation.writeCount || !mayBeBilled(attempt)) continue
-    const ended = { from: attempt.sentAt, at: attempts[at + 1]?.sentAt ?? endedAt }
-    recordAttempt(needs, admission, attempt, { kind: 'retried', ...ended, tried: [attempt] })
+    const at = attempts[index + 1]?.sentAt ?? endedAt
+    recordAttempt(needs, admission, attempt, { kind: 'retried', from: attempt.sentAt, at, tried: [attempt] })
   }
   logFallback(needs.log, admission, attempts)
   // A call that no backend could be asked has no events.
   if (!first || !answering) return
-  const ending = isSuccess(answering.outcome) ? 'finished' : 'failed'
-  const end = { kind: ending, from: first.sentAt, at: endedAt, tried: attempts } as const
-  const { costNanoUsd } = recordAttempt(needs, admission, answering, end)
+  const kind = isSuccess(answering.outcome) ? 'finished' : 'failed'
+  const recorded = { kind, from: first.sentAt, at: endedAt, tried: attempts } as const
+  const { costNanoUsd } = recordAttempt(needs, admission, answering, recorded)
   if (req.span) describeCallEnd(req.span, answering, { attempts: attempts.length, costNanoUsd })
 }
 
@@ -89,7 +89,8 @@ function logFallback(log: Logger, { requestId, model }: Admission, attempts: rea
   log.info({ requestId, model: model.id, attempts: writeAttempts(attempts.map(toTried)) }, 'call.fell_back')
 }
 
-type Ending = {
+/** What an event covers: the whole call, or one attempt of it. */
+type Recorded = {
   readonly kind: EndedCallEvent['kind']
   readonly from: Date
   readonly at: Date
@@ -106,7 +107,7 @@ function recordAttempt(
   needs: RecordNeeds,
   admission: Admission,
   attempt: Attempt,
-  { kind, from, at, tried }: Ending,
+  { kind, from, at, tried }: Recorded,
 ): CallResult {
   const { backend, outcome, usage } = attempt
   const costNanoUsd = costOfAttempt(needs, admission, attempt)

@@ -10,8 +10,9 @@ import { restoreBody } from './request/request.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
 
-/** The steps of a plan that were tried, in order. */
-export type TriedSteps = {
+/** What trying the steps of a plan has come to. */
+export type TriedPlan = {
+  /** What was sent, in order. */
   readonly attempts: readonly Attempt[]
   /** The attempt that has settled the call: the caller has got its answer, or has left. Null: all have failed. */
   readonly settledBy: Attempt | null
@@ -25,7 +26,7 @@ export type TriedSteps = {
  * been carried out, so it is never sent again. A backend that refuses a part of a request gets it again without that
  * part (`RefusedPart`), because it has generated nothing.
  */
-export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedSteps> {
+export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: readonly Step[]): Promise<TriedPlan> {
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
