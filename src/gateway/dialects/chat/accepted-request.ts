@@ -2,7 +2,7 @@ import type { ModelCaps } from '../caps.ts'
 import { renameMember } from '../json/edit-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { rewriteList } from '../json/rewrite-list.ts'
-import { withoutRefusedHints } from '../refused-members.ts'
+import { withoutRefusedHints } from '../refused-hints.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 import { toAcceptedHistory } from './accepted-history.ts'
 
@@ -12,7 +12,7 @@ const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
 
 /**
  * Changes what the model would refuse in a chat client's request:
- * - Hints that it refuses are removed (`refused-members.ts`). None of them changes what the model is asked.
+ * - Hints that it refuses are removed (`refused-hints.ts`). None of them changes what the model is asked.
  * - The token limit gets the name that the model accepts (`limitName`).
  * - The conversation gets the form that it accepts (`accepted-history.ts`).
  * - Some servers fail at limits in the schemas of tools (`schemaLimits`).

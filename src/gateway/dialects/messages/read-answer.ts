@@ -14,7 +14,7 @@ import { toCounts, toUsage, withLaterReport } from '../tokens/usage.ts'
 import type { Counts, Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translation.ts'
-import { BlockReader } from './read-blocks.ts'
+import { AnswerBlockReader } from './read-answer-blocks.ts'
 
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
@@ -25,7 +25,7 @@ type Needs = { readonly newId: NewId; readonly names: ToolNames }
  */
 export class MessagesReader implements AnswerReader {
   readonly #parts: PartQueue<string>
-  readonly #blocks: BlockReader
+  readonly #blocks: AnswerBlockReader
   /** The key of the latest block of each index. Ollama gives several blocks one index (ollama/ollama#17101). */
   readonly #keys = new Map<unknown, string>()
   #opened = 0
@@ -37,7 +37,7 @@ export class MessagesReader implements AnswerReader {
 
   constructor({ newId, names }: Needs) {
     this.#parts = makePartQueue(newId)
-    this.#blocks = new BlockReader(this.#parts, names)
+    this.#blocks = new AnswerBlockReader(this.#parts, names)
   }
 
   push(event: SseEvent): AnswerEvent[] {

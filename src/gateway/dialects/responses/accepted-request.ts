@@ -4,13 +4,13 @@ import { setMembers } from '../json/edit-json.ts'
 import { isGiven, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { rewriteList } from '../json/rewrite-list.ts'
-import { withoutRefusedHints } from '../refused-members.ts'
+import { withoutRefusedHints } from '../refused-hints.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
 /**
- * Removes what the backend would refuse from a responses client's request: hints (`refused-members.ts`), the request
+ * Removes what the backend would refuse from a responses client's request: hints (`refused-hints.ts`), the request
  * for summaries of reasoning (`reasoningSummaries`), limits in the schemas of tools (`schemaLimits`), and reasoning
  * (`reasoningReplay`). A model that refuses reasoning also refuses to be asked for it. Returns the same bytes where
  * nothing would be refused.

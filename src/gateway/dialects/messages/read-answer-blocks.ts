@@ -11,7 +11,7 @@ type Search = { readonly key: string; input: string }
  * Reads the content blocks of a message into parts of the answer. Each block has a `key` of its own. Blocks of tools
  * that the vendor runs are skipped, except for its web search.
  */
-export class BlockReader {
+export class AnswerBlockReader {
   readonly #parts: PartQueue<string>
   readonly #names: ToolNames
   readonly #signatures = new Map<string, AnswerSeal>()
