@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listPlacements, planCall } from '../../src/gateway/plan/plan.ts'
+import { listByRoute, planByRoute } from '../../src/gateway/plan/plan.ts'
 import type { Candidate, PlacedModel, Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
@@ -24,10 +24,10 @@ type Given = {
 function plan({ model, operation, worker, upstream }: Given): Plan {
   const known = [worker, upstream].filter((backend) => backend !== null)
   const configured = { worker: worker?.backend ?? null, upstream: upstream?.backend ?? null }
-  const candidates = listPlacements(model, configured).flatMap((placement) =>
+  const candidates = listByRoute(model, configured).flatMap((placement) =>
     known.filter(({ backend }) => backend === placement.backend).map((backend) => ({ ...backend, ...placement })),
   )
-  return planCall(operation, candidates)
+  return planByRoute(operation, candidates)
 }
 
 const step = (backend: string, model: string, dialect: Dialect = 'chat') => [

@@ -5,7 +5,7 @@ import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
 import type { ModelState } from '../backends/worker-state.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { listPlacements } from '../plan/plan.ts'
+import { listByRoute } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
 import { listServed } from '../plan/served.ts'
 import type { Operation } from './operations.ts'
@@ -61,6 +61,6 @@ export function findPlacements(backends: Backends, { path }: Operation, model: S
   const listed =
     model.serve.length > 0
       ? listServed(model.serve)
-      : listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
+      : listByRoute(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
   return listed.filter(({ backend }) => backends.find(backend) !== null)
 }

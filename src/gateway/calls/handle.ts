@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { planCall } from '../plan/plan.ts'
+import { planByRoute } from '../plan/plan.ts'
 import type { Plan } from '../plan/plan.ts'
 import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
@@ -40,10 +40,11 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   const call = { admission, req, res }
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
+    // The directory names the backends of some models. For all others, the route of the call decides.
     const hasServe = admission.model.serve.length > 0
     const plan = hasServe
       ? planServed(operation, candidates, needs.affinity.find(admission))
-      : planCall(operation, candidates)
+      : planByRoute(operation, candidates)
     const { writeCount } = operation
     if (hasServe && writeCount && cannotCount(plan)) return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)

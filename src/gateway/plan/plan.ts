@@ -39,8 +39,8 @@ type Configured = {
   readonly upstream: string | null
 }
 
-/** The backends that have a model, in the order of preference. */
-export function listPlacements(model: PlacedModel, { worker, upstream }: Configured): readonly Placement[] {
+/** The backends that have a model by the route of the call, in the order of preference. */
+export function listByRoute(model: PlacedModel, { worker, upstream }: Configured): readonly Placement[] {
   const { id, backendModel, upstreamModel, caps } = model
   const toPlacement = (backend: string, name: string): Placement => {
     return { backend, model: name, caps, isOfflineOnly: false, rank: 0, weight: 1 }
@@ -87,8 +87,8 @@ export type Step = Pick<Placement, 'backend' | 'model' | 'caps' | 'isOfflineOnly
  */
 export type Plan = readonly Step[] | 'model_unavailable' | 'not_supported'
 
-/** The steps of a call of a model that the team may call; candidates come in the order of preference. */
-export function planCall(operation: PlannedOperation, candidates: readonly Candidate[]): Plan {
+/** The one step of a call whose route decides; candidates come in the order of preference. */
+export function planByRoute(operation: PlannedOperation, candidates: readonly Candidate[]): Plan {
   if (candidates.length === 0) return 'model_unavailable'
   const able = candidates.flatMap((candidate) => {
     const dialect = chooseDialect(operation, candidate)
