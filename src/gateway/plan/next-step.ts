@@ -15,19 +15,27 @@ export function chooseNext(steps: readonly Step[], tried: readonly TriedStep[]):
   if (steps.length === 1 && only) return tried.length === 0 ? only : null
   const sent = tried.filter(({ result }) => result !== 'refused')
   if (sent.length >= MAX_ATTEMPTS) return null
-  const resultOf = (step: Step) => tried.find((one) => one.step === step)?.result
-  const left = steps.filter((step) => resultOf(step) === undefined)
-  const forOffline = left.find(({ isOfflineOnly }) => isOfflineOnly)
-  const usual = left.find(({ isOfflineOnly }) => !isOfflineOnly)
-
-  const mayBeReached = (step: Step) =>
-    (resultOf(step) ?? (step.isReachable ? 'answered' : 'unreachable')) !== 'unreachable'
-  const others = steps.filter(({ isOfflineOnly }) => !isOfflineOnly)
-  // Nothing was sent to a backend that cannot be asked, so it does not show whether the network works.
-  const asked = others.filter((step) => resultOf(step) !== 'refused')
-  const isOffline = (asked.length > 0 || others.length === 0) && !asked.some(mayBeReached)
+  const left = steps.filter((step) => resultOf(step, tried) === undefined)
+  const forOffline = left.find(({ isOfflineOnly }) => isOfflineOnly) ?? null
+  const usual = left.find(({ isOfflineOnly }) => !isOfflineOnly) ?? null
   const isLastChance = sent.length === MAX_ATTEMPTS - 1 && sent.every(({ result }) => result === 'unreachable')
-  return (isOffline || isLastChance ? (forOffline ?? usual) : usual) ?? null
+  return isLastChance || isOffline(steps, tried) ? (forOffline ?? usual) : usual
+}
+
+/** Whether no backend can be reached besides those of offline-only steps. */
+function isOffline(steps: readonly Step[], tried: readonly TriedStep[]): boolean {
+  const usual = steps.filter(({ isOfflineOnly }) => !isOfflineOnly)
+  // Nothing was sent to a backend that cannot be asked, so it does not show whether the network works.
+  const asked = usual.filter((step) => resultOf(step, tried) !== 'refused')
+  if (asked.length === 0) return usual.length === 0
+  return asked.every((step) => {
+    const result = resultOf(step, tried)
+    return result ? result === 'unreachable' : !step.isReachable
+  })
+}
+
+function resultOf(step: Step, tried: readonly TriedStep[]): TriedStep['result'] | undefined {
+  return tried.find((one) => one.step === step)?.result
 }
 
 /** The statuses below 500 after which the next backend is tried. */
