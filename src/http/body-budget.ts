@@ -2,43 +2,24 @@ import type { ServerResponse } from 'node:http'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 
-/** The bytes of one body that a budget counts. */
-export type HeldBytes = {
-  /**
-   * Counts another number of bytes. Returns false, and changes nothing, when there is no room for more. Counts nothing
-   * after `release`.
-   */
-  resize(bytes: number): boolean
-  /** Gives them back. May be called again, and before the body is read: its caller may leave meanwhile. */
-  release(): void
-}
-
 /** Bounds the memory of the bodies that this process holds at the same time. */
 export type BodyBudget = {
-  /** Counts a body; null when there is no room for it. A body always has room when there is no other. */
-  take(bytes: number): HeldBytes | null
+  /**
+   * Counts a body as `after` bytes in place of `before`. Returns false, and changes nothing, when there is no room for
+   * more. A body always has room when there is no other.
+   */
+  recount(before: number, after: number): boolean
 }
 
 /** Opens a budget of this many bytes. */
 export function openBodyBudget(maxBytes: number): BodyBudget {
   let total = 0
   return {
-    take(bytes) {
-      let held = 0
-      let isReleased = false
-      const resize = (size: number) => {
-        if (isReleased) return true
-        const others = total - held
-        if (size > held && others > 0 && others + size > maxBytes) return false
-        total = others + size
-        held = size
-        return true
-      }
-      const release = () => {
-        resize(0)
-        isReleased = true
-      }
-      return resize(bytes) ? { resize, release } : null
+    recount(before, after) {
+      const others = total - before
+      if (after > before && others > 0 && others + after > maxBytes) return false
+      total = others + after
+      return true
     },
   }
 }
@@ -46,29 +27,39 @@ export function openBodyBudget(maxBytes: number): BodyBudget {
 /** Smaller bodies are not counted, because their number is bounded by the connections of the process. */
 const MIN_COUNTED_BYTES = 64 * 1024
 
-/** The share of one body in a budget. Small bodies are not counted, nor those whose response has closed. */
+/** One body in a budget. It counts once it is large, until it is released or its response closes. */
 export class CountedBody {
   readonly #budget: BodyBudget
   readonly #res: Pick<ServerResponse, 'closed' | 'once'>
-  #held: HeldBytes | null = null
+  #bytes = 0
+  #isCounted = false
+  #isReleased = false
 
   constructor(budget: BodyBudget, res: Pick<ServerResponse, 'closed' | 'once'>) {
     this.#budget = budget
     this.#res = res
   }
 
-  /** Counts it as this many bytes. Returns false, and changes nothing, when there is no room for more. */
+  /**
+   * Counts it as this many bytes. Returns false, and changes nothing, when there is no room for more. Counts nothing
+   * after `release`.
+   */
   resize(bytes: number): boolean {
-    if (this.#held) return this.#held.resize(bytes)
+    if (this.#isReleased) return true
     // A closed response emits no further `close`, so the room would never be released. The caller may have left.
-    if (bytes < MIN_COUNTED_BYTES || this.#res.closed) return true
-    this.#held = this.#budget.take(bytes)
-    if (this.#held) this.#res.once('close', this.#held.release)
-    return this.#held !== null
+    if (!this.#isCounted && (bytes < MIN_COUNTED_BYTES || this.#res.closed)) return true
+    if (!this.#budget.recount(this.#bytes, bytes)) return false
+    this.#bytes = bytes
+    if (!this.#isCounted) this.#res.once('close', () => this.release())
+    this.#isCounted = true
+    return true
   }
 
+  /** May be called again, and before the body is read: its caller may leave meanwhile. */
   release(): void {
-    this.#held?.release()
+    this.#budget.recount(this.#bytes, 0)
+    this.#bytes = 0
+    this.#isReleased = true
   }
 }
 

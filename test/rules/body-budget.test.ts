@@ -1,58 +1,73 @@
 import { execFileSync } from 'node:child_process'
+import { EventEmitter } from 'node:events'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
-import { defaultBodyBudget, openBodyBudget } from '../../src/http/body-budget.ts'
+import { CountedBody, defaultBodyBudget, openBodyBudget } from '../../src/http/body-budget.ts'
+import type { BodyBudget } from '../../src/http/body-budget.ts'
+
+const KB = 1024
+
+/** A body of a response that is open. `close` closes the response. */
+function open(budget: BodyBudget) {
+  const res = Object.assign(new EventEmitter(), { closed: false })
+  const close = () => res.emit('close')
+  return Object.assign(new CountedBody(budget, res), { close })
+}
 
 it('has room for as many bytes as are held, until they are given back', () => {
-  const budget = openBodyBudget(100)
-  const first = budget.take(60)
-  expect(budget.take(41)).toBeNull()
-  const second = budget.take(40)
-  expect(budget.take(1)).toBeNull()
-  first?.release()
-  first?.release()
-  expect(budget.take(61)).toBeNull()
-  expect(budget.take(60)).not.toBeNull()
-  expect(second).not.toBeNull()
+  const budget = openBodyBudget(1000 * KB)
+  const [first, second, third] = [open(budget), open(budget), open(budget)]
+  expect(first.resize(600 * KB)).toBe(true)
+  expect(second.resize(401 * KB)).toBe(false)
+  expect(second.resize(400 * KB)).toBe(true)
+  expect(third.resize(64 * KB)).toBe(false)
+  first.release()
+  first.release()
+  expect(third.resize(601 * KB)).toBe(false)
+  expect(third.resize(600 * KB)).toBe(true)
 })
 
 it('counts what a body really takes, once it is known', () => {
-  const budget = openBodyBudget(100)
-  const held = budget.take(100)
-  held?.resize(30)
-  expect(budget.take(71)).toBeNull()
-  expect(budget.take(70)).not.toBeNull()
+  const budget = openBodyBudget(1000 * KB)
+  const [body, other] = [open(budget), open(budget)]
+  body.resize(1000 * KB)
+  body.resize(300 * KB)
+  expect(other.resize(701 * KB)).toBe(false)
+  expect(other.resize(700 * KB)).toBe(true)
 })
 
-it('does not count more of a body than there is room for', () => {
-  const budget = openBodyBudget(100)
-  const held = budget.take(0)
-  expect(held?.resize(1000)).toBe(true)
-  held?.resize(40)
-  const other = budget.take(50)
-  expect(held?.resize(51)).toBe(false)
-  expect(held?.resize(50)).toBe(true)
-  other?.release()
-  expect(held?.resize(1000)).toBe(true)
+it('counts no small body, nor more of a large one than there is room for', () => {
+  const budget = openBodyBudget(1000 * KB)
+  const [body, other] = [open(budget), open(budget)]
+  expect(body.resize(63 * KB)).toBe(true)
+  expect(other.resize(1000 * KB)).toBe(true)
+  expect(body.resize(63 * KB)).toBe(true)
+  expect(body.resize(64 * KB)).toBe(false)
+  other.resize(500 * KB)
+  expect(body.resize(501 * KB)).toBe(false)
+  expect(body.resize(500 * KB)).toBe(true)
+  other.release()
+  expect(body.resize(10_000 * KB)).toBe(true)
 })
 
-it('does not count a body that is read after it was given back', () => {
-  const budget = openBodyBudget(100)
-  const held = budget.take(100)
-  held?.release()
-  held?.resize(100)
-  budget.take(30)
-  expect(budget.take(70)).not.toBeNull()
+it('gives the room of a body back when its response closes, and counts it no more', () => {
+  const budget = openBodyBudget(1000 * KB)
+  const [body, other] = [open(budget), open(budget)]
+  body.resize(1000 * KB)
+  expect(other.resize(64 * KB)).toBe(false)
+  body.close()
+  expect(body.resize(1000 * KB)).toBe(true)
+  expect(other.resize(1000 * KB)).toBe(true)
 })
 
 it('has room for a body of any size while there is no other', () => {
-  const budget = openBodyBudget(100)
-  const held = budget.take(1000)
-  expect(held).not.toBeNull()
-  expect(budget.take(1)).toBeNull()
-  held?.release()
-  expect(budget.take(1)).not.toBeNull()
+  const budget = openBodyBudget(1000 * KB)
+  const [body, other] = [open(budget), open(budget)]
+  expect(body.resize(10_000 * KB)).toBe(true)
+  expect(other.resize(64 * KB)).toBe(false)
+  body.release()
+  expect(other.resize(64 * KB)).toBe(true)
 })
 
 it('has by default at most a quarter of the heap, whatever the memory of the machine', () => {
