@@ -85,7 +85,7 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     return openUpstream({ name, url, basePath, credential: sent, headers, dialects }, calling)
   }
 
-  /** Without a proxy, which would look up the name itself, so that nobody checks the address. */
+  /** Without a proxy, which would look up the name itself and connect to an address that was not checked. */
   function callingOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): UpstreamNeeds {
     const lookup = makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
     return { ...needs, lookup, outboundProxy: null }

@@ -42,9 +42,9 @@ export function toCodexModel({ name, model }: ModelEntry, position: number) {
 }
 
 /**
- * The members to replace in a call of Codex. After somebody has picked a model without reasoning levels with `/model`,
- * Codex sends the effort `none` with the calls of every model. Where the model does not list `none`, nobody chose
- * it. It would turn reasoning off, or be refused.
+ * The members to replace in a call of Codex. After its user has picked a model without reasoning levels with `/model`,
+ * Codex sends the effort `none` with the calls of every model. Where the model does not list `none`, the user cannot
+ * have chosen it. It would turn reasoning off, or be refused.
  */
 export function undoUnchosenEffort({ caps }: SnapshotModel, body: Json): Json {
   const { effort, ...rest } = readObject(body.reasoning)

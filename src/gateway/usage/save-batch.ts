@@ -24,8 +24,8 @@ type SaveBatch = (batch: EventBatch) => Promise<readonly EventBatch[]>
 type Refused = { readonly events: CallEvent[]; err: unknown }
 
 /**
- * When so many events of a batch are lost, the database probably refuses every event. Parts of `MAX_LOST_PART` events
- * are then not divided any more, so a batch of 500 takes at most 79 statements, and not 999.
+ * When this number of events of a batch is lost, the database probably refuses every event. Parts of `MAX_LOST_PART`
+ * events are then not divided any more, so a batch of 500 takes at most 79 statements, and not 999.
  */
 const MAX_FOUND_ALONE = 8
 const MAX_LOST_PART = 16

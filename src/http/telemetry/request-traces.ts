@@ -37,7 +37,7 @@ function endSpan(span: ServerSpan, { method, route, status }: EndedRequest, req:
     'http.request.method': isKnown ? method : '_OTHER',
     'http.request.method_original': isKnown ? null : method,
     'http.route': hasRoute(req) ? route : null,
-    // The real path may contain a credential, which somebody has sent in the place of an id.
+    // The real path may contain a credential that a client has sent in the place of an id.
     'url.path': hasRoute(req) ? route : '/REDACTED',
     'url.scheme': req.protocol,
     'http.response.status_code': status,

@@ -10,7 +10,12 @@ import type { BackendRequest } from '../../exchange/send.ts'
 import { parseBody, parseExactBody } from './parse-body.ts'
 import type { ExactBody, ParsedBody } from './parse-body.ts'
 
-/** What a call reads of Express's request. */
+/**
+ * What a call reads of Express's request. Bodies are large, so each form of one is dropped when it is not needed:
+ * `setBody` sets `bytes`, `parsed` and `body`. `releaseParsed` drops all but the bytes while the only backend works on
+ * its answer, and `restoreBody` parses them again when that backend refuses a part of the request. `releaseBody` drops
+ * everything when an answer begins.
+ */
 export type CallRequest = {
   /** Parsed by `parseBody`: texts of the conversation may be inexact. */
   body: Json & { readonly model?: string; readonly stream?: boolean | null }
