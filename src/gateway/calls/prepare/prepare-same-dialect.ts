@@ -27,33 +27,47 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
  * `caps` (`toAcceptedRequest`).
  */
 export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
-  const { admission, step, backend } = call
+  const { operation } = call.admission
+  const { isRenamed } = call.backend.traits
   const caps = capsOf(call)
-  const dialect = DIALECTS[admission.operation.dialect]
-  const { isRenamed, refusesUnsignedContent } = backend.traits
-  const isCleaned = mayHoldUnsignedContent && refusesUnsignedContent && hasUnsignedContent(req.body)
-  const parsed = parsedOf(req)
-  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
-  const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
+  const dialect = DIALECTS[operation.dialect]
   const usage = askForUsage(call, req.body, caps.streamUsage)
-  const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, req.body) : {}
-  const changes = { model: step.model, ...limits, ...usage?.changes, ...effort }
-  const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
-  const changed = isChanged
-    ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes))
-    : bytes
+  const body = changeBody(call, req, usage?.changes ?? {}, mayHoldUnsignedContent)
   return {
     request: toStepRequest(call, {
-      path: toDialectPath(admission.operation.path),
+      path: toDialectPath(operation.path),
       callerUrl: req.originalUrl,
       headers: toStepHeaders(call, req, caps, null),
-      body: dialect.toAcceptedRequest(changed, req.body, caps),
+      body: dialect.toAcceptedRequest(body, req.body, caps),
     }),
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
       : null,
     makeFilter: isRenamed ? null : (usage?.makeFilter ?? null),
   }
+}
+
+/**
+ * The caller's bytes with the changes that this step needs; the same bytes where it needs none. `usage`: the members
+ * that ask for the usage.
+ */
+function changeBody(
+  { admission, step, backend }: CallStep,
+  req: CallRequest,
+  usage: Json,
+  mayHoldUnsignedContent: boolean,
+): Buffer {
+  const { body } = req
+  const parsed = parsedOf(req)
+  const isCleaned = mayHoldUnsignedContent && backend.traits.refusesUnsignedContent && hasUnsignedContent(body)
+  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
+  const limits = backend.maxTokens === null ? {} : clampTokens(body, backend.maxTokens)
+  const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, body) : {}
+  const changes = { model: step.model, ...limits, ...usage, ...effort }
+  if (body.model === step.model && Object.keys(changes).length === 1) return bytes
+  const changed = setMembers(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes))
+  if (!changed) throw new Error('The body of a call is not a JSON object.')
+  return changed
 }
 
 /** The request for the usage of a stream. `changes`: members of the request with new values. */
@@ -75,13 +89,6 @@ function askForUsage({ admission }: CallStep, body: Json, known?: boolean): Usag
 /** Where the members to change are. Reasoning is not a decisive member, because hardly any call needs its position. */
 function locate({ shortened, located }: ParsedBody, changes: Json): TopLevel | null {
   return 'reasoning' in changes ? locateMembers(shortened, Object.keys(changes)) : located
-}
-
-/** The same bytes with these members set to other values. `located` must have those of them that are there. */
-function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Buffer {
-  const changed = setMembers(bytes, changes, located)
-  if (!changed) throw new Error('The body of a call is not a JSON object.')
-  return changed
 }
 
 /** `refersBack`: the request names an earlier answer, so a 404 may be about that. */
