@@ -122,6 +122,23 @@ describe('the next backend is asked', () => {
     expect([a.calls.length, b.calls.length]).toEqual([1, 1])
   })
 
+  it.each(['chat', 'messages'] as const)(
+    'after a 400 about the name of the model, and the log says so: %s',
+    async (dialect) => {
+      const [first] = serve([{ to: 'a' }, { to: 'b' }], dialect)
+      a.restart(answersJson({ error: { message: 'Model Not Exist', type: 'invalid_request_error' } }, { status: 400 }))
+      if (dialect !== 'chat') b.restart(saysHello(dialect))
+      const response = await post()
+      expect([response.status, attemptsOf(response)]).toEqual([200, 'a=400,b=200'])
+      await expect
+        .poll(() => gateway.log)
+        .toContainEqual({
+          event: 'call.backend_refused',
+          fields: expect.objectContaining({ servedBy: first, status: 400 }),
+        })
+    },
+  )
+
   it('after an error that is too large to be sent in one write', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(answersJson({ error: { message: 'x'.repeat(1024 * 1024) } }, { status: 503 }))
@@ -340,6 +357,14 @@ describe('no other backend is asked', () => {
     expect([response.status, attemptsOf(response), await response.json()]).toEqual([400, null, { error }])
   })
 
+  it('after a wrong request that is not about the model', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'responses')
+    const error = { message: 'Previous response not found.', code: 'previous_response_not_found' }
+    a.restart(answersJson({ error }, { status: 400 }))
+    const response = await gateway.post('/v1/responses', greeting('responses', 'any/model', false))
+    expect([response.status, await response.json()]).toEqual([400, { error }])
+  })
+
   it.each([400, 413, 422])('after status %i, which passes unchanged', async (status) => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(status))
@@ -432,6 +457,22 @@ describe('when all backends fail', () => {
         .toMatchObject({ kind: 'failed', result: { outcome: 'refused', status: 401 } })
     },
   )
+
+  it.each([
+    [400, 400],
+    [403, 502],
+    [404, 404],
+    [429, 429],
+    [502, 502],
+    [520, 502],
+  ])('a web page of status %i is an error of the dialect with status %i', async (status, shown) => {
+    serve([{ to: 'a' }])
+    const page = '<html>\r\n<head><title>Error</title></head></html>'
+    a.restart(({ res }) => void res.writeHead(status, { 'content-type': 'text/html' }).end(page))
+    const response = await post()
+    expect([response.status, response.headers.get('content-type')]).toEqual([shown, 'application/json'])
+    expect(await response.json()).toMatchObject({ error: { message: 'The backend answered with a web page.' } })
+  })
 
   it('an answer whose error is null passes unchanged', async () => {
     serve([{ to: 'a' }])

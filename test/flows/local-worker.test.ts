@@ -73,7 +73,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
       'a page',
       ({ res }) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>'),
       502,
-      '<h1>Bad Gateway</h1>',
+      'The backend answered with a web page.',
     ],
   ])('reports %s with status and message, in the shape of the dialect', async (_name, script, status, message) => {
     engine.chat = script

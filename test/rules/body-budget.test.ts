@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { EventEmitter } from 'node:events'
+import { ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
@@ -10,7 +11,7 @@ const KB = 1024
 
 /** A body of a response that is open. `close` closes the response. */
 function open(budget: BodyBudget) {
-  const res = Object.assign(new EventEmitter(), { closed: false })
+  const res = new ServerResponse({} as IncomingMessage)
   const close = () => res.emit('close')
   return Object.assign(new CountedBody(budget, res), { close })
 }

@@ -105,6 +105,26 @@ it.each([
   expect(readFailure({ error }, status).kind).toBe('quota')
 })
 
+it.each([
+  [{ code: 'model_not_found', message: 'odd' }],
+  [{ type: 'invalid_model', code: '1500', message: 'Invalid model: large' }],
+  [{ code: 'model_not_available', message: 'Unable to access model large.' }],
+  [{ code: 'model_decommissioned', message: 'The model `large` has been decommissioned.' }],
+  [{ code: '1211', message: 'Unknown Model, please check the model code.' }],
+  [{ type: 'invalid_request_error', code: 'invalid_request_error', message: 'Model Not Exist' }],
+  [{ code: 400, message: 'vendor/large is not a valid model ID' }],
+  [{ type: 'invalid_request_error', message: 'The provided model identifier is invalid.' }],
+  [{ message: "The requested model 'large' does not exist" }],
+  [{ message: 'Invalid model identifier "large". Please specify a valid downloaded model.' }],
+  [{ code: '400', message: '/chat/completions: Invalid model name passed in model=large. Call `/v1/models`.' }],
+])('a model that the vendor does not know is told apart by its words, with the status 400: %j', (error) => {
+  expect(readFailure({ error }, 400).kind).toBe('notFound')
+})
+
+it('an unknown model that an error quotes does not count', () => {
+  expect(readFailure({ error: { message: 'messages.0: "Model Not Exist" is no role.' } }, 400).kind).toBe('invalid')
+})
+
 it('a spend limit of an account is no rate limit, although it has the status and the type of one', () => {
   const error = { type: 'rate_limit_error', message: 'odd', details: { error_code: 'contract_spend_limit_reached' } }
   expect(readFailure({ type: 'error', error }, 429).kind).toBe('quota')

@@ -35,13 +35,13 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
 const WRONG_REQUEST: ReadonlySet<number> = new Set([400, 412])
 
 /**
- * Returns the failure of an answer that calls the request wrong, although the service's account is used up; null for
- * any other answer. Another backend has another account.
+ * Returns the failure of an answer that calls the request wrong, although the service's account is used up, or the
+ * operator's name of the model is wrong; null for any other answer. Another backend has another account and name.
  */
-export function readAccountUsedUp({ status }: AnswerHead, body: Buffer): Failure | null {
+export function readOperatorsFault({ status }: AnswerHead, body: Buffer): Failure | null {
   if (!WRONG_REQUEST.has(status)) return null
   const failure = readFailure(parseError(body), status)
-  return failure.kind === 'quota' ? failure : null
+  return failure.kind === 'quota' || failure.kind === 'notFound' ? failure : null
 }
 
 /** Shorter ones are words such as `ollama`, which a server of the operator takes and which its errors may contain. */

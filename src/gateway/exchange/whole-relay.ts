@@ -2,14 +2,14 @@ import { ApiError } from '../../http/errors.ts'
 import { ByteChunks } from '../../kernel/pieces.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { parseError } from '../dialects/failures/error-body.ts'
-import { backendFailed, readFailure } from '../dialects/failures/failure.ts'
+import { backendFailed, isPage, readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { findRefusedPart } from '../dialects/refused-parts.ts'
 import type { RefusedPart } from '../dialects/refused-parts.ts'
 import { writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { isCredentialRefused, maskCredential, readAccountUsedUp } from './credential-refusal.ts'
+import { isCredentialRefused, maskCredential, readOperatorsFault } from './credential-refusal.ts'
 import { EndTimeout } from './end-timeout.ts'
 import { breakConnection } from './relay.ts'
 import type { ExchangeOptions, Relay, RelayedExchange, StreamCollector } from './relay.ts'
@@ -162,16 +162,23 @@ export class WholeRelay implements Relay {
     if (none) this.#keepFailure(none, null)
     else if (isCredentialRefused(this.#head, body)) {
       this.#exchange.refuse(new ApiError('upstream_refused_credential'))
-    } else return false
+    } else if (this.#isErrorPage(body)) this.#keepFailure(readFailure(body.toString('utf8'), this.#head.status), null)
+    else return false
     return true
   }
 
+  /** An error for browsers, which the caller's SDK would print in full. A rewrite reads it itself. */
+  #isErrorPage(body: Buffer): boolean {
+    const { rewrite } = this.#needs
+    return !rewrite && this.#head.status >= FIRST_ERROR && isPage(body.toString('utf8', 0, MAX_OPENING_BYTES))
+  }
+
   /**
-   * Vendors report a failure also after a status of 200, where other answers begin with another member, and an account
-   * that is used up with the status of a wrong request.
+   * Vendors report a failure also after a status of 200, where other answers begin with another member, and a mistake
+   * of the operator with the status of a wrong request.
    */
   #readFailure(body: Buffer): Failure | null {
-    if (this.#head.status !== OK) return readAccountUsedUp(this.#head, body)
+    if (this.#head.status !== OK) return readOperatorsFault(this.#head, body)
     if (!ERROR_BODY.test(body.toString('latin1', 0, MAX_OPENING_BYTES))) return null
     return this.#needs.backendDialect.readErrorEvent({ event: null, data: body.toString('utf8') })
   }

@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isModelUnknown } from './missing-model.ts'
 
 /**
  * Kinds of failures, by what a client can do:
@@ -68,12 +69,19 @@ export function readFailure(value: unknown, status: number | null = null): Failu
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
 }
 
-const PAGE_START = /^\s*<(?:!doctype|html)\b/i
+const PAGE_START = /^\s*<(?:!--|(?:!doctype html|html|head|title|meta|script|body|center|div|h\d|p)\b)/i
 
-/** Reads an error that is only a text. A web page comes from a proxy, or from a server that is not the API. */
+/** Whether an error is a page for browsers. It comes from a proxy, or from a server that is not the API. */
+export function isPage(text: string): boolean {
+  return PAGE_START.test(text)
+}
+
+const PAGE = 'The backend answered with a web page.'
+
+/** Reads an error that is only a text. */
 function readWords(value: unknown): string | null {
   const words = readName(value)
-  return words !== null && PAGE_START.test(words) ? 'The backend answered with a web page.' : words
+  return words !== null && isPage(words) ? PAGE : words
 }
 
 /** Reads what is wrong with a request from the list of FastAPI, of which vLLM and SGLang are made. */
@@ -100,6 +108,9 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   if (isUnreadable(message)) return 'invalid'
   if (ACCOUNT_USED_UP.test(message)) return 'quota'
   if (ACCOUNT_DISABLED.test(message)) return 'account'
+  if (isModelUnknown(names, message)) return 'notFound'
+  // A page of a proxy or a firewall says nothing about the credential.
+  if (message === PAGE && status === FORBIDDEN) return 'failed'
   const named = KINDS.find(([pattern]) => pattern.test(names))?.[1]
   return named ?? STATUS_KINDS.get(status ?? 0) ?? (isWrongRequest(names, status) ? 'invalid' : 'failed')
 }
@@ -193,9 +204,12 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/content_filter|content_policy|bio_policy|policy_violation|invalid_prompt/, 'filter'],
   // The responses dialect has a code for each way in which an image is wrong, such as `image_file_not_found`.
   [/image/, 'invalid'],
-  [/not_found/, 'notFound'],
+  // Not `previous_response_not_found`.
+  [/\bnot_found/, 'notFound'],
   [/timeout/, 'timeout'],
 ]
+
+const FORBIDDEN = 403
 
 const STATUS_KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [401, 'account'],
