@@ -3,6 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { saveInvitations } from '../../src/control/invitations/store.ts'
 import type { DirectoryChanges } from '../../src/directory/change-rules.ts'
+import { makeMemberStore } from '../../src/directory/members.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
 import { toSnapshot } from '../../src/directory/snapshot.ts'
@@ -106,6 +107,18 @@ describe('applying a directory', () => {
     })
     expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
     expect(await auditKinds(database)).toEqual(CREATED)
+  })
+
+  it('makes the first team of the file the one of a person in several teams, also in a large file', async () => {
+    await using database = await freshDatabase()
+    const emailsOf = (team: string) => Array.from({ length: 400 }, (_, at) => `${team}${at}@example.com`)
+    const teamOf = (name: string) => {
+      const members = [...emailsOf(name), 'ada@example.com'].map((email) => `{ email: ${email} }`)
+      return `\n      - { name: ${name}, members: [${members.join(', ')}] }`
+    }
+    await makeDirectoryStore(database).applyDirectory(directory({ core: teamOf('zeta') + teamOf('alpha') }), MONDAY)
+    const { findInvitation } = makeMemberStore(database)
+    expect(await findInvitation('ada@example.com', null)).toMatchObject({ team: '@acme/zeta' })
   })
 
   it('gives each account its own random user handle', async () => {

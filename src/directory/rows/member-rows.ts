@@ -109,8 +109,10 @@ export async function saveMemberChanges(
   teamIds: ReadonlyMap<string, string>,
   now: Date,
 ): Promise<void> {
+  // In the order of the file: a sign-in that names no team is for the first one.
+  const ids = newRowIds(invited.length, now)
   await withoutReferenceChecks(tx, invited.length, async () => {
-    for (const batch of batchesOf(invited)) {
+    for (const batch of batchesOf(invited.map((member, at) => ({ ...member, id: ids[at] ?? '' })))) {
       await invite(tx, batch, teamIds, now)
       // Other work of this process runs between two batches.
       await setImmediate()
@@ -128,12 +130,12 @@ export async function saveMemberChanges(
  */
 async function invite(
   tx: Transaction,
-  batch: readonly Member[],
+  batch: readonly (Member & { readonly id: string })[],
   teamIds: ReadonlyMap<string, string>,
   now: Date,
 ): Promise<void> {
   const emails = batch.map(({ email }) => email)
-  const ids = newRowIds(batch.length, now)
+  const ids = batch.map(({ id }) => id)
   const handles = batch.map(() => Buffer.from(newUserHandle()).toString('hex'))
   await tx.$executeRaw`
     INSERT INTO accounts (id, email, user_handle, created_at)
