@@ -185,15 +185,16 @@ describe('the process of a command', () => {
 })
 
 describe('a connection that breaks within an answer', () => {
-  /** Runs a command for a deployment whose answers have this type and begin like this. */
+  /** Runs a command where only the gateway can be reached, whose answers have this type and begin like this. */
   async function runAgainst(command: string, type: string, begin: string) {
     const server = createServer((_, res) => {
       res.writeHead(200, { 'content-type': type, 'x-request-id': 'req_1' })
       res.write(begin, () => res.destroy())
     })
-    const url = `http://localhost:${await listenOnLoopback(server)}`
+    const gatewayUrl = `http://localhost:${await listenOnLoopback(server)}`
+    const url = `http://localhost:${await closedPort()}`
     await using other = await newMachine(machine)
-    await other.moveProfile(service, url)
+    await other.moveProfile(service, url, gatewayUrl)
     const ran = await other.svc([command, '--url', url], { input: 'hello' })
     server.close()
     return ran
@@ -264,6 +265,14 @@ describe('svc models', () => {
     })
   })
 
+  it('lists them also where the control plane cannot be reached, and the gateway of the team can be', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const { stdout } = await machine.svc(['models'])
+    expect(await other.svc(['models', '--url', url])).toEqual({ status: 0, stdout, stderr: '' })
+  })
+
   it('renews an expired token on the way', async () => {
     service.clock.advance({ seconds: 901 })
     expect((await machine.svc(['models'])).status).toBe(0)
@@ -300,6 +309,21 @@ describe('svc chat', () => {
     const ran = await machine.svc(['chat', '--model', 'no/such', 'hello'])
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toMatch(/no\/such|model/)
+  })
+})
+
+describe('a gateway that has moved', () => {
+  it.each([
+    ['chat hello', 'Hello'],
+    ['models', 'svc/fast'],
+    ['limits', 'No spending limits.'],
+    ['status', 'reachable, 4 models'],
+    ['doctor', 'answers; models that your team may use: 4.'],
+  ])('is asked by svc %s at its new address', async (command, printed) => {
+    await using other = await newMachine(machine)
+    await other.moveGateway(service, `http://localhost:${await closedPort()}`)
+    const ran = await other.svc(command.split(' '))
+    expect([ran.status, ran.stdout]).toEqual([0, expect.stringContaining(printed)])
   })
 })
 
@@ -640,6 +664,19 @@ describe('svc status', () => {
     })
   })
 
+  it('says once what cannot be reached, and ends with 1', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const ran = await other.svc(['status', '--url', url])
+    expect(ran).toEqual({
+      status: 1,
+      stdout: expect.stringMatching(/^control plane not usable\. Nothing/m),
+      stderr: '',
+    })
+    expect(ran.stdout).toMatch(/gateway +\S+: reachable, 4 models\n/)
+  })
+
   it('passes over the file that macOS puts into a folder', async () => {
     await using other = await newMachine(machine)
     await writeFile(path.join(other.home, '.config/svc/deployments/.DS_Store'), '')
@@ -726,11 +763,11 @@ describe('svc doctor', () => {
   const MODEL = { id: 'svc/fast', metadata: { aliases: [], aliasOf: null } }
   const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
 
-  /** What doctor prints for a deployment that answers every request with this. */
+  /** What doctor prints for a deployment that answers every request with this, and where its gateway is. */
   async function examine(answer: object, date: Date, status = 200) {
     const server = createServer((_, res) => {
       res.writeHead(status, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
-      res.end(JSON.stringify(answer))
+      res.end(JSON.stringify({ endpoint: url, ...answer }))
     })
     const url = `http://localhost:${await listenOnLoopback(server)}`
     await using other = await newMachine(machine)

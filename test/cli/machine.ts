@@ -64,6 +64,8 @@ export type Machine = AsyncDisposable & {
   age(service: TestService, seconds: number): Promise<void>
   /** Copies what is stored of a service to another address, where its gateway is too unless `gatewayUrl` is given. */
   moveProfile(service: TestService, url: string, gatewayUrl?: string): Promise<void>
+  /** Has this machine believe that the gateway of a service is at another address. */
+  moveGateway(service: TestService, gatewayUrl: string): Promise<void>
   /** The path of the tokens of a service. */
   tokensOf(service: TestService): string
 }
@@ -110,6 +112,11 @@ export async function newMachine(like?: Machine): Promise<Machine> {
       await cp(from, to, { recursive: true })
       const profile = JSON.parse(await readFile(path.join(to, 'profile.json'), 'utf8')) as object
       await writeFile(path.join(to, 'profile.json'), JSON.stringify({ ...profile, url, gatewayUrl }))
+    },
+    async moveGateway(service, gatewayUrl) {
+      const file = path.join(path.dirname(tokensOf(service)), 'profile.json')
+      const profile = JSON.parse(await readFile(file, 'utf8')) as object
+      await writeFile(file, JSON.stringify({ ...profile, gatewayUrl }))
     },
     async age(service, seconds) {
       const file = tokensOf(service)

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
+import { listenOnLoopback } from '../support/loopback.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/pages/browser-service.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -117,6 +119,23 @@ describe('svc run without the control plane', () => {
     await writeFile(file, JSON.stringify(earlier))
     await started('codex', [], {}, other)
     expect(await readFile(file, 'utf8')).toBe(profile)
+  })
+
+  it('waits for it once, so that the agent gets its first token at once', async () => {
+    await using other = await newMachine(machine)
+    let connections = 0
+    const breaking = createServer((socket) => {
+      connections++
+      socket.destroy()
+    })
+    const url = `http://localhost:${await listenOnLoopback(breaking)}`
+    await other.age(service, 900)
+    await other.moveProfile(service, url, service.config.baseUrl)
+    await started('codex', ['--url', url], {}, other)
+    const before = connections
+    expect((await other.svc(['token', '--url', url])).status).toBe(0)
+    expect([before > 0, connections]).toEqual([true, before])
+    breaking.close()
   })
 
   it('does not start it where the gateway is the same deployment', async () => {

@@ -22,7 +22,7 @@ export async function findAgentSettings(
 ): Promise<AgentSettings> {
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
   const gateway = deployment.gatewayAt(gatewayUrl)
-  const [listed, discovery] = await Promise.all([listModels({ gateway }), unwrap(gateway.GET('/.well-known/opencode'))])
+  const [listed, discovery] = await Promise.all([listModels(gateway), unwrap(gateway.GET('/.well-known/opencode'))])
   const models = listed.map(({ id, metadata, max_input_tokens: contextWindow }) => {
     return { id, name: metadata.displayName, contextWindow }
   })

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { streamChatCompletion } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment/deployment.ts'
+import { openDeployment, openGateway } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
 import { withoutControls } from '../terminal/output.ts'
 
@@ -22,7 +22,7 @@ async function chat(
   { url, model }: Options,
 ): Promise<void> {
   const content = await readText(input, words)
-  const { gateway } = await openDeployment(environment.folder, url)
+  const gateway = await openGateway(await openDeployment(environment.folder, url))
   const body = { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) }
   let hasBegun = false
   try {

@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { MAX_USD, readUsd, writeDollars } from '../../kernel/formats/usd.ts'
 import { SvcError, unwrap } from '../../sdk/index.ts'
-import type { CreateSpendingLimit, SpendingLimit } from '../../sdk/index.ts'
+import type { CreateSpendingLimit, SpendingLimit, SvcClient } from '../../sdk/index.ts'
 import { findById } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment/deployment.ts'
+import { openDeployment, openGateway } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { CommandError } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
@@ -69,11 +69,11 @@ function toNanoUsd(text: string): number {
 }
 
 async function listLimits({ environment, output }: Cli, { url, team, json }: Options): Promise<void> {
-  const { control, gateway, profile } = await openDeployment(environment.folder, url)
+  const deployment = await openDeployment(environment.folder, url)
   const limits =
     team === undefined
-      ? (await unwrap(gateway.GET('/v1/limits'))).limits
-      : await findLimits(control, team === true ? profile.team : team)
+      ? await findOwnLimits(await openGateway(deployment))
+      : await findLimits(deployment.control, team === true ? deployment.profile.team : team)
   if (json) return output.json(limits)
   if (limits.length === 0) return output.print('No spending limits.')
   output.table(
@@ -88,6 +88,10 @@ async function listLimits({ environment, output }: Cli, { url, team, json }: Opt
       toLocalTime(limit.resetsAt),
     ]),
   )
+}
+
+async function findOwnLimits(gateway: SvcClient): Promise<SpendingLimit[]> {
+  return (await unwrap(gateway.GET('/v1/limits'))).limits
 }
 
 async function findLimits(control: Deployment['control'], team: string): Promise<SpendingLimit[]> {

@@ -6,7 +6,7 @@ import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment/deployment.ts'
+import { listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
@@ -22,7 +22,7 @@ export const makeModels: MakeCommand = (cli) =>
   new Command('models')
     .description('List the models that your team may use.')
     .option('--json', 'print JSON')
-    .action(actionOf(cli, listModels))
+    .action(actionOf(cli, showModels))
     .addCommand(makeAdd(cli))
     .addCommand(
       withTeamOption(new Command('remove'))
@@ -55,13 +55,11 @@ const makeAdd: MakeCommand = (cli) =>
     .option('--context-window <tokens>', 'in tokens (default: that of the model at the first backend)', toWholeNumber)
     .action(actionOf(cli, addModel))
 
-async function listModels({ environment, output }: Cli, { url, json }: Options): Promise<void> {
-  const { control, gateway, profile } = await openDeployment(environment.folder, url)
-  const [{ data }, { defaultModel }] = await Promise.all([
-    unwrap(gateway.GET('/v1/models')),
-    unwrap(control.GET('/v1/teams/{team}', { params: { path: { team: profile.team } } })),
-  ])
-  const models = data.map(({ id, owned_by, metadata }) => ({
+async function showModels({ environment, output }: Cli, { url, json }: Options): Promise<void> {
+  const deployment = await openDeployment(environment.folder, url)
+  const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
+  const listed = await listModels(deployment.gatewayAt(gatewayUrl))
+  const models = listed.map(({ id, owned_by, metadata }) => ({
     id,
     name: metadata.displayName,
     owner: owned_by,
@@ -70,7 +68,7 @@ async function listModels({ environment, output }: Cli, { url, json }: Options):
     aliasOf: metadata.aliasOf,
   }))
   if (json) return output.json(models)
-  if (models.length === 0) return output.print(`The team ${profile.team} may use no model. Ask an admin of the team.`)
+  if (models.length === 0) return output.print(`The team ${team} may use no model. Ask an admin of the team.`)
   output.table(
     ['MODEL', 'NAME', 'OWNER', 'ALIASES', ''],
     models

@@ -1,10 +1,11 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
+import type { SvcClient } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { countModels, listModels, openDeployment } from '../deployment/deployment.ts'
+import { countModels, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
+import { toCommandError } from '../failures.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
@@ -15,18 +16,22 @@ export const makeStatus: MakeCommand = (cli) =>
     .option('--json', 'print JSON')
     .action(actionOf(cli, showStatus))
 
-async function showStatus({ environment, output }: Cli, { url, json }: Options): Promise<void> {
+async function showStatus(cli: Cli, { url, json }: Options): Promise<void> {
+  const { environment, output } = cli
   const deployment = await openDeployment(environment.folder, url)
-  const [account, gateway, workers] = await output.busy('Asking the deployment', () =>
+  // What it throws is what the first of the checks finds.
+  const refreshed = refreshProfile(deployment).catch(() => deployment.profile)
+  const gatewayOf = async () => deployment.gatewayAt((await refreshed).gatewayUrl)
+  const [profile, account, gateway, workers] = await output.busy('Asking the deployment', () =>
     Promise.all([
+      refreshed,
       check(() => findAccount(deployment), url),
-      check(() => findModels(deployment), url),
-      check(() => findWorkers(deployment), url),
+      check(async () => findModels(await gatewayOf()), url),
+      check(async () => findWorkers(await gatewayOf()), url),
     ]),
   )
   const tokens = await deployment.profiles.tokens(deployment.url).load()
   const others = (await deployment.profiles.list()).filter((other) => other !== deployment.url)
-  const { profile } = deployment
   const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, others }
   if (json) {
     output.json({ ...facts, controlPlane: account, gateway, workers })
@@ -44,7 +49,7 @@ async function showStatus({ environment, output }: Cli, { url, json }: Options):
     for (const [name = '', value = ''] of rows) output.print(`${output.style('dim', name.padEnd(14))}${value}`)
   }
   const failed = [account, gateway].find(({ ok }) => !ok)
-  if (failed) throw new CommandError(failed.detail, failed.exitStatus)
+  if (failed) cli.setExitStatus(failed.exitStatus)
 }
 
 type Check = { readonly ok: boolean; readonly detail: string; readonly exitStatus: number }
@@ -67,12 +72,12 @@ async function findAccount({ control }: Deployment): Promise<string> {
   return `reachable, signed in as ${user.role}`
 }
 
-async function findModels(deployment: Deployment): Promise<string> {
-  const models = countModels(await listModels(deployment))
+async function findModels(gateway: SvcClient): Promise<string> {
+  const models = countModels(await listModels(gateway))
   return `reachable, ${models} ${models === 1 ? 'model' : 'models'}`
 }
 
-async function findWorkers({ gateway }: Deployment): Promise<string> {
+async function findWorkers(gateway: SvcClient): Promise<string> {
   const { workers } = await unwrap(gateway.GET('/v1/workers'))
   return workers.map(({ id, state }) => `${id} ${state.replaceAll('_', ' ')}`).join(', ')
 }

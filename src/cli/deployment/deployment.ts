@@ -3,7 +3,7 @@ import { createClient, openSession, unwrap } from '../../sdk/index.ts'
 import type { Send, SvcClient, Team, TokenStore } from '../../sdk/index.ts'
 import { notSignedIn, sessionEnded, UnreachableError } from '../failures.ts'
 import { sendCall, sendRequest } from './http.ts'
-import { withOutages } from './outage.ts'
+import { unlessOutage, withOutages } from './outage.ts'
 import { openProfiles, toDeploymentUrl } from './profiles.ts'
 import type { DatedTokens, Profile, Profiles } from './profiles.ts'
 import { isFresh } from './token-age.ts'
@@ -17,9 +17,7 @@ export type Deployment = {
   readonly control: SvcClient
   /** The control plane, without a timeout, for streams. */
   readonly streaming: SvcClient
-  /** The gateway of the team, with the same credentials. */
-  readonly gateway: SvcClient
-  /** The gateway at the URL of a newer profile. */
+  /** The gateway with this URL, with the same credentials. `openGateway` opens that of the team. */
   gatewayAt(url: string): SvcClient
   /**
    * An access token that is valid for a minute at least. While the control plane cannot be reached, it can be an older
@@ -52,7 +50,6 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const outageAware = sessionOf(withOutages(tokens, profiles.outageFile(url)))
   const clientOf = (baseUrl: string, send: Send) =>
     createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: LONGEST_WAIT_SECONDS })
-  const gatewayAt = (gatewayUrl: string) => clientOf(gatewayUrl, sendCall)
   return {
     url,
     profile,
@@ -64,10 +61,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     get streaming() {
       return clientOf(url, sendCall)
     },
-    get gateway() {
-      return gatewayAt(profile.gatewayUrl)
-    },
-    gatewayAt,
+    gatewayAt: (gatewayUrl) => clientOf(gatewayUrl, sendCall),
     accessToken: async (onOld) => {
       const token = await findHeld()
       if (isFresh(token)) return token.accessToken
@@ -125,20 +119,32 @@ function hasOwnGateway({ url, gatewayUrl }: Profile): boolean {
  * Updates what the profile has of the team, because it may have changed since the login. Returns the profile as it is
  * while the control plane cannot be reached and the team has a gateway of its own.
  */
-export async function refreshProfile({ control, profile, profiles }: Deployment): Promise<Profile> {
+export async function refreshProfile(deployment: Deployment): Promise<Profile> {
+  const { url, control, profile, profiles } = deployment
+  const params = { path: { team: profile.team } }
+  const askTeam = () => unwrap(control.GET('/v1/teams/{team}', { params }))
+  if (!hasOwnGateway(profile)) return saveTeam(deployment, await askTeam())
   try {
-    const team = await unwrap(control.GET('/v1/teams/{team}', { params: { path: { team: profile.team } } }))
-    const next = { ...profile, ...toTeamFacts(team) }
-    if (next.gatewayUrl !== profile.gatewayUrl || next.defaultModel !== profile.defaultModel) await profiles.save(next)
-    return next
+    return await saveTeam(deployment, await unlessOutage(profiles.outageFile(url), askTeam))
   } catch (error) {
-    if (error instanceof UnreachableError && hasOwnGateway(profile)) return profile
+    if (error instanceof UnreachableError) return profile
     throw error
   }
 }
 
+async function saveTeam({ profile, profiles }: Deployment, team: Team): Promise<Profile> {
+  const next = { ...profile, ...toTeamFacts(team) }
+  if (next.gatewayUrl !== profile.gatewayUrl || next.defaultModel !== profile.defaultModel) await profiles.save(next)
+  return next
+}
+
+/** The gateway that the team has now, with the credentials of this machine. */
+export async function openGateway(deployment: Deployment): Promise<SvcClient> {
+  return deployment.gatewayAt((await refreshProfile(deployment)).gatewayUrl)
+}
+
 /** The models that the team may use, as the gateway lists them: an alias without `*` is an entry too. */
-export async function listModels({ gateway }: Pick<Deployment, 'gateway'>) {
+export async function listModels(gateway: SvcClient) {
   return (await unwrap(gateway.GET('/v1/models'))).data
 }
 

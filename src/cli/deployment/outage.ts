@@ -5,7 +5,7 @@ import { readText, rewriteFile } from '../../sdk/node-files.ts'
 import type { TokenStore } from '../../sdk/index.ts'
 import { UnreachableError } from '../failures.ts'
 
-/** After the control plane could not be reached, no process of this person tries to renew a token for this long. */
+/** After the control plane could not be reached, no process of this person waits for it again for this long. */
 const OUTAGE_MS = 30_000
 
 /**
@@ -16,17 +16,22 @@ const OUTAGE_MS = 30_000
 export function withOutages(tokens: TokenStore, file: string): TokenStore {
   return {
     ...tokens,
-    exclusively: (task) =>
-      tokens.exclusively(async () => {
-        // Read under the lock: another process may have tried while this one has waited.
-        const reason = await findOutage(file)
-        if (reason !== null) throw new UnreachableError(reason)
-        return task().catch(async (error: unknown) => {
-          if (error instanceof UnreachableError) await rewriteFile(file, error.message)
-          throw error
-        })
-      }),
+    // The file is read under the lock: another process may have tried while this one has waited.
+    exclusively: (task) => tokens.exclusively(() => unlessOutage(file, task)),
   }
+}
+
+/**
+ * Runs a task that asks the control plane, and remembers when it could not be reached. While that is remembered, throws
+ * the same `UnreachableError` at once.
+ */
+export async function unlessOutage<T>(file: string, task: () => Promise<T>): Promise<T> {
+  const reason = await findOutage(file)
+  if (reason !== null) throw new UnreachableError(reason)
+  return task().catch(async (error: unknown) => {
+    if (error instanceof UnreachableError) await rewriteFile(file, error.message)
+    throw error
+  })
 }
 
 /** Why the control plane could not be reached; null when that was long ago. */

@@ -1,9 +1,9 @@
 import { systemClock } from '../../kernel/clock.ts'
 import { unwrap } from '../../sdk/index.ts'
-import type { Backend } from '../../sdk/index.ts'
+import type { Backend, SvcClient } from '../../sdk/index.ts'
 import type { AgentSettings } from '../agents/agent.ts'
 import { makeHasModel } from '../agents/settings.ts'
-import { countModels, listModels, openDeployment } from '../deployment/deployment.ts'
+import { countModels, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
@@ -34,9 +34,11 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     await deployment.accessToken()
     findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
     about = 'gateway'
-    const listed = await listModels(deployment)
+    const { gatewayUrl } = await refreshProfile(deployment)
+    const gateway = deployment.gatewayAt(gatewayUrl)
+    const listed = await listModels(gateway)
     callable = { url: deployment.url, hasModel: makeHasModel(listed) }
-    findings.push(...(await checkGateway(deployment, countModels(listed), given)))
+    findings.push(...(await checkGateway(deployment, { url: gatewayUrl, gateway, models: countModels(listed) }, given)))
   } catch (error) {
     findings.push(problemOf(about, error, given))
   }
@@ -65,8 +67,14 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
   ]
 }
 
-async function checkGateway(deployment: Deployment, models: number, given?: string): Promise<Finding[]> {
-  const { control, gateway, profile } = deployment
+/** A gateway that has listed this number of models. */
+type Answering = { readonly url: string; readonly gateway: SvcClient; readonly models: number }
+
+async function checkGateway(
+  { control, profile }: Deployment,
+  { url, gateway, models }: Answering,
+  given?: string,
+): Promise<Finding[]> {
   const params = { path: { team: profile.team } }
   const [{ workers }, backends, teamModels] = await Promise.all([
     unwrap(gateway.GET('/v1/workers')),
@@ -74,11 +82,10 @@ async function checkGateway(deployment: Deployment, models: number, given?: stri
     gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
     control.GET('/v1/teams/{team}/models', { params }).then(({ data: listed }) => listed ?? null),
   ])
-  const where = profile.gatewayUrl
   return [
     models > 0
-      ? ok('gateway', `${where} answers; models that your team may use: ${models}.`)
-      : problem('gateway', `${where} answers, but your team may use no model. Ask an admin of the team.`),
+      ? ok('gateway', `${url} answers; models that your team may use: ${models}.`)
+      : problem('gateway', `${url} answers, but your team may use no model. Ask an admin of the team.`),
     ...workers.map(({ id, state }) =>
       state === 'ready' || state === 'not_configured'
         ? ok('local worker', `${id} is ${state.replaceAll('_', ' ')}.`)
