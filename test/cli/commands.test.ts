@@ -273,6 +273,15 @@ describe('svc models', () => {
     expect(await other.svc(['models', '--url', url])).toEqual({ status: 0, stdout, stderr: '' })
   })
 
+  it('lists them then also on a full disk', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const env = { NODE_OPTIONS: `--import=${await other.watchWrites(FULL_DISK)}` }
+    const ran = await other.start(['models', '--url', url], { env })
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
+  })
+
   it('renews an expired token on the way', async () => {
     service.clock.advance({ seconds: 901 })
     expect((await machine.svc(['models'])).status).toBe(0)

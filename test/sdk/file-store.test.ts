@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fileTokenStore } from '../../generated/sdk/node.js'
 import { atOnce } from '../support/requests.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const TOKENS = {
   account: 'ada@example.com',
@@ -22,7 +23,10 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-store-'))
   file = path.join(folder, 'deep/er/tokens.json')
 })
-afterEach(() => rm(folder, { recursive: true }))
+afterEach(async () => {
+  vi.useRealTimers()
+  await rm(folder, { recursive: true })
+})
 
 /** A token that no header can carry. */
 const DAMAGED_TOKEN = '{"account":"a","accessToken":"\u0000\u2192","refreshToken":"r"}'
@@ -102,6 +106,18 @@ describe('fileTokenStore', () => {
     )
     expect(most).toBe(1)
     expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
+  })
+
+  it('touches its lock every two seconds, so that no other process takes it over during a long task', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const lock = `${file}.lock`
+    await fileTokenStore(file).exclusively(async () => {
+      await utimes(lock, 0, 0)
+      vi.advanceTimersByTime(2_000)
+      const ageMs = async () => Date.now() - (await stat(lock)).mtimeMs
+      await waitUntil('a touched lock', ageMs, (ms) => ms < 10_000)
+    })
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   it('gives the result of a task whose lock another process has taken over meanwhile', async () => {

@@ -29,7 +29,8 @@ export async function unlessOutage<T>(file: string, task: () => Promise<T>): Pro
   const reason = await findOutage(file)
   if (reason !== null) throw new UnreachableError(reason)
   return task().catch(async (error: unknown) => {
-    if (error instanceof UnreachableError) await rewriteFile(file, error.message)
+    // A disk that is full or read-only must not hide the reason.
+    if (error instanceof UnreachableError) await rewriteFile(file, error.message).catch(() => undefined)
     throw error
   })
 }
