@@ -5,8 +5,10 @@ import { inTransaction } from '../database/transaction.ts'
 import type { TimeLimits } from '../database/transaction.ts'
 import { writeMistakes } from '../directory/mistakes.ts'
 import type { AdminMistake } from '../directory/mistakes.ts'
-import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
+import { DirectoryBusyError, lockDirectory, raiseVersion } from '../directory/state.ts'
 import { ApiError } from '../http/errors.ts'
+import { lockTeam } from './team-access.ts'
+import type { TeamActor } from './team-access.ts'
 
 /** Why a change was refused. `busy`: the directory file is being applied. */
 export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy'; readonly mistakes?: undefined }
@@ -37,13 +39,23 @@ export async function withLockedDirectory<Result>(
   }
 }
 
-/** Does work while the directory is locked. Resolves with why it was refused; null: it was not. */
+/**
+ * Changes models or backends of a team while the directory and the team are locked, and lets all processes load the
+ * directory again. Resolves with why the change was refused; null: it was not. A refused one must have changed nothing.
+ */
 export async function changeDirectory(
   db: PrismaClient,
-  work: Work<DirectoryRefusal | null>,
+  admin: TeamActor,
+  now: Date,
+  change: Work<DirectoryRefusal | null>,
 ): Promise<DirectoryRefusal | null> {
-  const refusal = await withLockedDirectory(db, work)
-  return refusal === 'busy' ? { kind: 'busy' } : refusal
+  const result = await withLockedDirectory(db, async (tx) => {
+    await lockTeam(tx, admin)
+    const refusal = await change(tx)
+    if (!refusal) await raiseVersion(tx, now)
+    return refusal
+  })
+  return result === 'busy' ? { kind: 'busy' } : result
 }
 
 /** The error of a refused change. */

@@ -6,14 +6,12 @@ import type { DirectoryBackend } from '../../directory/backends.ts'
 import { taken } from '../../directory/mistakes.ts'
 import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/rows/model-rows.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
-import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfBackend } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
 import { isName } from '../../kernel/team-name.ts'
 import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
-import { lockTeam } from '../team-access.ts'
 import type { TeamActor } from '../team-access.ts'
 import { loadTeamModels } from '../team-models/store.ts'
 
@@ -48,8 +46,7 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
       trust: AdminBackendTrust,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
-      changeDirectory(db, async (tx) => {
-        await lockTeam(tx, admin)
+      changeDirectory(db, admin, now, async (tx) => {
         const { teamId, team } = admin
         const existing = await findAdminBackends(tx, teamId)
         const current = existing.find((backend) => backend.name === name) ?? null
@@ -67,14 +64,12 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
         const kind = current ? 'backend.changed' : 'backend.created'
         const details = { name, ...toDetails(wanted, current) }
         await saveTeamEvent(tx, admin, { kind, subjectId: name, details }, now)
-        await raiseVersion(tx, now)
         return null
       }),
 
     /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
     remove: (admin: TeamActor, name: string, now: Date): Promise<DirectoryRefusal | null> =>
-      changeDirectory(db, async (tx) => {
-        await lockTeam(tx, admin)
+      changeDirectory(db, admin, now, async (tx) => {
         const { teamId } = admin
         const added = await findAdminBackends(tx, teamId)
         if (!added.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
@@ -83,7 +78,6 @@ export function makeTeamBackendStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if (users.length > 0) return refuseUsed(users.map(({ id }) => id))
         await tx.adminBackend.delete({ where: { name } })
         await saveTeamEvent(tx, admin, { kind: 'backend.deleted', subjectId: name, details: { name } }, now)
-        await raiseVersion(tx, now)
         return null
       }),
 

@@ -7,13 +7,12 @@ import { invalid, taken } from '../../directory/mistakes.ts'
 import { toAdminModel, toModel } from '../../directory/rows/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
-import { raiseVersion } from '../../directory/state.ts'
 import { refuseOutdated, versionOfModel } from '../../directory/version.ts'
 import type { Versioned } from '../../directory/version.ts'
 import { saveTeamEvent } from '../audit/save-team-event.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
-import { lockTeam, unknownTeam } from '../team-access.ts'
+import { unknownTeam } from '../team-access.ts'
 import type { TeamActor } from '../team-access.ts'
 
 /** The models of a team, and where its default model comes from. */
@@ -55,8 +54,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
       { version, ...wanted }: AdminModelSettings & Versioned,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
-      changeDirectory(db, async (tx) => {
-        await lockTeam(tx, admin)
+      changeDirectory(db, admin, now, async (tx) => {
         const { team, ...sources } = await loadTeamModels(tx, admin.teamId)
         const current = team.adminModels.find((model) => model.id === id)
         const others = team.adminModels.filter((other) => other !== current)
@@ -66,28 +64,24 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if (mistake) return mistake
         const kind = current ? 'model.changed' : 'model.created'
         await saveModel(tx, admin, { kind, id, settings: wanted }, now)
-        await raiseVersion(tx, now)
         return null
       }),
 
     /** Deletes a model that an admin has added, with its audit row. */
     remove: (admin: TeamActor, id: string, now: Date): Promise<DirectoryRefusal | null> =>
-      changeDirectory(db, async (tx) => {
-        await lockTeam(tx, admin)
+      changeDirectory(db, admin, now, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, admin.teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
         if (team.defaultModel === null && team.adminDefaultModel === id)
           return taken([], 'This is the default model of the team. Choose another default model first.')
         await deleteModel(tx, admin, id, now)
-        await raiseVersion(tx, now)
         return null
       }),
 
     /** Chooses the default model of a team, with its audit row. */
     setDefault: (admin: TeamActor, id: string | null, now: Date): Promise<DirectoryRefusal | null> =>
-      changeDirectory(db, async (tx) => {
-        await lockTeam(tx, admin)
+      changeDirectory(db, admin, now, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, admin.teamId)
         if (team.defaultModel !== null)
           return taken([], 'The directory file sets the default model of the team. Change it there.')
@@ -95,7 +89,6 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if (id !== null && !isKnown) return invalid(['defaultModel'], 'must be a model of the team, by its id.')
         if (team.adminDefaultModel === id) return null
         await saveDefaultModel(tx, admin, { before: team.adminDefaultModel, after: id }, now)
-        await raiseVersion(tx, now)
         return null
       }),
   }
