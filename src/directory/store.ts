@@ -4,8 +4,8 @@ import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
 import { listCallable } from './counts.ts'
 import type { DirectoryCounts } from './counts.ts'
-import { findOverridden, hasChanges, toChanges } from './plan.ts'
-import type { DirectoryPlan } from './plan.ts'
+import { findOverridden, hasChanges, countChanges } from './row-changes.ts'
+import type { DirectoryRowChanges } from './row-changes.ts'
 import { DirectoryChangedError, findMemberChanges, saveMemberChanges, withdrawMembers } from './rows/member-rows.ts'
 import {
   findBackendChanges,
@@ -41,21 +41,21 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
     ): Promise<DirectoryChanges> {
       for (let tries = 1; ; tries++) {
         const state = await findState(db)
-        const plan = await findPlan(db, directory)
+        const rows = await findRowChanges(db, directory)
         const { revision = null } = directory
         const adminModels = await db.adminModel.findMany({
           select: { id: true, aliases: true },
           orderBy: { id: 'asc' },
         })
-        const overridden = findOverridden(plan, adminModels, makeNameTable(directory.models))
-        const changes = { ...toChanges(plan, revision, state.fileRevision), ...(overridden && { overridden }) }
+        const overridden = findOverridden(rows, adminModels, makeNameTable(directory.models))
+        const changes = { ...countChanges(rows, revision, state.fileRevision), ...(overridden && { overridden }) }
         judge(changes)
-        if (!hasChanges(plan) && (revision === null || revision === state.fileRevision)) return changes
+        if (!hasChanges(rows) && (revision === null || revision === state.fileRevision)) return changes
         try {
-          await inTransaction(db, (tx) => savePlan(tx, plan, state, revision, now), TRANSACTION)
+          await inTransaction(db, (tx) => saveRowChanges(tx, rows, state, revision, now), TRANSACTION)
           return changes
         } catch (error) {
-          if (!(error instanceof DirectoryChangedError) || tries === MAX_PLANS) throw error
+          if (!(error instanceof DirectoryChangedError) || tries === MAX_COMPARISONS) throw error
         }
       }
     },
@@ -97,8 +97,8 @@ export function makeDirectoryStore({ prisma: db }: Pick<Database, 'prisma'>) {
 /** A first start with 20,000 members takes a minute on a busy machine. One that is given up begins anew. */
 const TRANSACTION = { maxWait: 10_000, timeout: 600_000 }
 
-/** How often a plan is made because another process has changed the rows meanwhile. */
-const MAX_PLANS = 5
+/** How often rows are compared because another process has changed them meanwhile. */
+const MAX_COMPARISONS = 5
 
 /** How often a snapshot is read at most. The last one is used as it is, until the next load finds the newer version. */
 const MAX_READS = 5
@@ -119,7 +119,7 @@ async function readSnapshot(db: Transaction): Promise<DirectorySnapshot> {
   return withTeams(teams, models, backends.map(toBackend), adminBackends)
 }
 
-async function findPlan(db: Transaction, directory: Directory): Promise<DirectoryPlan> {
+async function findRowChanges(db: Transaction, directory: Directory): Promise<DirectoryRowChanges> {
   const teams = await findTeamChanges(db, directory)
   return {
     teams,
@@ -129,10 +129,10 @@ async function findPlan(db: Transaction, directory: Directory): Promise<Director
   }
 }
 
-/** Rejects with a `DirectoryChangedError` when another process has changed the directory since the plan was made. */
-async function savePlan(
+/** Rejects with a `DirectoryChangedError` when another process has changed the directory since the comparison. */
+async function saveRowChanges(
   tx: Transaction,
-  { teams, models, backends, members }: DirectoryPlan,
+  { teams, models, backends, members }: DirectoryRowChanges,
   state: DirectoryState,
   revision: number | null,
   now: Date,

@@ -7,15 +7,15 @@ import type { BackendChanges, ModelChanges } from './rows/model-rows.ts'
 import type { TeamChanges } from './rows/team-rows.ts'
 
 /** Everything that has to be written so that the rows equal a directory. */
-export type DirectoryPlan = {
+export type DirectoryRowChanges = {
   readonly teams: TeamChanges
   readonly models: ModelChanges
   readonly backends: BackendChanges
   readonly members: MemberRowChanges
 }
 
-/** Whether a plan writes any row. */
-export function hasChanges({ teams, models, backends, members }: DirectoryPlan): boolean {
+/** Whether there is any row to write. */
+export function hasChanges({ teams, models, backends, members }: DirectoryRowChanges): boolean {
   const { invited, changed, withdrawn } = members
   const rows: readonly (readonly unknown[])[] = [
     ...[teams.organizations, teams.teams, models, backends].flatMap((of) => [of.added, of.changed, of.removed]),
@@ -24,9 +24,13 @@ export function hasChanges({ teams, models, backends, members }: DirectoryPlan):
   return rows.some(({ length }) => length > 0)
 }
 
-/** Counts what a plan changes. */
-export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevision: number | null): DirectoryChanges {
-  const { before, invited, changed, withdrawn } = plan.members
+/** Counts the changes of rows. */
+export function countChanges(
+  rows: DirectoryRowChanges,
+  revision: number | null,
+  lastRevision: number | null,
+): DirectoryChanges {
+  const { before, invited, changed, withdrawn } = rows.members
   // Only the role of an active invitation of the file can change. Any other changed invitation becomes the file's.
   const changesRole = ({ row }: MemberRowChanges['changed'][number]) =>
     row.source === 'directory' && row.revokedAt === null
@@ -35,9 +39,9 @@ export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevi
     invited: invited.length + changed.filter((change) => !changesRole(change)).length,
     roles: changed.filter(changesRole).length,
     withdrawn: withdrawn.length,
-    teams: countRows(plan.teams.teams),
-    models: countRows(plan.models),
-    backends: countRows(plan.backends),
+    teams: countRows(rows.teams.teams),
+    models: countRows(rows.models),
+    backends: countRows(rows.backends),
     revision,
     lastRevision,
   }
@@ -45,7 +49,7 @@ export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevi
 
 /** What admins have added and the file lists too; null when there is none. */
 export function findOverridden(
-  { members }: DirectoryPlan,
+  { members }: DirectoryRowChanges,
   adminModels: readonly NamedModel[],
   names: NameTable,
 ): Overridden | null {
