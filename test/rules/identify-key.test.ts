@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FoundKey } from '../../src/access/api-key-store.ts'
-import { makeIdentifyKey } from '../../src/access/live-api-keys.ts'
+import { makeIdentifyKey } from '../../src/access/identify-key.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import type { Caller } from '../../src/kernel/caller.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signAccessToken } from '../../src/access/access-token.ts'
-import { makeIdentifyToken } from '../../src/access/live-sessions.ts'
+import { makeIdentifyToken } from '../../src/access/identify-token.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
