@@ -3,7 +3,7 @@ import type { Database } from '../database/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { SecretHash } from '../kernel/secret.ts'
 import { teamNameOf } from '../kernel/team-name.ts'
-import type { TeamRow } from '../kernel/team-name.ts'
+import type { TeamWithOrganization } from '../kernel/team-name.ts'
 import type { Use } from './last-seen.ts'
 
 /** An API key that exists. */
@@ -72,6 +72,6 @@ function toCaller({ id, models, invitation, serviceAccount }: Row): Caller | nul
   return { accountId, invitationId, role, ...session, ...teamOf(invitation), key: { ...key, serviceAccount: null } }
 }
 
-function teamOf({ team }: { readonly team: TeamRow }) {
+function teamOf({ team }: { readonly team: TeamWithOrganization }) {
   return { organization: team.organization.name, team: teamNameOf(team) }
 }

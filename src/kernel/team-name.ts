@@ -27,9 +27,9 @@ export function prefixOfTeam(team: string): string {
 }
 
 /** A team as the database has it: its name, and its organization with the name of that. */
-export type TeamRow = { readonly name: string; readonly organization: { readonly name: string } }
+export type TeamWithOrganization = { readonly name: string; readonly organization: { readonly name: string } }
 
 /** `@organization/name` of a team as the database has it. */
-export function teamNameOf({ name, organization }: TeamRow): string {
+export function teamNameOf({ name, organization }: TeamWithOrganization): string {
   return formatTeamName({ organization: organization.name, name })
 }
