@@ -14,7 +14,7 @@ import type { RateLimit } from '../../http/rate-limit.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { RoleRoutes } from '../../http/role.ts'
 import { sameOrigin } from '../../http/same-origin.ts'
-import type { Discovery } from './routes.ts'
+import type { MetadataOperation } from './routes.ts'
 import { toMetadata } from './rules.ts'
 
 type Needs = {
@@ -53,7 +53,7 @@ const FORWARDED_HEADERS = ['content-type', 'cache-control', 'pragma', 'retry-aft
 export function makeOAuthForwarding(needs: Needs): RoleRoutes {
   const { baseUrl, gatewayUrl } = needs
   const metadata = toMetadata(baseUrl, gatewayUrl)
-  const sendMetadata: Handlers<Discovery>[Discovery] = async (_req, res) => {
+  const sendMetadata: Handlers<MetadataOperation>[MetadataOperation] = async (_req, res) => {
     res.status(200).json(metadata)
   }
   const forward = (path: (typeof PATHS)[number]) => makeForward(needs, path)

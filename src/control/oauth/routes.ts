@@ -29,15 +29,15 @@ type Needs = {
   readonly gatewayUrl: string
 }
 
-/** The paths of the metadata. */
-export type Discovery = 'getAuthorizationServer' | 'getOpenidConfiguration' | 'getVendorbAuthorizationServer'
-type Operations = Discovery | 'authorizeDevice' | 'issueOAuthTokens' | 'revokeOAuthToken'
+/** The operations that answer with the metadata. */
+export type MetadataOperation = 'getAuthorizationServer' | 'getOpenidConfiguration' | 'getVendorbAuthorizationServer'
+type Operations = MetadataOperation | 'authorizeDevice' | 'issueOAuthTokens' | 'revokeOAuthToken'
 
 /** The device login and the refresh in the form of the OAuth standards. */
 export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
   const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, gatewayUrl } = needs
   const gatewayHost = new URL(gatewayUrl).host
-  const sendMetadata: Handlers<Discovery>[Discovery] = async (req, res) => {
+  const sendMetadata: Handlers<MetadataOperation>[MetadataOperation] = async (req, res) => {
     res.status(200).json(toMetadata(baseUrl, req.host === gatewayHost ? gatewayUrl : baseUrl))
   }
 
