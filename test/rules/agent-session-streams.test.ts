@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openSessionReader } from '../../src/control/agent-sessions/reader.ts'
-import { LINES } from '../../src/control/agent-sessions/rules.ts'
+import { NDJSON } from '../../src/control/agent-sessions/rules.ts'
 import type { StoredEvent } from '../../src/control/agent-sessions/rules.ts'
 import { makeSessionStreams } from '../../src/control/agent-sessions/streams.ts'
 import type { OnNotice } from '../../src/database/client.ts'
@@ -53,7 +53,7 @@ async function startUnreadStream() {
   const app = express().get('/', (_req, res) => {
     res.on('error', (error) => given.errors.push(error))
     given.hasUnread = () => res.writableLength > 0
-    streams.open(res, { session, after: 0n, form: LINES, access })
+    streams.open(res, { session, after: 0n, format: NDJSON, access })
   })
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')

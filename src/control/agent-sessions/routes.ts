@@ -9,8 +9,8 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { findPage, readCursor } from '../paging.ts'
 import { findMemberTeam } from '../team-access.ts'
-import { choosePosition, EVENT_STREAM, LINES, readSessionCursor, writeSessionCursor } from './rules.ts'
-import type { Form } from './rules.ts'
+import { choosePosition, EVENT_STREAM, NDJSON, readSessionCursor, writeSessionCursor } from './rules.ts'
+import type { StreamFormat } from './rules.ts'
 import type { ListedSession, makeAgentSessionStore } from './store.ts'
 import type { SessionStreams } from './streams.ts'
 
@@ -60,20 +60,20 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
       const team = formatTeamName(teamName)
       const [request, response] = asExpress(req, res)
-      const form = chooseForm(request)
-      if (request.isHead) return void response.status(200).type(form.mediaType).end()
+      const format = chooseFormat(request)
+      if (request.isHead) return void response.status(200).type(format.mediaType).end()
       streams.open(response, {
         session: { team, accountId: owner, sessionId: req.params.sessionId },
         after: choosePosition(after, request.get('Last-Event-ID')),
-        form,
+        format,
         access: { accountId, sessionId, sessionKind, team },
       })
     },
   }
 }
 
-function chooseForm(req: Request): Form {
-  return req.accepts([LINES.mediaType, EVENT_STREAM.mediaType]) === EVENT_STREAM.mediaType ? EVENT_STREAM : LINES
+function chooseFormat(req: Request): StreamFormat {
+  return req.accepts([NDJSON.mediaType, EVENT_STREAM.mediaType]) === EVENT_STREAM.mediaType ? EVENT_STREAM : NDJSON
 }
 
 /** An email address in the form in which it is stored, or `service:NAME` as it is. */

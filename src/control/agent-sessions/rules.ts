@@ -33,21 +33,21 @@ export type StoredEvent = {
 }
 
 /** How the events of a stream are written. */
-export type Form = {
+export type StreamFormat = {
   readonly mediaType: 'application/x-ndjson' | 'text/event-stream'
   /** What a stream begins with. */
   readonly head: string
   writeEvent(event: SessionEvent): string
 }
 
-export const LINES: Form = {
+export const NDJSON: StreamFormat = {
   mediaType: 'application/x-ndjson',
   head: '',
   writeEvent: (event) => `${JSON.stringify(event)}\n`,
 }
 
 /** WHATWG HTML, section 9.2. The head tells browsers to reconnect after a second. */
-export const EVENT_STREAM: Form = {
+export const EVENT_STREAM: StreamFormat = {
   mediaType: 'text/event-stream',
   head: 'retry: 1000\n\n',
   writeEvent: (event) =>

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { FollowerAccess, AccessWatch } from './access.ts'
 import type { SessionReader } from './reader.ts'
 import { toHeartbeat, toSessionEvent } from './rules.ts'
-import type { Form, StoredEvent } from './rules.ts'
+import type { StreamFormat, StoredEvent } from './rules.ts'
 
 type Needs = {
   readonly reader: Pick<SessionReader, 'follow'>
@@ -17,7 +17,7 @@ type Wanted = {
   readonly session: AgentSession
   /** Only events with greater ids. */
   readonly after: bigint
-  readonly form: Form
+  readonly format: StreamFormat
   readonly access: FollowerAccess
 }
 
@@ -96,16 +96,16 @@ function tooMany(): ApiError {
 
 /** Begins an answer that goes on until it is ended or the caller leaves. */
 function openStream({ reader, access, clock }: Needs, res: Response, wanted: Wanted): OpenStream {
-  const { session, after, form } = wanted
+  const { session, after, format } = wanted
   let position = after
   let isCurrent = false
   let ticks = 0
   let silentTicks = 0
   let unreadTicks = 0
 
-  res.status(200).set({ ...HEADERS, 'Content-Type': `${form.mediaType}; charset=utf-8` })
+  res.status(200).set({ ...HEADERS, 'Content-Type': `${format.mediaType}; charset=utf-8` })
   res.flushHeaders()
-  if (form.head) res.write(form.head)
+  if (format.head) res.write(format.head)
 
   /** Returns false when the caller has to read first. */
   function write(text: string): boolean {
@@ -115,10 +115,10 @@ function openStream({ reader, access, clock }: Needs, res: Response, wanted: Wan
 
   function take(events: readonly StoredEvent[], isAll: boolean): boolean {
     position = events.at(-1)?.id ?? position
-    const texts = events.map((event) => form.writeEvent(toSessionEvent(event)))
+    const texts = events.map((event) => format.writeEvent(toSessionEvent(event)))
     if (isAll && !isCurrent) {
       isCurrent = true
-      texts.push(form.writeEvent(toHeartbeat(position, clock.now())))
+      texts.push(format.writeEvent(toHeartbeat(position, clock.now())))
     }
     return texts.length === 0 || write(texts.join(''))
   }
@@ -150,7 +150,7 @@ function openStream({ reader, access, clock }: Needs, res: Response, wanted: Wan
       if (res.writableNeedDrain && ++unreadTicks >= MAX_UNREAD_TICKS) res.destroy()
       else if (ticks >= MAX_TICKS) end()
       else if (silentTicks >= HEARTBEAT_TICKS && !res.writableNeedDrain)
-        write(form.writeEvent(toHeartbeat(position, clock.now())))
+        write(format.writeEvent(toHeartbeat(position, clock.now())))
     },
   }
 }
