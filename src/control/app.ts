@@ -1,4 +1,4 @@
-import { makeMemberStore } from '../directory/members.ts'
+import { makeMembershipStore } from '../directory/memberships.ts'
 import { contractOf } from '../http/contract.ts'
 import type { RoleRoutes } from '../http/role.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
@@ -34,7 +34,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const contract = contractOf(needs.contract, 'control-plane')
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
-  const members = makeMemberStore(database)
+  const memberships = makeMembershipStore(database)
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({
     limits: settings.limits,
@@ -42,10 +42,13 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
     sendsMail: settings.mail?.kind === 'smtp',
     redis: needs.redis,
   })
-  const agentSessions = openAgentSessionsFlow({ ...needs, members })
+  const agentSessions = openAgentSessionsFlow({ ...needs, memberships })
   const routes = {
     contract,
-    handlers: { ...makeHandlers(needs, { members, limits, secure, onUnknownCredential }), ...agentSessions.handlers },
+    handlers: {
+      ...makeHandlers(needs, { memberships, limits, secure, onUnknownCredential }),
+      ...agentSessions.handlers,
+    },
     schemes: makeControlSchemes({
       database,
       findDeviceCaller: access.findDeviceCaller,
@@ -64,16 +67,16 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
 
 /** The handlers of the flows that hold nothing open. */
 function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
-  const { members, limits, secure, onUnknownCredential } = shared
+  const { memberships, limits, secure, onUnknownCredential } = shared
   const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
-  const { findEmail } = members
+  const { findEmail } = memberships
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, shared)
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ database, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
   const onKeyEnd = onSessionEnd
-  const apiKeys = makeKeyFlows({ database, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
+  const apiKeys = makeKeyFlows({ database, memberships, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     database,
     findEmail,
@@ -89,7 +92,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     clock,
     log,
   })
-  const team = makeTeamFlows({ ...needs, members, mails: limits.invitationMails, gatewayUrl })
+  const team = makeTeamFlows({ ...needs, memberships, mails: limits.invitationMails, gatewayUrl })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -121,7 +124,7 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...team.handlers,
     ...apiKeys.handlers,
     ...makeKeySetHandlers({ publicKeys: keys.publicKeys }),
-    ...makeConsoleFlow({ database, members, team, apiKeys, clock }).handlers,
+    ...makeConsoleFlow({ database, memberships, team, apiKeys, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl, command: needs.command }),
   }
 }

@@ -1,4 +1,4 @@
-import type { MemberStore } from '../directory/members.ts'
+import type { MembershipStore } from '../directory/memberships.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { makeAnnounceKey } from './api-keys/announce.ts'
 import { makeKeyChanges } from './api-keys/changes.ts'
@@ -11,7 +11,7 @@ import { makeServiceAccountStore } from './service-accounts/store.ts'
 import { makeFindTeamAdmin } from './team-access.ts'
 
 type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
-  readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
+  readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail'>
   /** Emails about keys to one address. */
   readonly mails: RateLimit
   /** Tells the gateway of this process that a key has ended. */
@@ -19,8 +19,8 @@ type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
 }
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */
-export function makeKeyFlows({ database, members, notify, mails, onKeyEnd, clock, log }: Needs) {
-  const { findMembership, findEmail } = members
+export function makeKeyFlows({ database, memberships, notify, mails, onKeyEnd, clock, log }: Needs) {
+  const { findMembership, findEmail } = memberships
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const keys = makeApiKeyStore(database)
   const announce = makeAnnounceKey({ notify, keys, findEmail, mails, log })

@@ -1,4 +1,4 @@
-import type { MemberStore } from '../directory/members.ts'
+import type { MembershipStore } from '../directory/memberships.ts'
 import { makeDeviceLoginFlow } from './device-login/flow.ts'
 import type { ControlLimits } from './edge/rate-limits.ts'
 import type { ControlNeeds } from './needs.ts'
@@ -9,17 +9,20 @@ import { makeTokenFlow } from './tokens/flow.ts'
 /** What several flows of the control plane use. */
 export type SharedParts = {
   readonly limits: ControlLimits
-  readonly members: MemberStore
+  readonly memberships: MembershipStore
   readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
 }
 
 /** Sessions and their tokens, and the flows that open a session: device logins, passkeys and sign-in links. */
-export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: SharedParts) {
+export function makeSignInFlows(
+  needs: ControlNeeds,
+  { limits, memberships, secure, onUnknownCredential }: SharedParts,
+) {
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
-  const { findInvitation } = members
+  const { findInvitation } = memberships
   /** What each of the flows needs. */
   const shared = { database, secure, onUnknownCredential, clock, log }
   const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onSessionEnd })

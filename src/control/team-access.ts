@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/client.ts'
-import type { FindMembership, Membership } from '../directory/members.ts'
+import type { FindMembership, Membership } from '../directory/memberships.ts'
 import { ApiError } from '../http/errors.ts'
 import { actorOf } from '../http/request.ts'
 import type { ActorRequest } from '../http/request.ts'

@@ -1,4 +1,4 @@
-import type { MemberStore } from '../directory/members.ts'
+import type { MembershipStore } from '../directory/memberships.ts'
 import { makeAuditHandlers } from './audit/routes.ts'
 import { makeAuditStore } from './audit/store.ts'
 import { makeDirectoryPlanHandlers } from './directory-plan/routes.ts'
@@ -20,7 +20,7 @@ import { makeUsageHandlers } from './usage/routes.ts'
 type Shared = 'database' | 'notify' | 'adminBackends' | 'onSessionEnd' | 'onLimitsChanged' | 'clock' | 'log'
 
 type Needs = Pick<ControlNeeds, Shared> & {
-  readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
+  readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail'>
   readonly mails: InvitationMails
   readonly gatewayUrl: string
 }
@@ -28,13 +28,13 @@ type Needs = Pick<ControlNeeds, Shared> & {
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
   const { database, gatewayUrl, adminBackends: trust, onSessionEnd, onLimitsChanged, clock, log } = needs
-  const { findMembership, findEmail } = needs.members
+  const { findMembership, findEmail } = needs.memberships
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const { invite, announce, ...invitations } = makeInvitationsFlow({
     ...needs,
-    members: memberChanges,
+    memberChanges,
     findTeamAdmin,
     findEmail,
   })

@@ -1,6 +1,6 @@
 import type { AccessStore } from '../../access/store.ts'
 import type { Database } from '../../database/client.ts'
-import type { MemberStore } from '../../directory/members.ts'
+import type { MembershipStore } from '../../directory/memberships.ts'
 import { SESSIONS_CHANNEL } from '../../kernel/agent-session.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
@@ -14,13 +14,13 @@ import { makeSessionStreams } from './streams.ts'
 type Needs = {
   readonly database: Database
   readonly access: Pick<AccessStore, 'findAlive'>
-  readonly members: Pick<MemberStore, 'findMembership' | 'findTeamsOf'>
+  readonly memberships: Pick<MembershipStore, 'findMembership' | 'findTeamsOf'>
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** The sessions of agents: their list, and the streams of their events. */
-export function openAgentSessionsFlow({ database, access, members, clock, log }: Needs) {
+export function openAgentSessionsFlow({ database, access, memberships, clock, log }: Needs) {
   const sessions = makeAgentSessionStore(database)
   const reader = openSessionReader({
     ...sessions,
@@ -34,11 +34,11 @@ export function openAgentSessionsFlow({ database, access, members, clock, log }:
       // No operation of the control plane accepts an API key.
       api_key: () => Promise.resolve(new Set()),
     },
-    findTeamsOf: members.findTeamsOf,
+    findTeamsOf: memberships.findTeamsOf,
   })
   const streams = makeSessionStreams({ reader, access: watch, clock })
   return {
-    handlers: makeAgentSessionHandlers({ sessions, streams, findMembership: members.findMembership, clock }),
+    handlers: makeAgentSessionHandlers({ sessions, streams, findMembership: memberships.findMembership, clock }),
     /** Ends all streams, so that their clients connect to another process. */
     endStreams: streams.endAll,
     close(): void {

@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import type { FindMembership } from '../../directory/members.ts'
+import type { FindMembership } from '../../directory/memberships.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { asExpress, callerOf } from '../../http/request.ts'

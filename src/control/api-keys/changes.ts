@@ -1,4 +1,4 @@
-import type { FindMembership } from '../../directory/members.ts'
+import type { FindMembership } from '../../directory/memberships.ts'
 import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/client.ts'
-import type { MemberStore } from '../../directory/members.ts'
+import type { MembershipStore } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { makeAgentSessionStore } from '../agent-sessions/store.ts'
 import type { makeKeyFlows } from '../key-flows.ts'
@@ -20,7 +20,7 @@ import { makeFindViewer, onlyAdmins } from './viewer.ts'
 
 type Needs = {
   readonly database: Database
-  readonly members: MemberStore
+  readonly memberships: MembershipStore
   /** What the API of a team does; the forms of the pages do the same. */
   readonly team: Omit<ReturnType<typeof makeTeamFlows>, 'handlers'>
   readonly apiKeys: Omit<ReturnType<typeof makeKeyFlows>, 'handlers'>
@@ -28,10 +28,10 @@ type Needs = {
 }
 
 /** The pages of a team: what it uses, and what its admins decide. They work without a script. */
-export function makeConsoleFlow({ database, members, team, apiKeys, clock }: Needs) {
+export function makeConsoleFlow({ database, memberships, team, apiKeys, clock }: Needs) {
   const usage = makeUsageStore(database)
   const store = makeConsoleStore(database)
-  const findViewer = makeFindViewer({ members })
+  const findViewer = makeFindViewer({ memberships })
   const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
   const models = makeModelForms({ teamModels, teamBackends, clock })
   const findLimits = makeFindLimits(teamLimits)

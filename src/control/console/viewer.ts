@@ -1,4 +1,4 @@
-import type { MemberStore } from '../../directory/members.ts'
+import type { MembershipStore } from '../../directory/memberships.ts'
 import { actorOf } from '../../http/request.ts'
 import type { ActorRequest } from '../../http/request.ts'
 import type { Role } from '../../kernel/caller.ts'
@@ -28,20 +28,20 @@ type TeamRequest = ActorRequest & { readonly params: TeamName }
 /** Finds what a caller is in the team of a page. Throws `not_found` when the caller is no member of it. */
 export type FindViewer = (req: TeamRequest) => Promise<Viewer>
 
-type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
+type Needs = { readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
 
 /** Makes the check with which every page of a team begins. */
-export function makeFindViewer({ members }: Needs): FindViewer {
+export function makeFindViewer({ memberships }: Needs): FindViewer {
   return async (req) => {
     const actor = actorOf(req)
     const { accountId } = actor
     const team = formatTeamName(req.params)
-    const { membership } = await findMemberTeam(members.findMembership, team, accountId)
-    const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
+    const { membership } = await findMemberTeam(memberships.findMembership, team, accountId)
+    const teams = (await memberships.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
     return {
       actor: { ...actor, teamId: membership.teamId, team },
       role: membership.role,
-      email: await members.findEmail(accountId),
+      email: await memberships.findEmail(accountId),
       team,
       path: pathOfTeam(team),
       others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOfTeam(other) })),

@@ -12,7 +12,7 @@ import { makeInvitationStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly members: Pick<MemberChanges, 'remove'>
+  readonly memberChanges: Pick<MemberChanges, 'remove'>
   readonly findTeamAdmin: FindTeamAdmin
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
@@ -23,10 +23,10 @@ type Needs = {
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { database, members, findTeamAdmin, findEmail, notify, mails, clock, log } = needs
+  const { database, memberChanges, findTeamAdmin, findEmail, notify, mails, clock, log } = needs
   const invitations = makeInvitationStore(database)
   const announce = makeAnnounceInvitation({ notify, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
-  const handlers = makeInvitationHandlers({ invitations, members, findTeamAdmin, invite })
+  const handlers = makeInvitationHandlers({ invitations, memberChanges, findTeamAdmin, invite })
   return { invite, announce, handlers }
 }

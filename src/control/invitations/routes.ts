@@ -10,7 +10,7 @@ import type { InvitationStore, ListedInvitation } from './store.ts'
 
 type Needs = {
   readonly invitations: InvitationStore
-  readonly members: Pick<MemberChanges, 'remove'>
+  readonly memberChanges: Pick<MemberChanges, 'remove'>
   readonly findTeamAdmin: FindTeamAdmin
   readonly invite: Invite
 }
@@ -20,7 +20,12 @@ type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 const DEFAULT_LIMIT = 500
 
 /** The invitations of a team, for its admins. */
-export function makeInvitationHandlers({ invitations, members, findTeamAdmin, invite }: Needs): Handlers<Operations> {
+export function makeInvitationHandlers({
+  invitations,
+  memberChanges,
+  findTeamAdmin,
+  invite,
+}: Needs): Handlers<Operations> {
   return {
     async listInvitations(req, res) {
       const { limit = DEFAULT_LIMIT, after } = req.query
@@ -40,7 +45,7 @@ export function makeInvitationHandlers({ invitations, members, findTeamAdmin, in
 
     async withdrawInvitation(req, res) {
       const admin = await findTeamAdmin(req.params.team, req)
-      const removed = await members.remove(admin, { invitationId: req.params.id })
+      const removed = await memberChanges.remove(admin, { invitationId: req.params.id })
       if (removed === 'not_found')
         throw new ApiError('not_found', { message: 'The team has no invitation with this id.' })
       if (removed !== 'removed') throw toMemberError(removed)

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/client.ts'
-import type { FindInvitation } from '../../directory/members.ts'
+import type { FindInvitation } from '../../directory/memberships.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FinishPasskeyLogin, PasskeyRequestOptions } from '../../../generated/openapi.ts'
-import type { FindInvitation } from '../../directory/members.ts'
+import type { FindInvitation } from '../../directory/memberships.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { RequestHead } from '../../http/request.ts'

@@ -1,6 +1,6 @@
 import type { ApprovalMode } from '../../config/values.ts'
 import type { Database } from '../../database/client.ts'
-import type { FindInvitation } from '../../directory/members.ts'
+import type { FindInvitation } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Mailer } from '../../mail.ts'

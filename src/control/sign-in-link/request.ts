@@ -1,4 +1,4 @@
-import type { FindInvitation, Invitation } from '../../directory/members.ts'
+import type { FindInvitation, Invitation } from '../../directory/memberships.ts'
 import { ApiError } from '../../http/errors.ts'
 import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'

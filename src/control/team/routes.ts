@@ -1,4 +1,4 @@
-import type { FindMembership } from '../../directory/members.ts'
+import type { FindMembership } from '../../directory/memberships.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'

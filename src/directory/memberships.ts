@@ -22,7 +22,7 @@ export type Membership = {
 }
 
 /** Who is a member of which team. */
-export function makeMemberStore({ prisma: db, query }: Pick<Database, 'prisma' | 'query'>) {
+export function makeMembershipStore({ prisma: db, query }: Pick<Database, 'prisma' | 'query'>) {
   return {
     /** The invitation in force of an address: of that team, or else the oldest. */
     async findInvitation(email: string, team: TeamName | null): Promise<Invitation | null> {
@@ -74,6 +74,6 @@ function named({ organization, name }: TeamName) {
   return { name, organization: { name: organization } }
 }
 
-export type MemberStore = ReturnType<typeof makeMemberStore>
-export type FindInvitation = MemberStore['findInvitation']
-export type FindMembership = MemberStore['findMembership']
+export type MembershipStore = ReturnType<typeof makeMembershipStore>
+export type FindInvitation = MembershipStore['findInvitation']
+export type FindMembership = MembershipStore['findMembership']
