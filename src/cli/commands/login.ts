@@ -40,24 +40,50 @@ export const makeLogin: MakeCommand = (cli) =>
 async function login(cli: Cli, given: string | undefined, options: Options): Promise<void> {
   const { environment, output } = cli
   const profiles = openProfiles(environment.folder)
-  const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
-  const last = await findLast(profiles, url)
-  const email = options.email ?? (await askEmail(cli, { url, team: options.team }, last?.account))
-  const device = { deviceId: await profiles.deviceId(), deviceName: hostname() }
-  const onCode = (shown: Shown) => showCode(cli, { url, email, mayOpen: options.browser }, shown)
-  const command = `svc login ${url} --email ${quoteForShell(email, environment.platform)}`
-  const again = withSameTarget(command, { team: options.team })
-  const teams = { chosen: options.team, last: last?.account === toEmail(email) ? last.team : undefined }
-  const granted = await signInToTeam(url, { email, ...device, onCode }, teams, again)
-  const { profile, earlier } = await remember(profiles, url, granted).catch((error: unknown) =>
-    giveUp(url, granted, error, again),
+  const wanted = await prepareLogin(cli, profiles, given, options)
+  const granted = await signInToTeam(cli, wanted)
+  const { profile, earlier } = await remember(profiles, wanted.url, granted).catch((error: unknown) =>
+    giveUp(wanted, granted, error),
   )
   output.print(
-    `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, ` +
-      `device ${hostname()}.\n` +
+    `\n${output.style('green', 'Signed in')} to ${profile.url} as ${profile.account}, team ${profile.team}, ` +
+      `device ${wanted.device.deviceName}.\n` +
       'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
   )
-  if (earlier !== null && !isReplaced(earlier, toStored(granted))) await endEarlier(output, url, earlier)
+  if (earlier !== null && !isReplaced(earlier, toStored(granted))) await endEarlier(output, wanted.url, earlier)
+}
+
+/** A login that is about to start. */
+type Login = {
+  readonly url: string
+  readonly email: string
+  readonly device: { readonly deviceId: string; readonly deviceName: string }
+  /** By `--team`. */
+  readonly team: string | undefined
+  /** That of the last login with the same address. */
+  readonly lastTeam: string | undefined
+  /** Whether the link may be opened in a browser. */
+  readonly mayOpen: boolean
+  /** The command that repeats the login. */
+  readonly again: string
+}
+
+/** Finds out what is not given: the deployment and the address of the last login, or asks for the address. */
+async function prepareLogin(cli: Cli, profiles: Profiles, given: string | undefined, options: Options): Promise<Login> {
+  const { team, browser: mayOpen } = options
+  const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
+  const last = await findLast(profiles, url)
+  const email = options.email ?? (await askEmail(cli, { url, team }, last?.account))
+  const command = `svc login ${url} --email ${quoteForShell(email, cli.environment.platform)}`
+  return {
+    url,
+    email,
+    device: { deviceId: await profiles.deviceId(), deviceName: hostname() },
+    team,
+    lastTeam: last?.account === toEmail(email) ? last.team : undefined,
+    mayOpen,
+    again: withSameTarget(command, { team }),
+  }
 }
 
 /** The profile of the last login. A damaged one is no failure, because the login replaces it. */
@@ -65,9 +91,11 @@ function findLast(profiles: Profiles, url: string): Promise<Profile | null> {
   return profiles.find(url).catch(() => null)
 }
 
-type Target = { readonly url: string; readonly team: string | undefined }
-
-async function askEmail({ output }: Cli, { url, team }: Target, last: string | undefined): Promise<string> {
+async function askEmail(
+  { output }: Cli,
+  { url, team }: Pick<Login, 'url' | 'team'>,
+  last: string | undefined,
+): Promise<string> {
   if (!output.isInteractive) {
     throw wrongUsage(`Give the invited email address: ${withSameTarget(`svc login ${url} --email ADDRESS`, { team })}`)
   }
@@ -82,37 +110,38 @@ async function askEmail({ output }: Cli, { url, team }: Target, last: string | u
   return answer
 }
 
-type LoginFields = Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal' | 'team'>
-
-/** `chosen`: by `--team`. `last`: that of the last login with the same address. */
-type Teams = { readonly chosen: string | undefined; readonly last: string | undefined }
-
 /**
  * Signs in to the chosen team, or else to that of the last login. Where the person has left that one, signs in to
  * another team that has invited them.
  */
-async function signInToTeam(url: string, fields: LoginFields, { chosen, last }: Teams, again: string) {
-  const signInTo = (team: string | undefined) => signIn(url, { ...fields, ...(team !== undefined && { team }) }, again)
+async function signInToTeam(cli: Cli, wanted: Login): Promise<TokenSet> {
+  const { team, lastTeam, email } = wanted
   try {
-    return await signInTo(chosen ?? last)
+    return await signIn(cli, wanted, team ?? lastTeam)
   } catch (error) {
     if (!(error instanceof SvcError && error.code === 'not_invited')) throw error
-    if (chosen !== undefined) throw notInvitedTo(chosen, fields.email)
-    if (last === undefined) throw error
-    return signInTo(undefined)
+    if (team !== undefined) throw notInvitedTo(team, email)
+    if (lastTeam === undefined) throw error
+    return signIn(cli, wanted, undefined)
   }
 }
 
-/**
- * Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. `again`: the command that
- * repeats the login.
- */
-async function signIn(url: string, fields: LoginFields & { readonly team?: string }, again: string): Promise<TokenSet> {
+/** Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. */
+async function signIn(cli: Cli, wanted: Login, team: string | undefined): Promise<TokenSet> {
+  const { url, email, device, again } = wanted
   const waiting = new AbortController()
   const interrupt = () => waiting.abort()
   process.once('SIGINT', interrupt)
   try {
-    return await deviceLogin({ ...fields, baseUrl: url, fetch: sendRequest, signal: waiting.signal })
+    return await deviceLogin({
+      baseUrl: url,
+      email,
+      ...device,
+      ...(team !== undefined && { team }),
+      onCode: (shown) => showCode(cli, wanted, shown),
+      fetch: sendRequest,
+      signal: waiting.signal,
+    })
   } catch (error) {
     if (!(error instanceof SvcError)) throw error
     if (error.status === 404) {
@@ -132,9 +161,6 @@ function notInvitedTo(team: string, email: string): CommandError {
 }
 
 type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
-
-/** `mayOpen`: the link may be opened in a browser. */
-type Login = { readonly url: string; readonly email: string; readonly mayOpen: boolean }
 
 /** Prints the code and the link on stdout, where a script can read them. Opens the link if there is a browser. */
 function showCode({ environment, output }: Cli, { url, email, mayOpen }: Login, shown: Shown): void {
@@ -180,7 +206,7 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
 }
 
 /** Ends the new session, because nothing has its tokens, and throws a message that says so. A bug stays as it is. */
-async function giveUp(url: string, granted: TokenSet, error: unknown, again: string): Promise<never> {
+async function giveUp({ url, again }: Login, granted: TokenSet, error: unknown): Promise<never> {
   const failure = await tryToEnd(url, toStored(granted))
   const known = toCommandError(error)
   if (!known) throw error
