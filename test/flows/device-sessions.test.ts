@@ -81,9 +81,9 @@ it('of two new sessions of one device that see each other, one stays', async () 
   })
   const complete = (id: string) => completeSession(service.database, id, service.clock.now(), '127.0.0.1')
 
-  expect(await complete(one.id)).toEqual({ tookNotice: true, replaced: [two.id] })
-  expect(await complete(two.id)).toEqual({ tookNotice: false, replaced: [] })
-  expect(await complete(one.id)).toEqual({ tookNotice: false, replaced: [] })
+  expect(await complete(one.id)).toEqual({ claimedNotice: true, replaced: [two.id] })
+  expect(await complete(two.id)).toEqual({ claimedNotice: false, replaced: [] })
+  expect(await complete(one.id)).toEqual({ claimedNotice: false, replaced: [] })
 })
 
 describe('what has changed since it was read', () => {

@@ -9,7 +9,7 @@ export const MAX_DEVICES = 50
 /** What the completion of a session did. */
 export type Completion = {
   /** True for exactly one caller, which then tells the owner of the account by email. */
-  readonly tookNotice: boolean
+  readonly claimedNotice: boolean
   /** The ids of the sessions that ended. */
   readonly replaced: readonly string[]
 }
@@ -18,7 +18,7 @@ const REPLACED: RevokeReason = 'replaced'
 const SURPLUS: RevokeReason = 'surplus'
 
 /**
- * Completes a session that was saved: takes the notice, and ends those of the account's other sessions that it
+ * Completes a session that was saved: claims the notice, and ends those of the account's other sessions that it
  * replaces, each with its audit row. They are the sessions of the same device, and of other devices those beyond
  * `MAX_DEVICES` that were seen longest ago. Does nothing when it was done before, or when the session has ended.
  */
@@ -60,8 +60,8 @@ export async function completeSession(database: Statements, id: string, now: Dat
         jsonb_build_object('reason', revoked_reason)
       FROM ended JOIN invitations invitation ON invitation.id = invitation_id
     )
-    SELECT EXISTS (SELECT FROM noticed) AS "tookNotice", ARRAY(SELECT id::text FROM ended) AS replaced`)
-  return completion ?? { tookNotice: false, replaced: [] }
+    SELECT EXISTS (SELECT FROM noticed) AS "claimedNotice", ARRAY(SELECT id::text FROM ended) AS replaced`)
+  return completion ?? { claimedNotice: false, replaced: [] }
 }
 
 /**

@@ -50,9 +50,9 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
     if (session.isComplete) return session
     // After the session is committed: a process that stops in between leaves this to the next poll. Before the answer:
     // when a device gets its tokens, the sessions that it replaces have ended, and the owner is about to get an email.
-    const { tookNotice, replaced } = await sessions.complete(session.id, now, ip)
+    const { claimedNotice, replaced } = await sessions.complete(session.id, now, ip)
     replaced.forEach(onSessionEnd)
-    if (tookNotice) notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
+    if (claimedNotice) notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session
   }
 }

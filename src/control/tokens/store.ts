@@ -31,7 +31,7 @@ const MAX_ROTATION_SECONDS = 5
 /** A session that was read, and when: by the clock of the database, which no other clock is compared with. */
 export type ReadDeviceSession = DeviceSession & { readonly readAt: Date }
 
-/** A session of a device that signs in. `isComplete`: its notice was taken, and the sessions that it replaces ended. */
+/** A session of a device that signs in. `isComplete`: its notice was claimed, and those that it replaces ended. */
 export type OpenedSession = DeviceSession & { readonly isComplete: boolean }
 
 export type DeviceSessionStore = ReturnType<typeof makeDeviceSessionStore>
@@ -58,7 +58,7 @@ export function makeDeviceSessionStore(database: Database) {
       return { ...toSession(row), isComplete: row.noticeTakenAt !== null }
     },
 
-    /** Takes the notice of a new session and ends the sessions that it replaces. */
+    /** Claims the notice of a new session and ends the sessions that it replaces. */
     complete: (id: string, now: Date, ip: string): Promise<Completion> =>
       withRetry(() => completeSession(database, id, now, ip)),
 
