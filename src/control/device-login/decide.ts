@@ -43,7 +43,7 @@ export async function decideOnce(
   const { via, by, ip } = decision
   const details = { via, deviceId: login.deviceId, ...(by && { sessionId: by.sessionId }) }
   const subjects = sql`SELECT id, account_id, team_id FROM decided`
-  const ofInvitation = login.unnamed ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
+  const ofInvitation = login.anonymous ? sql`login.invitation_id IS NULL` : sql`login.invitation_id = invited.id`
   const count = await withRetry(() =>
     database.execute(sql`
       WITH invited AS (

@@ -22,11 +22,11 @@ export type FoundLogin = DeviceLogin & {
   readonly createdAt: Date
   readonly approvedVia: Exclude<ApprovedVia, 'passkey'> | null
   /** The device named no account. The login is shown as the caller's, and becomes the caller's by approving it. */
-  readonly unnamed: boolean
+  readonly anonymous: boolean
 }
 
 /** A login whose device named no account, and that is not approved. */
-export type UnnamedLogin = DeviceLogin & Pick<FoundLogin, 'id' | 'clientId'> & { readonly invitationId: null }
+export type AnonymousLogin = DeviceLogin & Pick<FoundLogin, 'id' | 'clientId'> & { readonly invitationId: null }
 
 type OwnColumns = Pick<DeviceLogin, 'status' | 'expiresAt' | 'approvedAt' | 'lastPolledAt'> &
   Omit<FoundLogin, keyof DeviceLogin | keyof PeopleColumns | 'team'> & {
@@ -60,7 +60,7 @@ export async function findLoginRow(
       login.user_code AS "userCode", login.mail_token_hash AS "mailTokenHash", login.status,
       login.created_at AS "createdAt", login.expires_at AS "expiresAt", login.mail_used_at AS "mailUsedAt",
       login.handle_used_at AS "handleUsedAt", login.approved_at AS "approvedAt", login.approved_via AS "approvedVia",
-      login.last_polled_at AS "lastPolledAt", login.start_ip AS "startIp", login.invitation_id IS NULL AS unnamed,
+      login.last_polled_at AS "lastPolledAt", login.start_ip AS "startIp", login.invitation_id IS NULL AS anonymous,
       invitation.id AS "invitationId", invitation.revoked_at AS "withdrawnAt", account.id AS "accountId", account.email,
       organization.name AS organization, team.name AS "teamName",
       session.generation, session.revoked_at AS "sessionRevokedAt"
@@ -75,14 +75,14 @@ export async function findLoginRow(
 }
 
 /** The login of a row. */
-export function toLogin(row: LoginRow): FoundLogin | UnnamedLogin {
+export function toLogin(row: LoginRow): FoundLogin | AnonymousLogin {
   return row.invitationId === null
     ? { ...toState(row), id: row.id, clientId: row.clientId, invitationId: null }
-    : toNamedLogin(row)
+    : toFoundLogin(row)
 }
 
 /** The login of a row that has an invitation. */
-export function toNamedLogin(row: LoginRow): FoundLogin {
+export function toFoundLogin(row: LoginRow): FoundLogin {
   if (row.invitationId === null) throw new Error('This login has no account.')
   const { organization, teamName: name } = row
   return { ...row, ...toState(row), team: formatTeamName({ organization, name }) }

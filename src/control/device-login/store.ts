@@ -7,7 +7,7 @@ import { newRowId } from '../../kernel/identifier.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { findLoginRow, toLogin } from './rows.ts'
-import type { FoundLogin, UnnamedLogin } from './rows.ts'
+import type { FoundLogin, AnonymousLogin } from './rows.ts'
 
 export type NewDeviceLogin = {
   /** Null when the device names no account. */
@@ -64,7 +64,7 @@ export function makeDeviceLoginStore(database: Statements) {
         ${insertEvents({ kind: 'device_login.cancelled', at, ip, details: { reason: 'mail_failed' }, subjects })}`)
     },
 
-    async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
+    async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | AnonymousLogin | null> {
       const row = await findLoginRow(database, sql`login.device_code_hash = ${hash}`)
       return row && toLogin(row)
     },

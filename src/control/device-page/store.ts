@@ -2,7 +2,7 @@ import { sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
-import { findLoginRow, toNamedLogin } from '../device-login/rows.ts'
+import { findLoginRow, toFoundLogin } from '../device-login/rows.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 
 export type UserCodeStore = ReturnType<typeof makeUserCodeStore>
@@ -23,7 +23,7 @@ export function makeUserCodeStore(database: Statements) {
         sql`login.user_code = ${userCode} AND account.id = ${accountId}::uuid`,
         invitationId,
       )
-      return row && toNamedLogin(row)
+      return row && toFoundLogin(row)
     },
 
     /** Approves a pending login; false when it is not pending any more. */

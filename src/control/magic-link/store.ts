@@ -4,7 +4,7 @@ import type { SecretHash } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
-import { findLoginRow, toNamedLogin } from '../device-login/rows.ts'
+import { findLoginRow, toFoundLogin } from '../device-login/rows.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 import type { LinkKind } from './rules.ts'
 
@@ -27,8 +27,8 @@ export function makeMagicLinkStore(database: Statements) {
       )
       if (!row) return null
       return row.mailTokenHash === hash
-        ? { ...toNamedLogin(row), link: 'mail', usedAt: row.mailUsedAt }
-        : { ...toNamedLogin(row), link: 'handle', usedAt: row.handleUsedAt }
+        ? { ...toFoundLogin(row), link: 'mail', usedAt: row.mailUsedAt }
+        : { ...toFoundLogin(row), link: 'handle', usedAt: row.handleUsedAt }
     },
 
     /**
