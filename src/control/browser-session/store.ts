@@ -108,9 +108,9 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
       await db.deviceSession.updateMany({ where: device, data: { lastSeenAt, lastIp: ip } })
     },
 
-    /** Ends a session with its audit row. A session that has ended stays unchanged. */
-    async revoke(id: string, reason: 'logout', now: Date, ip: string): Promise<void> {
-      await inTransaction(db, (tx) => endBrowserSessions(tx, { id }, { at: now, reason, ip }))
+    /** Signs a session out, with its audit row. A session that has ended stays unchanged. */
+    async signOut(id: string, now: Date, ip: string): Promise<void> {
+      await inTransaction(db, (tx) => endBrowserSessions(tx, { id }, { at: now, reason: 'logout', ip }))
     },
   }
 }

@@ -69,7 +69,7 @@ export function makeSignOut(needs: Needs): SignOut {
     async here(req) {
       const { devices, browser } = await findCurrent(req)
       for (const sessionId of devices) await endDevice(sessionId, ipOf(req))
-      if (browser) await browserSessions.revoke(browser, 'logout', clock.now(), ipOf(req))
+      if (browser) await browserSessions.signOut(browser, clock.now(), ipOf(req))
     },
     async byToken(token, ip) {
       // Tried as a refresh token last, because that reports every other text as an unknown credential.
