@@ -13,6 +13,7 @@ import { keyOfForm } from './key-form.ts'
 import type { KeyForm } from './key-form.ts'
 import { expiryOf, findUnknownModels } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
+import { scopeOf } from './store.ts'
 import type { ApiKeyStore, KeyHolder, KeyScope, ListedKey } from './store.ts'
 
 /** What a person asks a new key to be. */
@@ -44,7 +45,7 @@ export type KeyChanges = {
   findHolder(caller: Caller, team?: string): Promise<KeyHolder | null>
   create(
     actor: Actor,
-    owner: { readonly scope: KeyScope; readonly holder: KeyHolder },
+    holder: KeyHolder,
     wanted: WantedKey,
   ): Promise<NewKey | 'reauthenticate' | 'invalid_name' | 'not_found' | 'sent_before' | 'too_many' | UnknownModels>
   rotate(
@@ -76,7 +77,7 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       return membership && { invitationId: membership.invitationId, teamId: membership.teamId }
     },
 
-    async create(actor, { scope, holder }, { name, models, days, form }) {
+    async create(actor, holder, { name, models, days, form }) {
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
       const clean = cleanName(name)
@@ -87,10 +88,11 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       const of = 'invitationId' in holder ? holder.invitationId : holder.serviceAccountId
       const { key, parts } = makeParts(now, days, form && keyOfForm(form, of))
       const given = { ...parts, name: clean, models: [...new Set(models)] }
-      const created = await keys.create(scope, holder, given, actor)
+      const created = await keys.create(holder, given, actor)
       if (typeof created === 'string') return created
       const { key: info, isNew } = created
       if (!isNew) return { key, info }
+      const scope = scopeOf(holder, actor)
       log.info({ keyId: info.id, accountId: actor.accountId, ...scope }, 'api_key.created')
       announce('created', info, scope, actor)
       return { key, info }

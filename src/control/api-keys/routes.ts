@@ -24,8 +24,7 @@ export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Op
       const { name, team, models = [], expiresInDays: days } = req.body
       const holder = await changes.findHolder(caller, team)
       if (!holder) throw new ApiError('not_invited', { message: `You are not a member of ${team ?? caller.team}.` })
-      const owner = { scope: { accountId: caller.accountId }, holder }
-      const made = await changes.create(actorOf(req), owner, { name, models, days })
+      const made = await changes.create(actorOf(req), holder, { name, models, days })
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))

@@ -40,6 +40,11 @@ type ServiceAccountScope = { readonly serviceAccountId: string; readonly teamId:
 /** What a new key belongs to. */
 export type KeyHolder = { readonly invitationId: string; readonly teamId: string } | ServiceAccountScope
 
+/** The keys that are counted together with those of a holder: a person's in all teams. */
+export function scopeOf(holder: KeyHolder, { accountId }: Pick<Actor, 'accountId'>): KeyScope {
+  return 'serviceAccountId' in holder ? holder : { accountId }
+}
+
 /** The parts of a key that are made for it. `id`: undefined for a new one. */
 export type KeyParts = {
   readonly id: string | undefined
@@ -116,7 +121,6 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * account deleted. Throws `unauthorized` when the session that creates it has ended in the meantime.
      */
     async create(
-      scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
       actor: Actor,
@@ -125,7 +129,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if (!(await lockHolder(tx, holder, actor))) return 'not_found'
         const made = await findMade(tx, given)
         if (made) return made
-        if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
+        if ((await countWorking(tx, scopeOf(holder, actor), given.createdAt)) >= MAX_KEYS) return 'too_many'
         const row = await save(tx, holder, given)
         await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
         return { key: toListed(row), isNew: true }

@@ -32,7 +32,7 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
         days: toNumber(expiresInDays),
         form: toKeyForm(req, formId),
       }
-      const made = await changes.create(actorOf(req), { scope: ownOf(req), holder }, wanted)
+      const made = await changes.create(actorOf(req), holder, wanted)
       if (made === 'not_found') throw new ApiError('not_invited')
       if (typeof made === 'string') return { notice: KEY_REFUSALS[made], keyDraft: form }
       return 'unknown' in made ? { notice: 'unknown_model', keyDraft: form } : { madeKey: made }

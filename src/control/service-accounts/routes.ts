@@ -70,7 +70,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     async createServiceAccountKey(req, res) {
       const { admin, scope } = await findScope(req)
       const { name, models = [], expiresInDays: days } = req.body
-      const made = await changes.create(admin, { scope, holder: scope }, { name, models, days })
+      const made = await changes.create(admin, scope, { name, models, days })
       if (made === 'not_found') throw unknownAccount()
       if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
       res.status(201).json(toNewKey(made))

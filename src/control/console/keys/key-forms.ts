@@ -48,7 +48,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
     if (form.action === 'create-key') {
       const models = form.model ? [form.model] : []
       const wanted = { name: required('name', form.name), models, days, form: keyForm }
-      const made = await changes.create(actor, { scope, holder: scope }, wanted)
+      const made = await changes.create(actor, scope, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
     }
