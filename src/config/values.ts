@@ -80,8 +80,8 @@ export type Config = {
   }
   /** The domain of passkeys (WebAuthn's RP ID). */
   readonly rpId: string
-  /** The limits of the control plane for ten minutes; 0 is off. */
-  readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  /** The limits of signing in, for ten minutes; 0 is off. Of unknown credentials, `startsPerIp` is for one minute. */
+  readonly signInLimits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
   /** The limits of model calls, for one client address and for one account; 0 is off. */
   readonly callLimits: {
     readonly requestsPerMinute: number
@@ -176,7 +176,7 @@ export function toConfig(s: Settings, { databaseUrlFile, ...otherEnvironment }: 
       refreshReplaySeconds: s.SVC_REFRESH_REPLAY_SECONDS,
     },
     rpId: s.SVC_RP_ID ?? new URL(baseUrl).hostname,
-    limits: {
+    signInLimits: {
       startsPerIp: s.SVC_LIMIT_STARTS_PER_IP,
       mailsPerAddress: s.SVC_LIMIT_MAILS_PER_ADDRESS,
       userCodes: s.SVC_LIMIT_USER_CODES,

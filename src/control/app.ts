@@ -32,12 +32,12 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const { settings, database, access, keys, clock } = needs
   const { baseUrl, allowedOrigins } = settings
   const contract = contractOf(needs.contract, 'control-plane')
-  const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
+  const unknownCredentials = makeUnknownCredentials({ perMinute: settings.signInLimits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
   const memberships = makeMembershipStore(database)
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({
-    limits: settings.limits,
+    settings: settings.signInLimits,
     accountRequestsPerMinute: settings.callLimits.accountRequestsPerMinute,
     sendsMail: settings.mail?.kind === 'smtp',
     redis: needs.redis,

@@ -15,7 +15,7 @@ import type { CommandPackage } from './pages/command-package.ts'
 /** The settings that the control plane reads. */
 type Settings = Pick<
   Config,
-  'baseUrl' | 'gatewayUrl' | 'login' | 'tokens' | 'rpId' | 'limits' | 'callLimits' | 'mail' | 'allowedOrigins'
+  'baseUrl' | 'gatewayUrl' | 'login' | 'tokens' | 'rpId' | 'signInLimits' | 'callLimits' | 'mail' | 'allowedOrigins'
 >
 
 /** What the process gives the control plane. */

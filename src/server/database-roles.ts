@@ -38,7 +38,7 @@ export async function openDatabaseRoles(
     database,
     issuer: config.baseUrl,
     findPublicKey: keys.findPublicKey,
-    unknownKeys: makeUnknownCount({ perMinute: config.limits.startsPerIp }),
+    unknownKeys: makeUnknownCount({ perMinute: config.signInLimits.startsPerIp }),
     answerOrLastKnown,
     clock,
   })

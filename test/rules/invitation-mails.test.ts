@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import { makeAnnounceInvitation } from '../../src/control/invitations/announce.ts'
 import { makeControlLimits } from '../../src/control/edge/rate-limits.ts'
 
-const limits = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
+const settings = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
 
 it('invitations of one team cause a limited number of emails, whatever the addresses', async () => {
   const invited: string[] = []
-  const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
+  const { invitationMails } = makeControlLimits({ settings, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
   const announce = makeAnnounceInvitation({
     notify: { hasEmail: true, invited: (email: string) => void invited.push(email) },
     mails: invitationMails,
@@ -25,7 +25,7 @@ it('invitations of one team cause a limited number of emails, whatever the addre
 
 it('an invitation that is saved does not fail when its email cannot be addressed', async () => {
   const events: string[] = []
-  const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
+  const { invitationMails } = makeControlLimits({ settings, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
   const announce = makeAnnounceInvitation({
     notify: { hasEmail: true, invited: () => undefined },
     mails: invitationMails,

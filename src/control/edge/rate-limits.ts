@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis'
+import type { Config } from '../../config/values.ts'
 import { combineLimits, openRateLimits } from '../../http/rate-limit.ts'
 import { DAY_SECONDS } from '../../kernel/durations.ts'
 
 type Needs = {
-  /** Counts within ten minutes; 0 switches a limit off. */
-  readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  readonly settings: Config['signInLimits']
   /** Requests of one account; 0 switches the limit off. */
   readonly accountRequestsPerMinute: number
   /** Whether emails leave this machine. An outbox is a folder, so there is nothing to limit. */
@@ -23,11 +23,12 @@ const MAILS_OF_TEAM = 40
  * The rate limits of the control plane. The settings give the main number of each kind; the other numbers are multiples
  * of it.
  */
-export function makeControlLimits({ limits, accountRequestsPerMinute, sendsMail, redis }: Needs) {
+export function makeControlLimits({ settings, accountRequestsPerMinute, sendsMail, redis }: Needs) {
   const open = openRateLimits(redis)
   const inWindow = (name: string, points: number, what?: string) =>
     open(name, { points, seconds: WINDOW_SECONDS, ...(what && { what }) })
-  const mailsPerAddress = sendsMail ? limits.mailsPerAddress : 0
+  const { startsPerIp, userCodes } = settings
+  const mailsPerAddress = sendsMail ? settings.mailsPerAddress : 0
   // All emails that somebody else can cause count together.
   const mails = combineLimits(
     [inWindow('mails', mailsPerAddress), open('mails-a-day', { points: mailsPerAddress * 6, seconds: DAY_SECONDS })],
@@ -40,18 +41,18 @@ export function makeControlLimits({ limits, accountRequestsPerMinute, sendsMail,
       what: 'requests of your account',
     }),
     logins: {
-      starts: inWindow('starts', limits.startsPerIp, 'logins from your network'),
-      notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3), 'addresses without an invitation'),
+      starts: inWindow('starts', startsPerIp, 'logins from your network'),
+      notInvited: inWindow('not-invited', Math.ceil(startsPerIp / 3), 'addresses without an invitation'),
       mails,
     },
     invitationMails: { ofAddress: mails, ofTeam: inWindow('invitation-mails', mailsPerAddress * MAILS_OF_TEAM) },
-    signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp, 'sign-in links from your network'), mails },
+    signInLinks: { requests: inWindow('sign-in-links', startsPerIp, 'sign-in links from your network'), mails },
     keyNotices: inWindow('key-notices', mailsPerAddress),
-    passkeyStarts: inWindow('passkey-starts', limits.startsPerIp, 'sign-ins from your network'),
+    passkeyStarts: inWindow('passkey-starts', startsPerIp, 'sign-ins from your network'),
     userCodes: {
-      session: inWindow('codes-session', limits.userCodes),
-      account: inWindow('codes-account', limits.userCodes * 2),
-      network: inWindow('codes-network', limits.userCodes * 6),
+      session: inWindow('codes-session', userCodes),
+      account: inWindow('codes-account', userCodes * 2),
+      network: inWindow('codes-network', userCodes * 6),
     },
   }
 }
