@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { saveInvitations } from '../../src/control/invitations/store.ts'
 import type { DirectoryChanges } from '../../src/directory/change-rules.ts'
-import { makeMemberStore } from '../../src/directory/members.ts'
+import { makeMembershipStore } from '../../src/directory/memberships.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
 import { toSnapshot } from '../../src/directory/snapshot.ts'
@@ -117,7 +117,7 @@ describe('applying a directory', () => {
       return `\n      - { name: ${name}, members: [${members.join(', ')}] }`
     }
     await makeDirectoryStore(database).applyDirectory(directory({ core: teamOf('zeta') + teamOf('alpha') }), MONDAY)
-    const { findInvitation } = makeMemberStore(database)
+    const { findInvitation } = makeMembershipStore(database)
     expect(await findInvitation('ada@example.com', null)).toMatchObject({ team: '@acme/zeta' })
   })
 
