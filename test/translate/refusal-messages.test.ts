@@ -49,3 +49,56 @@ it.each<[Dialect, Json, string, RegExp]>([
 ])('says how to send an image: %s, %j', (client, body, param, words) => {
   expect(told(client, body)).toMatchObject({ param, message: expect.stringMatching(words) as string })
 })
+
+const BODIES: Readonly<Record<Dialect, Json>> = {
+  chat: { messages: [{ role: 'user', content: 'hi' }] },
+  responses: { input: 'hi' },
+  messages: { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+}
+
+it.each<[Dialect, string, unknown, RegExp]>([
+  ['chat', 'system', 'Be brief.', /role system/],
+  ['chat', 'instructions', 'Be brief.', /role system/],
+  ['chat', 'input', 'hi', /as messages/],
+  ['chat', 'max_output_tokens', 9, /max_completion_tokens/],
+  ['chat', 'stop_sequences', ['a'], /as stop/],
+  ['responses', 'messages', [{ role: 'user', content: 'hi' }], /as input/],
+  ['responses', 'system', 'Be brief.', /as instructions/],
+  ['responses', 'max_tokens', 9, /max_output_tokens/],
+  ['responses', 'max_completion_tokens', 9, /max_output_tokens/],
+  ['responses', 'response_format', { type: 'json_object' }, /text\.format/],
+  ['responses', 'reasoning_effort', 'low', /reasoning\.effort/],
+  ['responses', 'stop', ['a'], /leave stop out/],
+  ['responses', 'stop_sequences', ['a'], /leave stop_sequences out/],
+  ['messages', 'instructions', 'Be brief.', /as system/],
+  ['messages', 'max_completion_tokens', 9, /as max_tokens/],
+  ['messages', 'max_output_tokens', 9, /as max_tokens/],
+  ['messages', 'stop', 'a', /stop_sequences/],
+  ['messages', 'response_format', { type: 'json_object' }, /output_config\.format/],
+  ['messages', 'reasoning_effort', 'low', /output_config\.effort/],
+])('says where a member of another dialect belongs: %s, %s', (client, param, value, words) => {
+  const backend = client === 'chat' ? 'messages' : 'chat'
+  const refusalFor = (given: unknown) => {
+    const made = translateCall(client, backend, { ...BODIES[client], [param]: given }, OPTIONS)
+    return 'refused' in made ? made.refused : null
+  }
+  expect(refusalFor(value)).toMatchObject({ param, message: expect.stringMatching(words) as string })
+  expect([null, []].map(refusalFor)).toEqual([null, null])
+})
+
+it.each<[Dialect, string, unknown, string]>([
+  ['chat', 'stop', [1], 'It must be a text or a list of texts.'],
+  ['chat', 'response_format', 'json', 'It must be an object with a type.'],
+  ['chat', 'temperature', '1', 'It must be a number.'],
+  ['chat', 'presence_penalty', '1', 'It must be a number.'],
+  ['chat', 'n', '2', 'It must be a whole number of at least 1.'],
+  ['responses', 'top_p', '0.5', 'It must be a number.'],
+  ['messages', 'stop_sequences', [1], 'It must be a text or a list of texts.'],
+  ['messages', 'top_k', '5', 'It must be a number.'],
+  ['messages', 'output_format', 'json', 'The output format must be json_schema.'],
+  ['messages', 'tool_choice', 'any', 'It must be an object with a type.'],
+])('names a member that has another type than its dialect: %s, %s: %j', (client, param, value, message) => {
+  const backend = client === 'chat' ? 'messages' : 'chat'
+  const made = translateCall(client, backend, { ...BODIES[client], [param]: value }, OPTIONS)
+  expect(made).toEqual({ refused: { param, message } })
+})

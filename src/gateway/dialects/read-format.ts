@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts'
-import { readBoolean, readName, readObject } from './json/read-json.ts'
+import { isGiven, readBoolean, readName, readObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 import type { OutputFormat } from './neutral.ts'
 import { refuse } from './refusal.ts'
@@ -9,7 +9,9 @@ import { refuse } from './refusal.ts'
  * the client's body. `inner`: the member of the format that has the schema and what belongs to it, if there is one.
  */
 export function readFormat(format: unknown, path: string, inner?: string): OutputFormat | null {
-  if (!isObject(format) || format.type === 'text') return null
+  if (!isGiven(format)) return null
+  if (!isObject(format)) refuse(path, 'It must be an object with a type.')
+  if (format.type === 'text') return null
   if (format.type === 'json_object') return { kind: 'json' }
   if (format.type !== 'json_schema') refuse(`${path}.type`, `${path} must be text, json_object or json_schema.`)
   const { name, description, schema, strict } = inner === undefined ? format : readObject(format[inner])

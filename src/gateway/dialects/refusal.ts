@@ -1,4 +1,5 @@
-import { readName } from './json/read-json.ts'
+import { isGiven, readName } from './json/read-json.ts'
+import type { Json } from './json/read-json.ts'
 
 /**
  * Why a request cannot be translated. The client gets a 400 with the parameter and the message. `lost`: the request is
@@ -20,6 +21,15 @@ class RefusedError extends Error {
 /** Ends the translation that `orRefused` runs. `param` is a path in the client's body: `messages.3.content.0`. */
 export function refuse(param: string, message: string): never {
   throw new RefusedError({ param, message })
+}
+
+/** Refuses the members of a request that are given. `messages`: what the client should do instead, by their names. */
+export function refuseMembers(body: Json, messages: Readonly<Record<string, string>>): void {
+  for (const [param, message] of Object.entries(messages)) if (isSet(body[param])) refuse(param, message)
+}
+
+function isSet(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : isGiven(value)
 }
 
 /** Ends the translation of a request that only has what is new in a conversation. */

@@ -1,19 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import {
-  readBoolean,
-  readCount,
-  readList,
-  readName,
-  readNumber,
-  readObject,
-  readText,
-  readTexts,
-} from '../json/read-json.ts'
+import { readBoolean, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { ClientTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
-import { readLimit } from '../read-limit.ts'
-import { refuse } from '../refusal.ts'
+import { readLimit, readSampling, readStops } from '../read-settings.ts'
+import { refuse, refuseMembers } from '../refusal.ts'
 import { readToolChoice } from '../tools/tool-choice.ts'
 import type { FindTool } from '../tools/tool-choice.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
@@ -25,7 +16,7 @@ import { makeChatWriter } from './write-answer.ts'
  * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, logprobs, top_logprobs,
  * response_format, reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream,
  * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
- * refusal for a field that would change the answer and that the other dialects do not have.
+ * refusal for a field that would change the answer and that the other dialects do not have, or only they.
  */
 export function readChatRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
@@ -37,11 +28,11 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
     choice: readToolChoice(body.tool_choice, readObject(body.tool_choice).allowed_tools, tools, readChosen),
     parallel: readBoolean(body.parallel_tool_calls),
     maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
-    stop: typeof body.stop === 'string' ? [body.stop] : readTexts(body.stop),
+    stop: readStops(body, 'stop'),
     sampling: {
-      temperature: readNumber(body.temperature),
-      topP: readNumber(body.top_p),
-      topK: readNumber(body.top_k),
+      temperature: readSampling(body, 'temperature'),
+      topP: readSampling(body, 'top_p'),
+      topK: readSampling(body, 'top_k'),
       logprobs: body.logprobs === true ? { top: readCount(body.top_logprobs) ?? 0, path: 'logprobs' } : null,
     },
     reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
@@ -61,10 +52,11 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
 }
 
 function refuseUnsupported(body: Json): void {
-  if ((readCount(body.n) ?? 1) > 1)
+  refuseMembers(body, OF_OTHER_DIALECTS)
+  if ((readLimit(body, 'n') ?? 1) > 1)
     refuse('n', 'This model gives one answer at a time: set n to 1 and repeat the call.')
   for (const name of ['presence_penalty', 'frequency_penalty']) {
-    if (readNumber(body[name]) ?? 0) refuse(name, `This model has no ${name}: leave it out.`)
+    if (readSampling(body, name) ?? 0) refuse(name, `This model has no ${name}: leave it out.`)
   }
   if (Object.keys(readObject(body.logit_bias)).length > 0)
     refuse('logit_bias', 'This model has no logit_bias: leave it out.')
@@ -75,6 +67,15 @@ function refuseUnsupported(body: Json): void {
   }
   if (readList(body.functions).length > 0)
     refuse('functions', 'Functions are not supported in this member: send them as tools.')
+}
+
+/** Members of the other dialects that would change the answer. Other unknown ones are options of some servers. */
+const OF_OTHER_DIALECTS: Readonly<Record<string, string>> = {
+  instructions: 'Chat completions have no instructions: send them as a message of the role system.',
+  system: 'Chat completions have no system member: send it as a message of the role system.',
+  input: 'Chat completions have no input: send it as messages.',
+  max_output_tokens: 'Chat completions have no max_output_tokens: send it as max_completion_tokens.',
+  stop_sequences: 'Chat completions have no stop_sequences: send them as stop.',
 }
 
 // ---- tools

@@ -6,7 +6,6 @@ import {
   readCount,
   readList,
   readName,
-  readNumber,
   readObject,
   readText,
   readTexts,
@@ -14,8 +13,8 @@ import {
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { requireSchema } from '../read-format.ts'
-import { readLimit } from '../read-limit.ts'
-import { refuse, refuseRest } from '../refusal.ts'
+import { readLimit, readSampling, readStops } from '../read-settings.ts'
+import { refuse, refuseMembers, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { listTools } from './tool-changes.ts'
@@ -26,14 +25,15 @@ import { makeMessagesWriter } from './write-answer.ts'
  * max_tokens, stop_sequences, temperature, top_p, top_k, tools, tool_choice, thinking, output_config, output_format,
  * metadata.user_id, stream. Unknown fields, and fields that affect only cost or speed (context_management,
  * service_tier, speed, diagnostics), are ignored. Throws a refusal for a field that relies on state or guarantees of
- * the vendor.
+ * the vendor, or is of another dialect.
  */
 export function readMessagesRequest(body: Json, context: TranslationContext): ClientCall {
-  for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
+  refuseMembers(body, UNSUPPORTED)
+  refuseMembers(body, OF_OTHER_DIALECTS)
   if (continuesThread(body)) refuseRest('thread', NO_THREADS, 'thread_not_found')
   const listed = listTools(body)
   const tools = listed.map(({ tool, path }) => readTool(tool, path, listed.length === 1))
-  const stop = readTexts(body.stop_sequences)
+  const stop = readStops(body, 'stop_sequences')
   const request: NeutralRequest = {
     stream: body.stream === true,
     turns: [...readSystem(body.system), ...readTurns(body.messages, context)],
@@ -42,9 +42,9 @@ export function readMessagesRequest(body: Json, context: TranslationContext): Cl
     maxOutput: readLimit(body, 'max_tokens'),
     stop,
     sampling: {
-      temperature: readNumber(body.temperature),
-      topP: readNumber(body.top_p),
-      topK: readNumber(body.top_k),
+      temperature: readSampling(body, 'temperature'),
+      topP: readSampling(body, 'top_p'),
+      topK: readSampling(body, 'top_k'),
       logprobs: null,
     },
     reasoning: readReasoning(body),
@@ -66,6 +66,16 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   billing_policy: 'This model makes no promise about its price: leave billing_policy out.',
 }
 
+/** Members of the other dialects that would change the answer. */
+const OF_OTHER_DIALECTS: Readonly<Record<string, string>> = {
+  instructions: 'Messages have no instructions: send them as system.',
+  max_completion_tokens: 'Messages have no max_completion_tokens: send it as max_tokens.',
+  max_output_tokens: 'Messages have no max_output_tokens: send it as max_tokens.',
+  stop: 'Messages have no stop: send it as stop_sequences.',
+  response_format: 'Messages have no response_format: send it as output_config.format.',
+  reasoning_effort: 'Messages have no reasoning_effort: send it as output_config.effort.',
+}
+
 const NO_THREADS = 'This service does not store threads: send the whole conversation as messages.'
 
 /**
@@ -74,10 +84,6 @@ const NO_THREADS = 'This service does not store threads: send the whole conversa
  */
 function continuesThread({ thread }: Json): boolean {
   return isGiven(thread) && readObject(thread).type !== 'create'
-}
-
-function isSet(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : isGiven(value)
 }
 
 /**
@@ -94,8 +100,8 @@ function readUser(metadata: unknown, sessionId: string | null): { user: string |
 function readFormat(body: Json): OutputFormat | null {
   const { format } = readObject(body.output_config)
   const [given, path] = isGiven(format) ? [format, 'output_config.format'] : [body.output_format, 'output_format']
-  if (!isObject(given)) return null
-  if (given.type !== 'json_schema') refuse(path, 'The output format must be json_schema.')
+  if (!isGiven(given)) return null
+  if (!isObject(given) || given.type !== 'json_schema') refuse(path, 'The output format must be json_schema.')
   return { kind: 'schema', name: null, description: null, schema: requireSchema(given.schema, path), strict: null }
 }
 
@@ -199,7 +205,8 @@ function readDescription({ description, input_examples: given }: Json): string |
 }
 
 function readChoice(value: unknown, tools: readonly Tool[]): { choice: ToolChoice | null; parallel: boolean | null } {
-  if (!isObject(value)) return { choice: null, parallel: null }
+  if (!isGiven(value)) return { choice: null, parallel: null }
+  if (!isObject(value)) refuse('tool_choice', 'It must be an object with a type.')
   const disabled = value.disable_parallel_tool_use
   const parallel = typeof disabled === 'boolean' ? !disabled : null
   const { type } = value

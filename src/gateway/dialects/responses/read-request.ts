@@ -1,19 +1,10 @@
 import { isObject } from '../../../kernel/json.ts'
-import {
-  isGiven,
-  readBoolean,
-  readCount,
-  readList,
-  readName,
-  readNumber,
-  readObject,
-  readText,
-} from '../json/read-json.ts'
+import { isGiven, readBoolean, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, Tool } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
-import { readLimit } from '../read-limit.ts'
-import { refuse, refuseRest } from '../refusal.ts'
+import { readLimit, readSampling } from '../read-settings.ts'
+import { refuse, refuseMembers, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translation.ts'
 import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
@@ -24,7 +15,7 @@ import { makeResponsesWriter } from './write-answer.ts'
  * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
  * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning, include, user
  * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
- * ignored. Throws a refusal for a field that relies on stored state, or on a service of the vendor.
+ * ignored. Throws a refusal for a field that relies on stored state, on a service of the vendor, or is of another dialect.
  */
 export function readResponsesRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
@@ -41,8 +32,8 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
     maxOutput: readLimit(body, 'max_output_tokens'),
     stop: [],
     sampling: {
-      temperature: readNumber(body.temperature),
-      topP: readNumber(body.top_p),
+      temperature: readSampling(body, 'temperature'),
+      topP: readSampling(body, 'top_p'),
       topK: null,
       logprobs: readLogprobs(body),
     },
@@ -79,9 +70,8 @@ function refuseUnsupported(body: Json): void {
   if (isGiven(body.previous_response_id)) {
     refuseRest('previous_response_id', NO_RESPONSES, 'previous_response_not_found')
   }
-  for (const [param, message] of Object.entries(NEEDS_STATE)) {
-    if (isGiven(body[param])) refuse(param, message)
-  }
+  refuseMembers(body, NEEDS_STATE)
+  refuseMembers(body, OF_OTHER_DIALECTS)
   if (body.background === true) refuse('background', 'Responses are not stored here: leave background out.')
   if (isObject(body.moderation)) refuse('moderation', 'This model has no moderation: leave it out.')
 }
@@ -91,6 +81,18 @@ const NO_RESPONSES = 'Responses are not stored here: set store: false and send t
 const NEEDS_STATE: Readonly<Record<string, string>> = {
   conversation: 'Conversations are not stored here: set store: false and send the whole conversation as input.',
   prompt: 'Prompts are not stored here: send the text as instructions and input.',
+}
+
+/** Members of the other dialects that would change the answer. */
+const OF_OTHER_DIALECTS: Readonly<Record<string, string>> = {
+  messages: 'Responses have no messages: send them as input.',
+  system: 'Responses have no system member: send it as instructions.',
+  max_tokens: 'Responses have no max_tokens: send it as max_output_tokens.',
+  max_completion_tokens: 'Responses have no max_completion_tokens: send it as max_output_tokens.',
+  response_format: 'Responses have no response_format: send it as text.format.',
+  reasoning_effort: 'Responses have no reasoning_effort: send it as reasoning.effort.',
+  stop: 'Responses have no stop sequences: leave stop out.',
+  stop_sequences: 'Responses have no stop sequences: leave stop_sequences out.',
 }
 
 /** A client asks for log probabilities by `include`, for alternatives by `top_logprobs`, or by both. */
