@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toCredential } from '../../src/gateway/backends/upstream.ts'
+import { toCredential } from '../../src/gateway/backends/upstreams.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { toBackendHeaders, toCallerHeaders } from '../../src/gateway/exchange/headers.ts'
 import type { Credential } from '../../src/gateway/exchange/headers.ts'

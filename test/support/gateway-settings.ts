@@ -1,5 +1,5 @@
 import type { GatewayNeeds } from '../../src/gateway/app.ts'
-import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
+import type { UpstreamSettings } from '../../src/gateway/backends/upstreams.ts'
 import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { OutboundProxy } from '../../src/kernel/network/outbound-proxy.ts'

@@ -1,7 +1,5 @@
 import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectorySnapshot } from '../../directory/snapshot.ts'
-import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
-import type { UpstreamName } from '../../kernel/backend-name.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
 import type { Logger } from '../../log.ts'
@@ -10,10 +8,9 @@ import type { Backend, Calling } from './backend.ts'
 import { openListedBackends } from './listed.ts'
 import type { BackendRow } from './listed.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
-import { UPSTREAMS } from './table.ts'
-import type { UpstreamRow } from './table.ts'
-import { fixedDialects, openUpstream, toCredential } from './upstream.ts'
-import type { UpstreamSettings } from './upstream.ts'
+import { openUpstreams } from './upstreams.ts'
+import type { AllUpstreamSettings } from './upstreams.ts'
+import { fixedDialects } from './vendor.ts'
 import { openWorker } from './worker.ts'
 import type { Worker, WorkerSettings } from './worker.ts'
 
@@ -44,7 +41,7 @@ export type Backends = {
 type AppliedDirectory = Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>
 
 type Needs = Omit<Calling, 'lookup'> & {
-  readonly upstreams: Readonly<Record<UpstreamName, UpstreamSettings | null>>
+  readonly upstreams: AllUpstreamSettings
   readonly worker: WorkerSettings | null
   readonly readSecret: ReadSecret
   /** Null: backends of admins are not called. */
@@ -61,7 +58,7 @@ export function openBackends(needs: Needs): Backends {
   const { worker: settings, connectTimeoutMs, outboundProxy, clock, log } = needs
   const lookup = makeSharedLookup()
   const worker = settings && openWorker(settings, { connectTimeoutMs, lookup, outboundProxy, clock, log })
-  const upstreams = openUpstreams({ ...needs, lookup })
+  const upstreams = openUpstreams(needs.upstreams, { ...needs, lookup })
   const configured = worker ? [worker, ...upstreams] : upstreams
   const listed = openListedBackends({ ...needs, lookup })
   let byName = toMap(configured)
@@ -95,16 +92,6 @@ export function openBackends(needs: Needs): Backends {
       await Promise.all([...configured.map(closeBackend), listed.close()])
     },
   }
-}
-
-function openUpstreams({ upstreams, ...needs }: Needs & Calling): readonly Backend[] {
-  return UPSTREAM_NAMES.flatMap((name) => {
-    const settings = upstreams[name]
-    if (!settings) return []
-    const { dialects, caps }: UpstreamRow = UPSTREAMS[name]
-    const { url } = settings
-    return [openUpstream({ name, url, credential: toCredential(settings), dialects, ...(caps && { caps }) }, needs)]
-  })
 }
 
 function toMap(backends: readonly Backend[]): ReadonlyMap<string, Backend> {

@@ -10,8 +10,8 @@ import type { Credential } from '../exchange/headers.ts'
 import { closeBackend } from './backend.ts'
 import type { Backend } from './backend.ts'
 import { makeCheckedLookup } from './checked-lookup.ts'
-import { openUpstream } from './upstream.ts'
-import type { UpstreamNeeds } from './upstream.ts'
+import { openVendor } from './vendor.ts'
+import type { VendorNeeds } from './vendor.ts'
 
 /** A backend of the directory file, or one that admins of a team have added. */
 export type BackendRow = DirectoryBackend | AdminBackend
@@ -27,7 +27,7 @@ export type ListedBackends = {
   close(): Promise<void>
 }
 
-type Needs = UpstreamNeeds & {
+type Needs = VendorNeeds & {
   readonly readSecret: ReadSecret
   /** Null: backends of admins are not called. */
   readonly adminBackends: AdminBackendTrust | null
@@ -82,11 +82,11 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
     const headers = 'teamId' in row ? {} : row.headers
     const calling = 'teamId' in row && adminBackends ? callingOfAdmin(url, adminBackends) : needs
-    return openUpstream({ name, url, basePath, credential: sent, headers, dialects }, calling)
+    return openVendor({ name, url, basePath, credential: sent, headers, dialects }, calling)
   }
 
   /** Without a proxy, which would look up the name itself and connect to an address that was not checked. */
-  function callingOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): UpstreamNeeds {
+  function callingOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): VendorNeeds {
     const lookup = makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
     return { ...needs, lookup, outboundProxy: null }
   }

@@ -1,19 +1,11 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { random } from '../../kernel/random.ts'
-import type { Secret } from '../../kernel/secret.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { Credential } from '../exchange/headers.ts'
 import { makeConnectProbe, openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects, BackendHealth, Calling } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
-
-export type UpstreamSettings = {
-  readonly url: URL
-  readonly bearer: Secret | null
-  readonly apiKey: Secret | null
-}
 
 type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly headers?: Readonly<Record<string, string>> | undefined
@@ -24,10 +16,10 @@ type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly caps?: Partial<ModelCaps>
 }
 
-export type UpstreamNeeds = Calling & { readonly clock: Clock }
+export type VendorNeeds = Calling & { readonly clock: Clock }
 
-/** A vendor's service. */
-export function openUpstream(service: Service, needs: UpstreamNeeds): Backend {
+/** Opens a vendor: an upstream, or a backend of the directory. */
+export function openVendor(service: Service, needs: VendorNeeds): Backend {
   const { name, url, basePath, credential, headers = {}, dialects, caps = {} } = service
   return {
     name,
@@ -54,10 +46,4 @@ const ASSUMED_READY: BackendHealth = {
   lastKnown: () => 'ready',
   check: async () => 'ready',
   recheck: () => {},
-}
-
-/** A vendor that wants an API key gets only that: the bearer token may be meant for another vendor. */
-export function toCredential({ bearer, apiKey }: UpstreamSettings): Credential | null {
-  if (apiKey) return { as: 'x-api-key', secret: apiKey }
-  return bearer && { as: 'bearer', secret: bearer }
 }
