@@ -32,8 +32,11 @@ export function writeMisreported(dialect: DialectTraits, failure: Failure): Whol
   return toJsonAnswer(dialect.errorAnswer(502, failure))
 }
 
-/** What the caller gets of an error answer: the same, or its failure in the caller's dialect. */
-export function readError(call: CallStep, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
+/**
+ * What the caller gets of an error answer: the same, its failure in the dialect of the caller, or a refusal where the
+ * backend lacks the model or the operation.
+ */
+export function relayError(call: CallStep, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
   const { status, body } = answer
   const failure = failureOf(body)
   const lacksModel = isModelMissing(status, failure.message, call.step.model)

@@ -16,7 +16,7 @@ import { locateMembers } from '../request/decisive-members.ts'
 import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { readError, refuseOtherShape, showError } from './answer-errors.ts'
+import { refuseOtherShape, relayError, showError } from './answer-errors.ts'
 import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 
@@ -103,7 +103,7 @@ function renameAnswers(call: CallStep, { hidesUsage, refersBack }: Renaming): An
     stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
     whole(answer) {
       if (answer.status === 404 && refersBack) return showError(dialect, answer)
-      if (answer.status >= 300) return readError(call, dialect, answer)
+      if (answer.status >= 300) return relayError(call, dialect, answer)
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)
       return body ? toJsonAnswer({ status: answer.status, body }) : refuseOtherShape(call, dialect, answer)
     },

@@ -19,7 +19,7 @@ import type { BackendRequest } from '../../exchange/send.ts'
 import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { failureOf, readError, writeFailure, writeMisreported } from './answer-errors.ts'
+import { failureOf, relayError, writeFailure, writeMisreported } from './answer-errors.ts'
 import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
@@ -109,7 +109,7 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
     stream,
     whole(answer) {
       const isError = answer.status >= 300
-      if (isError && keepsStatus) return readError(call, dialect, answer)
+      if (isError && keepsStatus) return relayError(call, dialect, answer)
       if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
       const body = parseExactly(answer.body.toString('utf8'))
       return toAnswer(answer.status, wantsStream ? replay(body) : whole(body))

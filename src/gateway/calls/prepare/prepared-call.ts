@@ -21,8 +21,8 @@ export type PreparedCall = Pick<ExchangeOptions, 'rewrite' | 'makeFilter'> & {
 }
 
 /**
- * One step of a call: what its request is made of besides the caller's, and what its answer is rewritten by. Nothing of
- * the request is in it, because it is kept until the answer ends.
+ * One step of a call, by which its request is made and its answer is rewritten. It holds nothing of the caller's
+ * request, because it is kept until the answer ends.
  */
 export type CallStep = {
   readonly admission: Pick<Admission, 'operation' | 'model' | 'calledAs' | 'caller' | 'sessionId' | 'wantsStream'>
