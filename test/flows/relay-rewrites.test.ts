@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamState } from '../../src/gateway/dialects/dialect.ts'
 import { KEEP_ALIVE_COMMENT } from '../../src/gateway/dialects/sse/encode.ts'
-import { BACKEND_BROKE_OFF } from '../../src/gateway/exchange/relay.ts'
+import { BACKEND_BROKE_OFF } from '../../src/gateway/exchange/stream-failures.ts'
 import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
 import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import { UNREADABLE } from '../../src/gateway/exchange/unreadable-answer.ts'

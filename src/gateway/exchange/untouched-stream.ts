@@ -1,7 +1,7 @@
 import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { REPORTED } from './outcome.ts'
-import { BACKEND_BROKE_OFF, endFailed } from './relay.ts'
+import { BACKEND_BROKE_OFF, endFailed } from './stream-failures.ts'
 import type { Relay, RelayedExchange } from './relay.ts'
 
 type Needs = {

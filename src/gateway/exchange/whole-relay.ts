@@ -11,7 +11,7 @@ import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readOperatorsFault } from './credential-refusal.ts'
 import { EndTimeout } from './end-timeout.ts'
-import { breakConnection } from './relay.ts'
+import { breakConnection } from './stream-failures.ts'
 import type { ExchangeOptions, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
 
