@@ -59,7 +59,7 @@ export class StreamOpening implements Relay, SilentStream {
       if (this.#canReplace() && isPreamble(event)) continue
       const failure = readErrorEvent(event)
       if (failure) this.#maskHeld()
-      if (!failure || !this.#stopsAt(failure)) this.#begin()
+      if (!failure || !this.#settleWith(failure)) this.#begin()
       return
     }
   }
@@ -70,9 +70,9 @@ export class StreamOpening implements Relay, SilentStream {
     return keepsErrors || rewrite !== null || !wantsStream
   }
 
-  /** The answer begins. */
+  /** The answer begins. A caller that did not ask for a stream gets a failure instead. */
   #begin(): void {
-    if (this.#needs.wantsStream) return void this.#start()
+    if (this.#needs.wantsStream) return void this.#handOver()
     this.#keepFailure(UNASKED)
     this.#exchange.abort()
   }
@@ -81,7 +81,7 @@ export class StreamOpening implements Relay, SilentStream {
   end(): void {
     const isEmpty = this.#held.length === 0
     if (isEmpty || this.#canReplace()) this.#keepFailure(isEmpty ? EMPTY : ENDED_EARLY)
-    else this.#start().end()
+    else this.#handOver().end()
   }
 
   isComplete(): boolean {
@@ -93,7 +93,7 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
-    this.#start().cut(kind, failure, reason)
+    this.#handOver().cut(kind, failure, reason)
   }
 
   stop(): void {
@@ -102,10 +102,11 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   tick(): void {
-    if (this.#needs.wantsStream && ++this.#ticks >= TICKS_OF_SILENCE) this.#start()
+    if (this.#needs.wantsStream && ++this.#ticks >= TICKS_OF_SILENCE) this.#handOver()
   }
 
-  #start(): Relay {
+  /** Sends the head, and hands what is held and the rest of the stream over to the relay that it returns. */
+  #handOver(): Relay {
     const held = this.#held.take()
     this.stop()
     const relay = startStreamRelay(this.#exchange, this.#head, this.#needs)
@@ -121,11 +122,11 @@ export class StreamOpening implements Relay, SilentStream {
     this.#held.add(held)
   }
 
-  /** Whether the caller does not get this failure as a stream. */
-  #stopsAt(failure: Failure): boolean {
+  /** Settles the exchange with a failure that the caller does not get as a stream. Returns whether it did. */
+  #settleWith(failure: Failure): boolean {
     const { refusedParts } = this.#needs.backendDialect
-    const stops = failure.kind === 'account' || this.#canReplace() || findRefusedPart(refusedParts, failure) !== null
-    if (!stops) return false
+    const isReplaced = failure.kind === 'account' || this.#canReplace()
+    if (!isReplaced && findRefusedPart(refusedParts, failure) === null) return false
     this.#keepFailure(failure)
     this.#exchange.abort()
     return true

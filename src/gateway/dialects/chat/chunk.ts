@@ -74,7 +74,7 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
 }
 
 /** Whether an event only announces an answer: it has the role of the message and nothing else of it. */
-export function isAnnouncement(event: SseEvent): boolean {
+export function isPreamble(event: SseEvent): boolean {
   if (!/"role"\s*:\s*"/.test(event.data)) return false
   const read = readChatEvent(event)
   return read.kind === 'chunk' && !hasContent(read.delta) && read.finish === null && read.usage === null

@@ -6,7 +6,7 @@ import { CHAT_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
-import { isAnnouncement } from './chunk.ts'
+import { isPreamble } from './chunk.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
@@ -28,7 +28,7 @@ export const CHAT: DialectTraits = {
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
   readErrorEvent,
-  isPreamble: isAnnouncement,
+  isPreamble,
   nativeProbe: null,
   needsStoredState: () => false,
   needsVendor: () => false,
