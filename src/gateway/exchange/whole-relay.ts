@@ -7,7 +7,7 @@ import type { Failure } from '../dialects/failures/failure.ts'
 import { findRefusedPart } from '../dialects/refused-parts.ts'
 import type { RefusedPart } from '../dialects/refused-parts.ts'
 import { writeHead, writeWhole } from './answer.ts'
-import type { AnswerHead, WholeAnswer } from './answer.ts'
+import type { AnswerHead, KeptAnswer, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readOperatorsFault } from './credential-refusal.ts'
 import { EndTimeout } from './end-timeout.ts'
@@ -22,40 +22,6 @@ type Needs = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'c
 
 const OK = 200
 const FIRST_ERROR = 400
-
-/** How the body of an error begins in every dialect. */
-const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
-const MAX_OPENING_BYTES = 64
-
-/** Servers answer so at a URL that is not that of their API. */
-const WEB_PAGE = backendFailed('The backend answered with a web page. Its URL may be wrong.')
-const REDIRECT = backendFailed('The backend answered with a redirect. Its URL may be wrong.')
-
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
-/** The failure of an answer without a body. */
-export const EMPTY = backendFailed('The backend sent an empty answer.')
-
-/** Whether an answer with this content type is a page for browsers. */
-export function isWebPage(contentType: string): boolean {
-  return /^text\/html/i.test(contentType)
-}
-
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
-
-/** Removes the byte order mark that some servers write. A reader of JSON may ignore it (RFC 8259, section 8.1). */
-function withoutByteOrderMark(body: Buffer): Buffer {
-  const { length } = BYTE_ORDER_MARK
-  return body.subarray(0, length).equals(BYTE_ORDER_MARK) ? body.subarray(length) : body
-}
-
-/** Why an answer whose status is no error cannot be the answer to a call; null when it can be, or is an error. */
-function findNoAnswer({ status, headers }: AnswerHead, bytes: number): Failure | null {
-  if (status >= FIRST_ERROR) return null
-  if (REDIRECTS.has(status)) return REDIRECT
-  if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
-  return status === OK && bytes === 0 ? EMPTY : null
-}
 
 /**
  * Relays an answer that is not a stream. It is held until it is complete, so that an earlier failure can be answered.
@@ -139,21 +105,32 @@ export class WholeRelay implements Relay {
     const body = this.#held.take()
     if (this.#settleUnfit(body)) return
     this.#maskCredential(body)
-    const { rewrite, keepsErrors } = this.#needs
+    const { rewrite } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
     if (failure) return this.#keepFailure(failure, body)
-    const given: WholeAnswer = { status: this.#head.status, body: rewrite ? withoutByteOrderMark(body) : body }
-    const answer = this.#collector?.end(given.status) ?? rewrite?.whole(given) ?? given
+    const answer = this.#rewrite(body)
     if (answer instanceof ApiError) return this.#exchange.refuse(answer)
-    const refusedPart = answer.status === OK ? null : this.#findRefusedPart(body)
-    // A rewrite may find a failure in an answer of 200. Then the status for that failure counts.
+    // A rewrite may find an error in an answer of 200, whose body was not masked.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
+    const refusedPart = answer.status === OK ? null : this.#findRefusedPart(body)
     const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart }
-    const isFound = this.#head.status < FIRST_ERROR && answer.status >= FIRST_ERROR
-    if (isFound || (answer.status !== OK && (keepsErrors || refusedPart !== null))) return this.#exchange.keep(shown)
+    if (this.#isKept(shown)) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(this.#head.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
+  }
+
+  #rewrite(body: Buffer): WholeAnswer | ApiError {
+    const { status } = this.#head
+    const { rewrite } = this.#needs
+    if (this.#collector) return this.#collector.end(status)
+    return rewrite ? rewrite.whole({ status, body: withoutByteOrderMark(body) }) : { status, body }
+  }
+
+  /** Whether an answer is an error that is kept for the outcome. One that a rewrite has found has another status. */
+  #isKept({ answer: { status }, refusedPart }: KeptAnswer): boolean {
+    if (this.#head.status < FIRST_ERROR && status >= FIRST_ERROR) return true
+    return status !== OK && (this.#needs.keepsErrors || refusedPart !== null)
   }
 
   /** Settles the exchange where the caller must not get what the backend has sent. Returns whether it did. */
@@ -195,4 +172,38 @@ export class WholeRelay implements Relay {
   #maskCredential(body: Buffer): void {
     if (this.#head.status !== OK) maskCredential(body, this.#needs.credential)
   }
+}
+
+/** How the body of an error begins in every dialect. */
+const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
+const MAX_OPENING_BYTES = 64
+
+/** Servers answer so at a URL that is not that of their API. */
+const WEB_PAGE = backendFailed('The backend answered with a web page. Its URL may be wrong.')
+const REDIRECT = backendFailed('The backend answered with a redirect. Its URL may be wrong.')
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** The failure of an answer without a body. */
+export const EMPTY = backendFailed('The backend sent an empty answer.')
+
+/** Whether an answer with this content type is a page for browsers. */
+export function isWebPage(contentType: string): boolean {
+  return /^text\/html/i.test(contentType)
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+/** Removes the byte order mark that some servers write. A reader of JSON may ignore it (RFC 8259, section 8.1). */
+function withoutByteOrderMark(body: Buffer): Buffer {
+  const { length } = BYTE_ORDER_MARK
+  return body.subarray(0, length).equals(BYTE_ORDER_MARK) ? body.subarray(length) : body
+}
+
+/** Why an answer whose status is no error cannot be the answer to a call; null when it can be, or is an error. */
+function findNoAnswer({ status, headers }: AnswerHead, bytes: number): Failure | null {
+  if (status >= FIRST_ERROR) return null
+  if (REDIRECTS.has(status)) return REDIRECT
+  if (isWebPage(headers['content-type'] ?? '')) return WEB_PAGE
+  return status === OK && bytes === 0 ? EMPTY : null
 }
