@@ -102,3 +102,20 @@ it.each<[Dialect, string, unknown, string]>([
   const made = translateCall(client, backend, { ...BODIES[client], [param]: value }, OPTIONS)
   expect(made).toEqual({ refused: { param, message } })
 })
+
+it.each<[Dialect, string, RegExp]>([
+  ['chat', 'input_text', /as text/],
+  ['chat', 'image', /as image_url/],
+  ['chat', 'tool_result', /role tool/],
+  ['responses', 'image_url', /as input_image/],
+  ['responses', 'document', /as input_file/],
+  ['messages', 'output_text', /as text/],
+  ['messages', 'image_url', /as image/],
+  ['messages', 'constructor', /leave it out/],
+])('says what the dialect has in place of content of another dialect: %s, %s', (client, type, words) => {
+  const list = client === 'responses' ? 'input' : 'messages'
+  const backend = client === 'chat' ? 'messages' : 'chat'
+  const body = { [list]: [{ role: 'user', content: [{ type }] }] }
+  const message = expect.stringMatching(words) as string
+  expect(translateCall(client, backend, body, OPTIONS)).toEqual({ refused: { param: `${list}.0.content.0`, message } })
+})

@@ -47,12 +47,15 @@ export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
   }
 }
 
-/** Refuses a part of a message whose type no model of another dialect can get. */
-export function refuseContent(type: unknown, path: string): never {
-  return refuse(
-    path,
-    `This model reads no content of type ${readName(type) ?? 'unknown'}: leave it out or send it as text.`,
-  )
+/** What the dialect has in place of content of other dialects, by the types that those have. */
+export type InsteadOf = ReadonlyMap<unknown, string>
+
+/** Refuses a part of a message that is of another dialect, or whose type no model of another dialect can get. */
+export function refuseContent(type: unknown, path: string, insteadOf: InsteadOf): never {
+  const name = readName(type) ?? 'unknown'
+  const own = insteadOf.get(type)
+  if (own) refuse(path, `Content of type ${name} is of another dialect: send it as ${own}.`)
+  return refuse(path, `This model reads no content of type ${name}: leave it out or send it as text.`)
 }
 
 /** Refuses the result of a tool whose call is not in the conversation. `path` is the place of the call's id. */

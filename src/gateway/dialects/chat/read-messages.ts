@@ -5,6 +5,7 @@ import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import { refuse, refuseContent } from '../refusal.ts'
+import type { InsteadOf } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
 import type { TranslationContext } from '../translation.ts'
 
@@ -112,6 +113,17 @@ function readContent(content: unknown, path: string): Part[] {
   return readContentList(content, path, readPart)
 }
 
+const INSTEAD_OF: InsteadOf = new Map([
+  ['input_text', 'text'],
+  ['output_text', 'text'],
+  ['input_image', 'image_url'],
+  ['image', 'image_url'],
+  ['input_file', 'file'],
+  ['document', 'file'],
+  ['tool_use', 'tool_calls of the message'],
+  ['tool_result', 'a message of the role tool'],
+])
+
 const NO_IMAGE = 'Send the image as an object with a url, which may be a data URL.'
 
 function readPart(part: Json, path: string): PartContent {
@@ -141,6 +153,6 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'audio', base64: readText(data), format: readText(format) }
     }
     default:
-      return refuseContent(part.type, path)
+      return refuseContent(part.type, path, INSTEAD_OF)
   }
 }

@@ -4,6 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import { refuse, refuseContent } from '../refusal.ts'
+import type { InsteadOf } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { describeToolChange, readToolChange } from './tool-changes.ts'
 
@@ -51,7 +52,7 @@ const READERS: Readonly<Record<Turn['role'], ReadBlock>> = {
 function readSystemBlock(block: Json, path: string): readonly Found[] {
   const change = readToolChange(block, path)
   if (change) return [{ type: 'text', text: describeToolChange(change) }]
-  return block.type === 'text' ? readShown(block, path) : refuseContent(block.type, path)
+  return block.type === 'text' ? readShown(block, path) : refuseContent(block.type, path, INSTEAD_OF)
 }
 
 function readAssistantBlock(block: Json, path: string, { seals }: TranslationContext): readonly Found[] {
@@ -76,9 +77,11 @@ function readAssistantBlock(block: Json, path: string, { seals }: TranslationCon
     // A search that a backend ran is useless without its results, which only its vendor can read.
     case 'server_tool_use':
     case 'web_search_tool_result':
-      return block.type === 'server_tool_use' && block.name !== 'web_search' ? refuseContent(block.type, path) : []
+      return block.type === 'server_tool_use' && block.name !== 'web_search'
+        ? refuseContent(block.type, path, INSTEAD_OF)
+        : []
     default:
-      return refuseContent(block.type, path)
+      return refuseContent(block.type, path, INSTEAD_OF)
   }
 }
 
@@ -108,9 +111,18 @@ function readShown(block: Json, path: string): readonly Found[] {
     case 'tool_reference':
       return [{ type: 'toolsAdded', names: [readText(block.tool_name)] }]
     default:
-      return refuseContent(block.type, path)
+      return refuseContent(block.type, path, INSTEAD_OF)
   }
 }
+
+const INSTEAD_OF: InsteadOf = new Map([
+  ['input_text', 'text'],
+  ['output_text', 'text'],
+  ['image_url', 'image'],
+  ['input_image', 'image'],
+  ['file', 'document'],
+  ['input_file', 'document'],
+])
 
 function readImageSource(source: Json, path: string): Source {
   if (source.type === 'base64') {

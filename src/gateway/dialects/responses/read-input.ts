@@ -4,6 +4,7 @@ import type { Part, PartContent, Turn } from '../neutral.ts'
 import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import { refuse, refuseContent } from '../refusal.ts'
+import type { InsteadOf } from '../refusal.ts'
 import type { TranslationContext } from '../translation.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 import { describeNamespaces } from './read-tools.ts'
@@ -129,6 +130,15 @@ function readContent(content: unknown, path: string): Part[] {
   return readContentList(content, path, readPart)
 }
 
+const INSTEAD_OF: InsteadOf = new Map([
+  ['image_url', 'input_image'],
+  ['image', 'input_image'],
+  ['file', 'input_file'],
+  ['document', 'input_file'],
+  ['tool_use', 'an item of type function_call'],
+  ['tool_result', 'an item of type function_call_output'],
+])
+
 const NO_IMAGE = 'This service does not store files: send the image as image_url, with a URL or a data URL as its text.'
 
 function readPart(part: Json, path: string): PartContent {
@@ -146,7 +156,7 @@ function readPart(part: Json, path: string): PartContent {
     case 'input_file':
       return readFile(part, path)
     default:
-      return refuseContent(part.type, path)
+      return refuseContent(part.type, path, INSTEAD_OF)
   }
 }
 
