@@ -94,7 +94,8 @@ describe('a round of housekeeping', () => {
     const secondsBehind = [0, 7200, 60, 0, -60]
     const swept: number[] = []
     const warned: [object, string][] = []
-    const log = { debug() {}, info() {}, error() {}, warn: (...line: [object, string]) => void warned.push(line) }
+    const note = (...line: [object, string]) => void warned.push(line)
+    const log = { debug() {}, info: note, error() {}, warn: note }
     const store = {
       sweep: async () => (swept.push(secondsBehind.length), { rows: 0, failures: [] }),
       vacuum: async () => undefined,
@@ -114,6 +115,7 @@ describe('a round of housekeeping', () => {
     expect(swept.slice(0, 3)).toEqual([4, 2, 1])
     expect(warned).toEqual([
       [{ secondsAhead: 7200 }, 'clock.differs'],
+      [{}, 'clock.agrees'],
       [{ secondsAhead: -60 }, 'clock.differs'],
     ])
   })

@@ -116,6 +116,13 @@ describe('the management socket', () => {
     expect(await askService(socket, 'reload')).toContain('nothing has changed')
   })
 
+  it('logs that there is no file to apply', async () => {
+    const own = path.join(folder.path, 'without-files.sock')
+    await using empty = await startService({ env: { SVC_MANAGEMENT_SOCKET: own, SVC_DIRECTORY_FILE: '' } })
+    expect(await askService(own, 'reload')).toBe('SVC_DIRECTORY_FILE is not set, so there is no file to apply.')
+    expect(empty.log.map(({ event }) => event)).toContain('reload.without_files')
+  })
+
   it('says why the file was refused, and logs it', async () => {
     await writeFile(file, 'organizations: 7')
     await expect(askService(socket, 'reload')).rejects.toThrow('organizations: must be a list')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { AddressError } from '../../src/server/listener.ts'
 import { serve } from '../../src/server/serve.ts'
-import { serveMetrics } from '../../src/server/telemetry/metrics.ts'
+import { countEvents, serveMetrics } from '../../src/server/telemetry/metrics.ts'
 import { testClock } from '../support/clock.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
@@ -33,6 +33,18 @@ function watchedEvents(): string[] {
   const named = queries.flatMap((query) => [...query.matchAll(/svc_events_total\{event=~?\\?"([^"\\]+)/g)])
   return named.flatMap(([, events = '']) => events.split('|'))
 }
+
+it('say of a fault that is logged once whether it lasts', async () => {
+  const { log, eventMetrics } = countEvents(recordingLog([]))
+  const sampleOf = async () =>
+    /^svc_ongoing_faults\{event="database.disconnected"\} (\d)$/m.exec(await eventMetrics.metrics())?.[1]
+  expect(await sampleOf()).toBe('0')
+  log.warn({}, 'database.disconnected')
+  log.info({}, 'redis.connected')
+  expect(await sampleOf()).toBe('1')
+  log.info({}, 'database.reconnected')
+  expect(await sampleOf()).toBe('0')
+})
 
 describe('the metrics', () => {
   let upstream: TestUpstream

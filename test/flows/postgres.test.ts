@@ -106,6 +106,14 @@ describe('a Postgres server', () => {
     await Promise.all([one, ...opened].map(({ close }) => close()))
   })
 
+  it('is migrated once, and the log names the migrations', async () => {
+    const url = await server.newEmptyDatabase()
+    const lines: LogLine[] = []
+    for (const _start of [1, 2]) await (await openDatabase({ kind: 'postgres', url }, recordingLog(lines))).close()
+    const migrations = (await readMigrations()).map(({ name }) => name)
+    expect(lines).toMatchObject([{ event: 'database.migrated', fields: { migrations } }])
+  })
+
   it('is migrated without the timeout that it has for statements', async () => {
     const url = await server.newDatabase()
     const name = new URL(url.reveal()).pathname.slice(1)

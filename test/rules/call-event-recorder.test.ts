@@ -7,6 +7,7 @@ import { endedCall } from '../support/call-events.ts'
 const UNREACHABLE = new Error('the database cannot be reached')
 const REFUSED = new Error('a value out of range')
 const WAITING = { fields: { err: UNREACHABLE }, event: 'call_events.waiting' }
+const SAVED = { fields: {}, event: 'call_events.saved' }
 
 function setUp({ maxWaiting = 10_000, spool = null }: { maxWaiting?: number; spool?: Spool | null } = {}) {
   const saved: string[][] = []
@@ -75,7 +76,7 @@ describe('the recorder of call events', () => {
       record(index + 1, 1)
       await vi.advanceTimersByTimeAsync(500)
     }
-    expect(lines).toEqual([WAITING, WAITING])
+    expect(lines).toEqual([WAITING, SAVED, WAITING])
   })
 
   it('saves a spooled batch that cannot be removed once for each round, not in a loop', async () => {
@@ -123,7 +124,7 @@ describe('the recorder of call events', () => {
     expect(tried.at(-1)).not.toBe(tried.at(0))
     // Each batch is announced once, before its first try.
     expect(cut).toEqual([...new Set(tried)])
-    expect(lines).toEqual([WAITING])
+    expect(lines).toEqual([WAITING, SAVED])
   })
 
   it('drops the oldest events beyond its limit, and logs how many', async () => {
@@ -135,7 +136,7 @@ describe('the recorder of call events', () => {
     await recorder.close()
     const kept = saved.flat()
     expect(kept.at(-1)).toBe('req_115')
-    expect(lines).toEqual([WAITING, { fields: { events: 115 - kept.length }, event: 'call_events.dropped' }])
+    expect(lines).toEqual([WAITING, { fields: { events: 115 - kept.length }, event: 'call_events.dropped' }, SAVED])
     expect(lost).toEqual([[115 - kept.length, 'dropped']])
     expect(kept.length).toBeGreaterThanOrEqual(90)
     expect(kept.length).toBeLessThanOrEqual(100)
@@ -199,7 +200,7 @@ describe('the recorder of call events', () => {
     database.beforeSave = () => void (database.fault = null)
     await vi.advanceTimersByTimeAsync(1000)
     expect(saved.flat()).toEqual(['req_1', 'req_2', 'req_3', 'req_4', 'req_6'])
-    expect(lines.map(({ event }) => event)).toEqual(['call_events.waiting', 'call_events.refused'])
+    expect(lines.map(({ event }) => event)).toEqual(['call_events.waiting', 'call_events.saved', 'call_events.refused'])
   })
 
   it('asks the database for no other part of a refused batch once it is unavailable', async () => {

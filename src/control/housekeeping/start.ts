@@ -55,6 +55,7 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
     msAhead = asked > time ? asked - time : Math.min(0, answered - time)
     // Logged once, until they agree again.
     if (areApart(msAhead) && !wereApart) log.warn({ secondsAhead: Math.round(msAhead / 1000) }, 'clock.differs')
+    if (wereApart && !areApart(msAhead)) log.info({}, 'clock.agrees')
   }
 
   async function sweep(): Promise<void> {

@@ -17,8 +17,8 @@ import { lowerThreadPriority } from './thread-priority.ts'
 
 /** What the thread does for the service. A number names a transaction or a subscription. */
 export type ThreadMethods = {
-  /** Opens the database and migrates its schema. The first call. */
-  open(): Promise<void>
+  /** Opens the database and migrates its schema. The first call. Resolves with the migrations that it has applied. */
+  open(): Promise<readonly string[]>
   /** Runs a statement in a transaction, or by itself. */
   query(transaction: number | null, statement: SqlQuery): Promise<SqlResultSet>
   execute(transaction: number | null, statement: SqlQuery): Promise<number>
@@ -77,12 +77,13 @@ function makeMethods(directory: string | null, send: (message: ThreadMessage) =>
   return {
     async open() {
       pglite = await (directory === null ? openMemory() : openDataDirectory(dataOf(directory)))
-      await migrate(toMigrationConnection(pglite), await readMigrations())
+      const migrations = await migrate(toMigrationConnection(pglite), await readMigrations())
       adapter = await makePgliteAdapter(pglite).connect()
       // A thread that is ended does not write what it has compiled.
       flushCompileCache()
       // Calls are served before batches of events are saved.
       lowerThreadPriority()
+      return migrations
     },
     query: async (transaction, statement) => queryableOf(transaction).queryRaw(statement),
     execute: async (transaction, statement) => queryableOf(transaction).executeRaw(statement),

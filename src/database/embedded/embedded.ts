@@ -17,7 +17,7 @@ export async function openEmbedded(path: string, log: Logger | null): Promise<Da
   try {
     await prepareDirectory(directory, log)
     unlock = lockDataDirectory(directory)
-    return await openThread(thread, directory, unlock)
+    return await openThread(thread, directory, unlock, log)
   } catch (error) {
     await thread.end()
     unlock()
@@ -29,7 +29,7 @@ export async function openEmbedded(path: string, log: Logger | null): Promise<Da
 export async function openInMemory(): Promise<Database> {
   const thread = startDatabaseThread(null)
   try {
-    return await openThread(thread, null, () => undefined)
+    return await openThread(thread, null, () => undefined, null)
   } catch (error) {
     await thread.end()
     throw error
@@ -47,9 +47,15 @@ async function prepareDirectory(directory: string, log: Logger | null): Promise<
   }
 }
 
-async function openThread(thread: DatabaseThread, directory: string | null, onClosed: () => void): Promise<Database> {
+async function openThread(
+  thread: DatabaseThread,
+  directory: string | null,
+  onClosed: () => void,
+  log: Logger | null,
+): Promise<Database> {
   // Prisma is loaded while the thread opens the database.
-  const [{ toDatabase }] = await Promise.all([import('./pglite-database.ts'), thread.call('open')])
+  const [{ toDatabase }, migrations] = await Promise.all([import('./pglite-database.ts'), thread.call('open')])
+  if (migrations.length > 0) log?.info({ migrations }, 'database.migrated')
   return toDatabase(connectionTo(thread, directory, onClosed))
 }
 

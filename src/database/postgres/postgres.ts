@@ -132,7 +132,8 @@ async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<vo
     await connection.script('SET statement_timeout = 0')
     await requireUtc(connection)
     await requireOwnConnection(connection, readUrl)
-    await migrate(connection, await readMigrations(), log)
+    const migrations = await migrate(connection, await readMigrations(), log)
+    if (migrations.length > 0) log?.info({ migrations }, 'database.migrated')
   } catch (error) {
     // What the server answers, for example that this user may create no tables, or that it is a replica.
     throw error instanceof pg.DatabaseError || isDatabaseUnavailable(error) ? cannotOpen(readUrl(), error) : error

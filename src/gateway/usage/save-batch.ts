@@ -41,6 +41,7 @@ export function makeSaveBatch(needs: SaveNeeds): SaveBatch {
   async function saveOrDivide(batch: EventBatch, refused: Refused): Promise<readonly EventBatch[]> {
     try {
       await save(batch)
+      if (isWaiting) log.info({}, 'call_events.saved')
       isWaiting = false
       return []
     } catch (err) {

@@ -49,7 +49,10 @@ export async function applyFiles(
     await prices.apply(false)
     await directory.apply(force)
   }
-  return inOrder((forced) => joinSentences([reloadDirectory(forced), reloadPrices()]))
+  return inOrder((forced) => {
+    if (!config.directoryFile && !config.pricesFile) log.info({}, 'reload.without_files')
+    return joinSentences([reloadDirectory(forced), reloadPrices()])
+  })
 }
 
 /** Whether this is one of several processes, and not the first: that one ends when a file has a mistake. */

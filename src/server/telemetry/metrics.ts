@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client'
+import Gauge from 'prom-client/lib/gauge.js'
 import MetricsRegistry from 'prom-client/lib/registry.js'
 import { createServer } from '../../http/node-http.ts'
 import { makeCounter } from '../../http/telemetry/fast-metrics.ts'
@@ -31,14 +32,43 @@ export function countEvents<Given extends Logger>(log: Given): CountedLog<Given>
     { name: 'svc_events_total', help: 'Log events by name.', labelNames: ['event'] },
     WATCHED_EVENTS.map((event) => [event]),
   )
+  const faults = new Gauge({
+    name: 'svc_ongoing_faults',
+    help: 'Whether the fault of a log event lasts: the number of processes in which it does.',
+    labelNames: ['event'],
+    registers: [eventMetrics],
+  })
+  for (const fault of FAULT_ENDS.values()) faults.set({ event: fault }, 0)
+  const noteFault = (event: string) => {
+    if (FAULTS.has(event)) faults.set({ event }, 1)
+    const ended = FAULT_ENDS.get(event)
+    if (ended !== undefined) faults.set({ event: ended }, 0)
+  }
   const counting = (level: keyof Logger) => (fields: object, event: string) => {
     // Requests have metrics of their own.
-    if (event !== 'http.request') countEvent(1, event)
+    if (event !== 'http.request') {
+      countEvent(1, event)
+      noteFault(event)
+    }
     log[level](fields, event)
   }
   const levels = { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
   return { log: { ...log, ...levels }, eventMetrics }
 }
+
+/** Events that are logged once and whose fault may last, by the event that ends it. */
+const FAULT_ENDS: ReadonlyMap<string, string> = new Map([
+  ['call_events.saved', 'call_events.waiting'],
+  ['clock.agrees', 'clock.differs'],
+  ['control_plane.reachable', 'control_plane.unreachable'],
+  ['database.reconnected', 'database.disconnected'],
+  ['directory.applied', 'directory.rejected'],
+  ['prices.applied', 'prices.rejected'],
+  ['redis.connected', 'redis.disconnected'],
+  ['traces.connected', 'traces.disconnected'],
+])
+
+const FAULTS: ReadonlySet<string> = new Set(FAULT_ENDS.values())
 
 /** The events of the alerts (docs/deploy/prometheus-alerts.yaml) and of the dashboard. Their counts begin with 0. */
 const WATCHED_EVENTS = [
