@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { explainConnection, sendRequest } from '../../src/cli/deployment/http.ts'
+import { explainConnection } from '../../src/cli/deployment/connection-problems.ts'
+import { sendRequest } from '../../src/cli/deployment/http.ts'
 import { findProxyVariable } from '../../src/kernel/network/outbound-proxy.ts'
 
 const url = new URL('https://svc.example.com/v1/models')

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { newKeyMaterial } from '../../kernel/secret.ts'
-import { explainConnection } from '../deployment/http.ts'
+import { explainConnection } from '../deployment/connection-problems.ts'
 import { EXIT, toCommandError } from '../failures.ts'
 import type { LocalGateway } from './agent.ts'
 
