@@ -46,7 +46,8 @@ export async function findServiceAccount(
   throw new CommandError(`The team ${team} has no service account named ${name}. Run: ${list}`)
 }
 
-function ownKeys({ control }: Deployment, team: string | undefined): KeyOwner {
+/** The keys of the person who is signed in, of all teams or only of that one. A new one is for it. */
+export function ownKeys({ control }: Deployment, team?: string): KeyOwner {
   return {
     async list() {
       const { keys } = await unwrap(control.GET('/v1/keys'))

@@ -9,7 +9,7 @@ import { SvcError } from '../../sdk/index.ts'
 import type { ApiKeyInfo } from '../../sdk/index.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
-import { findKeyOwner } from '../deployment/key-owner.ts'
+import { ownKeys } from '../deployment/key-owner.ts'
 import { isHttpUrl, isText, readStored } from '../deployment/stored-json.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
@@ -54,7 +54,7 @@ async function provide(
   tool: string,
   days: number | undefined,
 ): Promise<ToolKey> {
-  const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
+  const owner = ownKeys(deployment)
   const stored = await findStored(environment, tool)
   const current = stored?.url === deployment.url ? findUsable(await owner.list(), stored.id) : undefined
   if (current && days === undefined) return { info: current, isNew: false, warning: null }
@@ -106,8 +106,7 @@ async function revoke({ folder }: Environment, { url, id, account }: StoredKey):
     const deployment = await openDeployment(folder, url)
     // The deployment answers 404 for the key of another account too.
     if (account !== deployment.profile.account) return keyOfAnother(account, url)
-    const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
-    await owner.revoke(id)
+    await ownKeys(deployment).revoke(id)
     return null
   } catch (error) {
     if (error instanceof SvcError && error.status === 404) return null
