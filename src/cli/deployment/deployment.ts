@@ -43,8 +43,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
   if (profile === null || held === null) throw notSignedIn(url)
-  // Typed without null, for the functions below.
-  const deploymentProfile = profile
+  const isUsableOffline = hasOwnGateway(profile)
   const sessionOf = (store: TokenStore) => openSession({ baseUrl: url, tokens: store, fetch: sendRefresh })
   const session = sessionOf(tokens)
   const outageAware = sessionOf(withOutages(tokens, profiles.outageFile(url)))
@@ -79,7 +78,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
 
   /** Replaces a token, or returns it as it is while the team's gateway can be used without the control plane. */
   async function renewUnlessOffline(token: string, onOld?: (reason: string) => void): Promise<string> {
-    if (!hasOwnGateway(deploymentProfile)) return renew(token)
+    if (!isUsableOffline) return renew(token)
     try {
       return await renew(token, outageAware)
     } catch (error) {
