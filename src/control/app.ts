@@ -68,15 +68,14 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
 /** The handlers of the flows that hold nothing open. */
 function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
   const { memberships, limits, secure, onUnknownCredential } = shared
-  const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
+  const { settings, database, keys, notify, onCallerEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
   const { findEmail } = memberships
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, shared)
   const { refreshSession, issueTokens, signOut } = tokens
-  const devices = makeDevicesFlow({ database, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
-  const onKeyEnd = onSessionEnd
-  const apiKeys = makeKeyFlows({ database, memberships, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
+  const devices = makeDevicesFlow({ database, signOut, findEmail, notify, secure, onCallerEnd, clock, log })
+  const apiKeys = makeKeyFlows({ database, memberships, notify, mails: limits.keyNotices, onCallerEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     database,
     findEmail,

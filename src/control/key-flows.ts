@@ -15,18 +15,18 @@ type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
   /** Emails about keys to one address. */
   readonly mails: RateLimit
   /** Tells the gateway of this process that a key has ended. */
-  readonly onKeyEnd: (keyId: string) => void
+  readonly onCallerEnd: (keyId: string) => void
 }
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */
-export function makeKeyFlows({ database, memberships, notify, mails, onKeyEnd, clock, log }: Needs) {
+export function makeKeyFlows({ database, memberships, notify, mails, onCallerEnd, clock, log }: Needs) {
   const { findMembership, findEmail } = memberships
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const keys = makeApiKeyStore(database)
   const announce = makeAnnounceKey({ notify, keys, findEmail, mails, log })
-  const changes = makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock, log })
+  const changes = makeKeyChanges({ keys, findMembership, onCallerEnd, announce, clock, log })
   const serviceAccounts = makeServiceAccountStore(database)
-  const accountChanges = makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log })
+  const accountChanges = makeServiceAccountChanges({ serviceAccounts, onCallerEnd, clock, log })
   return {
     keys,
     changes,

@@ -37,7 +37,7 @@ export type ControlNeeds = {
   /** Null: the operator lets admins of teams add no backends. */
   readonly adminBackends: AdminBackendTrust | null
   /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
-  readonly onSessionEnd: (id: string) => void
+  readonly onCallerEnd: (id: string) => void
   /** Tells the gateway of this process that spending limits have changed. */
   readonly onLimitsChanged: () => void
   readonly clock: Clock

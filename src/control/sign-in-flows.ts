@@ -20,12 +20,12 @@ export function makeSignInFlows(
   needs: ControlNeeds,
   { limits, memberships, secure, onUnknownCredential }: SharedParts,
 ) {
-  const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
+  const { settings, database, mailer, keys, onCallerEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
   const { findInvitation } = memberships
   /** What each of the flows needs. */
   const shared = { database, secure, onUnknownCredential, clock, log }
-  const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onSessionEnd })
+  const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onCallerEnd })
   const { openSession, answerTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
     ...shared,

@@ -17,7 +17,7 @@ import { makeTeamModelsFlow } from './team-models/flow.ts'
 import { makeTeamHandlers } from './team/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
-type Shared = 'database' | 'notify' | 'adminBackends' | 'onSessionEnd' | 'onLimitsChanged' | 'clock' | 'log'
+type Shared = 'database' | 'notify' | 'adminBackends' | 'onCallerEnd' | 'onLimitsChanged' | 'clock' | 'log'
 
 type Needs = Pick<ControlNeeds, Shared> & {
   readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail'>
@@ -27,18 +27,18 @@ type Needs = Pick<ControlNeeds, Shared> & {
 
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
-  const { database, gatewayUrl, adminBackends: trust, onSessionEnd, onLimitsChanged, clock, log } = needs
+  const { database, gatewayUrl, adminBackends: trust, onCallerEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = needs.memberships
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const teamMembers = makeTeamMemberStore(database)
-  const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
+  const memberChanges = makeMemberChanges({ members: teamMembers, onCallerEnd, clock, log })
   const { invite, announce, ...invitations } = makeInvitationsFlow({
     ...needs,
     memberChanges,
     findTeamAdmin,
     findEmail,
   })
-  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findTeamAdmin, onSessionEnd, clock })
+  const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findTeamAdmin, onCallerEnd, clock })
   const audit = makeAuditStore(database)
   const { teamModels, ...models } = makeTeamModelsFlow({ database, findTeamAdmin, clock, log })
   const { teamBackends, ...backends } = makeTeamBackendsFlow({ database, trust, findTeamAdmin, clock, log })
@@ -51,7 +51,7 @@ export function makeTeamFlows(needs: Needs) {
     ...makeAuditHandlers({ audit, findTeamAdmin }),
     ...models.handlers,
     ...backends.handlers,
-    ...makeDirectoryPlanHandlers({ directory, findTeamAdmin, announce, onSessionEnd, clock, log }),
+    ...makeDirectoryPlanHandlers({ directory, findTeamAdmin, announce, onCallerEnd, clock, log }),
     ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ database, findTeamAdmin, clock }),

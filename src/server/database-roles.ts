@@ -73,7 +73,7 @@ export async function openDatabaseRoles(
     command,
     adminBackends,
     explainToken: live.explainToken,
-    onSessionEnd: live.end,
+    onCallerEnd: live.end,
     onLimitsChanged: deployment.expireSpending,
   })
   return toRoles({ gateway, control: control ?? null, deployment, live, background, notify })

@@ -62,14 +62,14 @@ type Needs = {
   readonly keys: ApiKeyStore
   readonly findMembership: FindMembership
   /** Tells the gateway of this process that a key has ended. */
-  readonly onKeyEnd: (keyId: string) => void
+  readonly onCallerEnd: (keyId: string) => void
   readonly announce: AnnounceKey
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Makes the changes of API keys. Each is logged, and a new key is announced by email. */
-export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock, log }: Needs): KeyChanges {
+export function makeKeyChanges({ keys, findMembership, onCallerEnd, announce, clock, log }: Needs): KeyChanges {
   return {
     async findHolder({ accountId, team: ownTeam }, team) {
       const name = parseTeamName(team ?? ownTeam)
@@ -105,7 +105,7 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
       const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
       if (typeof rotated === 'string') return rotated
       if (!rotated.isNew) return { key, info: rotated.key }
-      if (rotated.hasEnded) onKeyEnd(id)
+      if (rotated.hasEnded) onCallerEnd(id)
       log.info({ keyId: rotated.key.id, replaces: id, accountId: actor.accountId }, 'api_key.rotated')
       announce('rotated', rotated.key, scope, actor)
       return { key, info: rotated.key }
@@ -113,7 +113,7 @@ export function makeKeyChanges({ keys, findMembership, onKeyEnd, announce, clock
 
     async revoke(actor, id, scope) {
       if (!(await keys.revoke(id, scope, actor, clock.now()))) return 'not_found'
-      onKeyEnd(id)
+      onCallerEnd(id)
       log.info({ keyId: id, accountId: actor.accountId }, 'api_key.revoked')
       return 'revoked'
     },

@@ -37,14 +37,14 @@ type Needs = {
   readonly signOut: SignOut
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Makes the functions. Passkeys that they remove are reported by email. */
 export function makeDeviceChanges(needs: Needs): DeviceChanges {
-  const { devices, signOut, findEmail, notify, onSessionEnd, clock, log } = needs
+  const { devices, signOut, findEmail, notify, onCallerEnd, clock, log } = needs
 
   async function notifyRemoved({ accountId, ip }: Actor, names: readonly string[], at: Date): Promise<void> {
     if (names.length === 0) return
@@ -55,7 +55,7 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
   return {
     async signOut(actor, sessionId) {
       const hasEnded = await devices.revoke(sessionId, actor, clock.now())
-      if (hasEnded) onSessionEnd(sessionId)
+      if (hasEnded) onCallerEnd(sessionId)
       return hasEnded
     },
 
@@ -69,7 +69,7 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
 
       const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
       const ended = await devices.revokeAll(actor, { kept: without(kept, unknownDevice), addedSince }, now)
-      for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
+      for (const id of [...ended.devices, ...ended.apiKeys]) onCallerEnd(id)
       const counted = {
         devices: ended.devices.length + ended.browsers,
         passkeys: ended.passkeys.length,

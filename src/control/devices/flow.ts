@@ -13,15 +13,15 @@ type Needs = {
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
   readonly secure: boolean
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** The caller's own devices: list them, sign one out, sign out everywhere. */
 export function makeDevicesFlow(needs: Needs) {
-  const { database, signOut, findEmail, notify, secure, onSessionEnd, clock, log } = needs
+  const { database, signOut, findEmail, notify, secure, onCallerEnd, clock, log } = needs
   const devices = makeDeviceStore(database)
-  const changes = makeDeviceChanges({ devices, signOut, findEmail, notify, onSessionEnd, clock, log })
+  const changes = makeDeviceChanges({ devices, signOut, findEmail, notify, onCallerEnd, clock, log })
   return { changes, handlers: makeDevicesHandlers({ devices, changes, signOut, secure, clock }) }
 }

@@ -18,14 +18,14 @@ type Needs = {
   readonly findTeamAdmin: FindTeamAdmin
   readonly announce: AnnounceInvitation
   /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onSessionEnd: (id: string) => void
+  readonly onCallerEnd: (id: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** The operations with which admins change members and models of their teams by one directory text. */
 export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
-  const { directory, findTeamAdmin, announce, onSessionEnd, clock, log } = needs
+  const { directory, findTeamAdmin, announce, onCallerEnd, clock, log } = needs
 
   async function readTeams(req: ActorRequest, text: string): Promise<WantedOfTeam[]> {
     const read = readAdminDirectory(text)
@@ -57,7 +57,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
       if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
       if ('mistakes' in applied) throw toChangeError(applied, 'model')
-      applied.ended.forEach(onSessionEnd)
+      applied.ended.forEach(onCallerEnd)
       log.info({ teams: teams.map(({ admin }) => admin.teamId), by: actor.accountId }, 'team_directory.applied')
       for (const { admin, invitation } of applied.invited) await announce(invitation, admin)
       res.status(200).json(toAnswer(applied.plans))

@@ -22,13 +22,13 @@ export type MemberChanges = {
 type Needs = {
   readonly members: TeamMemberStore
   /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onSessionEnd: (id: string) => void
+  readonly onCallerEnd: (id: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Makes the changes of members. Each is logged, and ended sessions are reported to the gateway. */
-export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs): MemberChanges {
+export function makeMemberChanges({ members, onCallerEnd, clock, log }: Needs): MemberChanges {
   return {
     async setRole(admin, accountId, role) {
       const now = clock.now()
@@ -43,7 +43,7 @@ export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs):
       const named = 'accountId' in member ? member : { id: member.invitationId }
       const ended = await members.remove(admin, named, clock.now())
       if (typeof ended === 'string') return ended
-      ended.forEach(onSessionEnd)
+      ended.forEach(onCallerEnd)
       log.info({ teamId: admin.teamId, ...member, by: admin.accountId }, 'member.removed')
       return 'removed'
     },

@@ -13,13 +13,13 @@ export type ServiceAccountChanges = {
 type Needs = {
   readonly serviceAccounts: ServiceAccountStore
   /** Tells the gateway of this process that a key has ended. */
-  readonly onKeyEnd: (keyId: string) => void
+  readonly onCallerEnd: (keyId: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Makes the changes that the API and the keys page share. */
-export function makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log }: Needs): ServiceAccountChanges {
+export function makeServiceAccountChanges({ serviceAccounts, onCallerEnd, clock, log }: Needs): ServiceAccountChanges {
   return {
     async create(admin, name) {
       const made = await serviceAccounts.create(admin, name, clock.now())
@@ -31,7 +31,7 @@ export function makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, lo
     async remove(admin, id) {
       const ended = await serviceAccounts.remove(admin, id, clock.now())
       if (!ended) return false
-      ended.forEach(onKeyEnd)
+      ended.forEach(onCallerEnd)
       log.info({ serviceAccountId: id, teamId: admin.teamId, by: admin.accountId }, 'service_account.deleted')
       return true
     },

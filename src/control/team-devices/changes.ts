@@ -14,18 +14,18 @@ export type TeamDevices = {
 type Needs = {
   readonly store: TeamDeviceStore
   /** Tells the gateway of this process that a device session has ended. */
-  readonly onSessionEnd: (id: string) => void
+  readonly onCallerEnd: (id: string) => void
   readonly clock: Clock
 }
 
 /** Makes the functions that the API and the devices page share. */
-export function makeTeamDevices({ store, onSessionEnd, clock }: Needs): TeamDevices {
+export function makeTeamDevices({ store, onCallerEnd, clock }: Needs): TeamDevices {
   return {
     listPage: (teamId, before, limit) => findPage(limit, (count) => store.list(teamId, before, count, clock.now())),
 
     async signOut(admin, id) {
       const hasEnded = await store.signOut(admin, id, clock.now())
-      if (hasEnded) onSessionEnd(id)
+      if (hasEnded) onCallerEnd(id)
       return hasEnded
     },
   }

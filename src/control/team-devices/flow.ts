@@ -9,7 +9,7 @@ type Needs = {
   readonly database: Database
   readonly findTeamAdmin: FindTeamAdmin
   /** Tells the gateway of this process that a device session has ended. */
-  readonly onSessionEnd: (id: string) => void
+  readonly onCallerEnd: (id: string) => void
   readonly clock: Clock
 }
 
@@ -17,7 +17,7 @@ type Needs = {
  * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used,
  * and can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
  */
-export function makeTeamDevicesFlow({ database, findTeamAdmin, onSessionEnd, clock }: Needs) {
-  const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(database), onSessionEnd, clock })
+export function makeTeamDevicesFlow({ database, findTeamAdmin, onCallerEnd, clock }: Needs) {
+  const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(database), onCallerEnd, clock })
   return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findTeamAdmin }) }
 }

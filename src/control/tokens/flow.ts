@@ -22,7 +22,7 @@ type Needs = {
   /** Whether the service is reached over https, which decides the names and attributes of cookies. */
   readonly secure: boolean
   readonly notify: Notify
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
@@ -34,7 +34,7 @@ type Needs = {
  * with it.
  */
 export function makeTokenFlow(needs: Needs) {
-  const { database, keys, issuer, lifetimes, secure, notify, onSessionEnd, onUnknownCredential, clock } = needs
+  const { database, keys, issuer, lifetimes, secure, notify, onCallerEnd, onUnknownCredential, clock } = needs
   const sessions = makeDeviceSessionStore(database)
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
@@ -47,12 +47,12 @@ export function makeTokenFlow(needs: Needs) {
     findPresentedToken,
     findPublicKey: keys.findPublicKey,
     issuer,
-    onSessionEnd,
+    onCallerEnd,
     onUnknownCredential,
     clock,
   })
   return {
-    openSession: makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }),
+    openSession: makeOpenSession({ sessions, lifetimes, notify, onCallerEnd }),
     refreshSession,
     issueTokens,
     answerTokens,

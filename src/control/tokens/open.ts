@@ -29,11 +29,11 @@ type Needs = {
   readonly sessions: DeviceSessionStore
   readonly lifetimes: RefreshLifetimes
   readonly notify: Notify
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
 }
 
 /** Makes the function that every way to sign in ends with. */
-export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
+export function makeOpenSession({ sessions, lifetimes, notify, onCallerEnd }: Needs): OpenSession {
   return async ({ approvedVia, browser, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
@@ -51,7 +51,7 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
     // After the session is committed: a process that stops in between leaves this to the next poll. Before the answer:
     // when a device gets its tokens, the sessions that it replaces have ended, and the owner is about to get an email.
     const { claimedNotice, replaced } = await sessions.complete(session.id, now, ip)
-    replaced.forEach(onSessionEnd)
+    replaced.forEach(onCallerEnd)
     if (claimedNotice) notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session
   }

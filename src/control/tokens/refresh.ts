@@ -85,7 +85,7 @@ type Needs = {
   readonly findPresentedToken: FindPresentedToken
   readonly lifetimes: RefreshLifetimes & { readonly refreshReplaySeconds: number }
   readonly notify: Notify
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
@@ -96,7 +96,7 @@ const EXPIRED = { message: 'The refresh token has expired. Sign in again.' }
 
 /** Makes the function that both refresh operations share. */
 export function makeRefreshSession(needs: Needs): RefreshSession {
-  const { sessions, findPresentedToken, lifetimes, notify, onSessionEnd, clock, log } = needs
+  const { sessions, findPresentedToken, lifetimes, notify, onCallerEnd, clock, log } = needs
 
   async function refresh({ session, generation }: PresentedToken, client: RefreshingClient): Promise<DeviceSession> {
     const now = clock.now()
@@ -125,7 +125,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
 
   async function endFamily(session: DeviceSession, now: Date, ip: string): Promise<void> {
     const ended = await sessions.revoke(session.id, 'refresh_reuse', now, ip)
-    onSessionEnd(session.id)
+    onCallerEnd(session.id)
     if (!ended) return
     notify.refreshReused(session.email, { at: now, ip, deviceName: session.deviceName })
     log.warn({ sessionId: session.id, accountId: session.accountId }, 'refresh_token.reused')

@@ -16,7 +16,7 @@ type Needs = {
   readonly findPresentedToken: FindPresentedToken
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
-  readonly onSessionEnd: (sessionId: string) => void
+  readonly onCallerEnd: (sessionId: string) => void
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
@@ -41,7 +41,7 @@ export type SignOut = {
 /** Makes the functions that every way to sign out uses. */
 export function makeSignOut(needs: Needs): SignOut {
   const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
-  const { onSessionEnd, onUnknownCredential, clock } = needs
+  const { onCallerEnd, onUnknownCredential, clock } = needs
 
   const findByAccess = async (token: Secret) =>
     (await verifyIgnoringExpiry(token, issuer, findPublicKey))?.claims.sessionId
@@ -49,7 +49,7 @@ export function makeSignOut(needs: Needs): SignOut {
 
   async function endDevice(sessionId: string, ip: string): Promise<void> {
     await sessions.revoke(sessionId, 'logout', clock.now(), ip)
-    onSessionEnd(sessionId)
+    onCallerEnd(sessionId)
   }
 
   async function findCurrent(req: RequestHead): Promise<CurrentSessions> {
