@@ -656,6 +656,24 @@ describe('what svc setup writes', () => {
   })
 })
 
+it('svc doctor finds the settings that name an earlier address of the gateway', async () => {
+  await using machine = await newMachine(signedIn)
+  for (const tool of TOOLS) {
+    await machine.install(tool, '')
+    await setup(machine, tool, '--write')
+    const file = path.join(machine.home, '.config/svc/setup', `${tool}.json`)
+    const record = JSON.parse(await readFile(file, 'utf8')) as { start: object }
+    const start = { ...record.start, gatewayUrl: 'http://earlier.example' }
+    await writeFile(file, JSON.stringify({ ...record, start }))
+  }
+  await setup(machine, 'codex', '--write')
+  const { stdout } = await machine.svc(['doctor'])
+  expect(stdout).toMatch(/^ok +codex /m)
+  const now = `It is ${service.config.gatewayUrl} now. Run: svc setup`
+  expect(stdout).toMatch(new RegExp(`^problem +claude .* ${now} claude --write$`, 'm'))
+  expect(stdout).toMatch(new RegExp(`^problem +opencode .* ${now} opencode --write$`, 'm'))
+})
+
 it('svc doctor finds the settings whose model the team may not call any more', async () => {
   await using own = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
   await using machine = await newMachine()

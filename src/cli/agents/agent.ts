@@ -1,5 +1,5 @@
 import type { Environment } from '../environment.ts'
-import type { Edit } from '../setup/settings-file.ts'
+import type { Edit, Start } from '../setup/settings-file.ts'
 
 /** What the settings of an agent are made from. */
 export type AgentSettings = {
@@ -19,6 +19,11 @@ export type AgentSettings = {
   readonly tokenCommand: readonly [program: string, ...args: string[]]
   /** The same for the shell of this machine: /bin/sh, or cmd.exe of Windows. */
   readonly tokenCommandLine: string
+}
+
+/** What the settings name, with the model that they name, if any. */
+export function toStart({ deploymentUrl, gatewayUrl }: AgentSettings, model: string | null): Start {
+  return { url: deploymentUrl, gatewayUrl, model }
 }
 
 /** A proxy to the gateway on a loopback port of this process, and the key that it requires. */

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { CLAUDE_FAMILIES } from '../../kernel/claude-families.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
+import { toStart } from './agent.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 import { withoutSuffix } from './settings.ts'
 
@@ -49,7 +50,7 @@ export const claude: Agent = {
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
-    start: toStart(settings),
+    start: toStart(settings, findNamed(settings)),
     emptyText: '{}\n',
     change: (text) => {
       const own = CONFLICTING.filter((name) => text.includes(`"${name}"`))
@@ -97,10 +98,9 @@ function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Re
 }
 
 /** The model that the settings name; null where all names of Claude Code's own models are aliases in the team. */
-function toStart(settings: AgentSettings) {
-  const { model, deploymentUrl } = settings
+function findNamed(settings: AgentSettings): string | null {
   const isNamed = Object.keys(toModels(settings)).length > 0
-  return isNamed ? { model: withoutSuffix(model, LONG_WINDOW), url: deploymentUrl } : null
+  return isNamed ? withoutSuffix(settings.model, LONG_WINDOW) : null
 }
 
 function toMembers({ apiKeyHelper, env }: Settings): [path: string[], value: string][] {

@@ -6,6 +6,7 @@ import { lineEndOf, startOf } from '../setup/splice.ts'
 import type { Splice } from '../setup/splice.ts'
 import { readToml } from '../setup/toml-text.ts'
 import type { TomlKey, TomlOutline } from '../setup/toml-text.ts'
+import { toStart } from './agent.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** `svc run` and `svc setup` use the same name, because Codex lists conversations by provider. */
@@ -37,7 +38,7 @@ export const codex: Agent = {
   },
   edit: (settings, { home, variables }) => ({
     file: path.resolve(variables['CODEX_HOME'] || path.join(home, '.codex'), 'config.toml'),
-    start: { model: settings.model, url: settings.deploymentUrl },
+    start: toStart(settings, settings.model),
     emptyText: '',
     change: (text) => ({ splices: makeSplices(text, settings), rewritten: REWRITTEN }),
   }),

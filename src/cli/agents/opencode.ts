@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
 import { toolKeyFile } from '../setup/tool-key.ts'
+import { toStart } from './agent.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** The name of the provider in opencode's configuration, here and in the one that a gateway writes. */
@@ -29,7 +30,7 @@ export const opencode: Agent = {
   edit: (settings, environment) => ({
     file: findFile(environment),
     // Its API key decides what it may call, whoever is signed in.
-    start: null,
+    start: toStart(settings, null),
     emptyText: EMPTY_CONFIG,
     change: (text) => {
       const apiKey = `{file:${toolKeyFile(environment, 'opencode')}}`

@@ -11,8 +11,8 @@ import { checkModels } from './check-models.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
 
-/** What the team may call at a deployment. */
-export type Callable = Pick<AgentSettings, 'hasModel'> & { readonly url: string }
+/** What the team may call at a deployment, and where. */
+export type Callable = Pick<AgentSettings, 'hasModel' | 'gatewayUrl'> & { readonly url: string }
 
 /** `callable` is null where the models of the team could not be listed. */
 type CheckedDeployment = { readonly findings: readonly Finding[]; readonly callable: Callable | null }
@@ -37,7 +37,7 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
     const { gatewayUrl } = await refreshProfile(deployment)
     const gateway = deployment.gatewayAt(gatewayUrl)
     const listed = await listModels(gateway)
-    callable = { url: deployment.url, hasModel: makeHasModel(listed) }
+    callable = { url: deployment.url, gatewayUrl, hasModel: makeHasModel(listed) }
     findings.push(...(await checkGateway(deployment, { url: gatewayUrl, gateway, models: countModels(listed) }, given)))
   } catch (error) {
     findings.push(problemOf(about, error, given))

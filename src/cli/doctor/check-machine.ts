@@ -11,6 +11,7 @@ import type { Environment } from '../environment.ts'
 import { findFileProblem } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { findWritten } from '../setup/settings-file.ts'
+import type { Start } from '../setup/settings-file.ts'
 import { quoteForShell } from '../terminal/shell.ts'
 import type { Callable } from './check-deployment.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
@@ -59,8 +60,8 @@ const CLEAR = 'Unset it, or use svc run.'
 type Expected = { readonly callable: Callable | null; readonly url: string | undefined }
 
 /**
- * Checks that an agent is installed, that the settings that svc wrote for it are still there, and that the team may
- * call the model that they name.
+ * Checks that an agent is installed, that the settings that svc wrote for it are still there, that they name the gateway
+ * of the team, and that the team may call the model that they name.
  */
 export async function checkAgent(environment: Environment, name: AgentName, expected: Expected): Promise<Finding> {
   const { program, installCommand } = AGENTS[name]
@@ -79,7 +80,15 @@ async function checkSettings({ folder }: Environment, name: AgentName, installed
   const { file, start } = written
   const again = `Run: ${withSameTarget(`svc setup ${name} --write`, { url })}`
   if (!existsSync(file)) return warning(name, `${file}, which svc setup wrote, does not exist any more. ${again}`)
-  if (start && callable?.url === start.url && !callable.hasModel(start.model))
-    return problem(name, `svc setup wrote the model ${start.model} into ${file}. Your team may not call it. ${again}`)
+  const outdated = start && callable?.url === start.url ? findOutdated(file, start, callable) : null
+  if (outdated !== null) return problem(name, `svc setup wrote ${outdated} ${again}`)
   return ok(name, `Installed: ${found}. svc setup has written settings into ${file}.`)
+}
+
+/** What is outdated in a settings file, for a sentence that begins with "svc setup wrote"; null where nothing is. */
+function findOutdated(file: string, { gatewayUrl, model }: Start, callable: Callable): string | null {
+  if (gatewayUrl !== callable.gatewayUrl)
+    return `an earlier address of the gateway into ${file}. It is ${callable.gatewayUrl} now.`
+  if (model === null || callable.hasModel(model)) return null
+  return `the model ${model} into ${file}. Your team may not call it.`
 }

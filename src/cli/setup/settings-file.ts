@@ -19,7 +19,7 @@ import { TomlTextError } from './toml-text.ts'
  */
 type Written = {
   readonly file: string
-  /** The model that the agent starts with, and the deployment that it is for. */
+  /** Null in a record of an earlier version. */
   readonly start: Start | null
   /**
    * Set when the file had no settings: its text, or null when there was no file. The splices then start from `base`.
@@ -35,14 +35,18 @@ type Written = {
   readonly hash: string
 }
 
-/** The model that settings name for the team of a sign-in, and the URL of the deployment. */
-type Start = { readonly model: string; readonly url: string }
+/** What the settings of an agent name. `url`: the deployment that they were made for. */
+export type Start = {
+  readonly url: string
+  readonly gatewayUrl: string
+  /** The model of the team that it starts with; null: they name none, or those of an API key. */
+  readonly model: string | null
+}
 
 /** How to add settings to the file of an agent. */
 export type Edit = {
   readonly file: string
-  /** Null: the settings name no model, or those of an API key. */
-  readonly start: Start | null
+  readonly start: Start
   /** The text to start from when the file is empty or missing: `{}` for JSON. */
   readonly emptyText: string
   /** Computes the changes that add the settings to a text. When it throws, nothing is written. */
