@@ -15,7 +15,8 @@ import { makeResponsesWriter } from './write-answer.ts'
  * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
  * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning, include, user
  * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
- * ignored. Throws a refusal for a field that relies on stored state or a service of the vendor, or is of another dialect.
+ * ignored. Throws a refusal for a field that relies on stored state or a service of the vendor, or that belongs to
+ * another dialect.
  */
 export function readResponsesRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
