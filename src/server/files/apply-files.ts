@@ -15,7 +15,7 @@ export type Reload = (force?: boolean) => Promise<string>
 
 /** A file that a start and a reload apply. */
 type AppliedFile = {
-  apply(force: boolean): Promise<string>
+  apply(force?: boolean): Promise<string>
   /** Applies what the processes before this one use instead. Resolves with false when there is nothing. */
   applyShared(): Promise<boolean>
 }
@@ -32,13 +32,13 @@ export async function applyFiles(
 ): Promise<Reload> {
   const directory = makeDirectoryFile(config, service, log)
   const prices = makePricesFile(config, service, log)
-  const reloadDirectory = (forced = false) =>
+  const reloadDirectory = (forced?: boolean) =>
     directory.apply(forced).catch((err: unknown) => {
       log.error({ err }, 'directory.rejected')
       throw err
     })
   const reloadPrices = () =>
-    prices.apply(false).catch((err: unknown) => {
+    prices.apply().catch((err: unknown) => {
       log.error({ err }, 'prices.rejected')
       throw err
     })
@@ -46,7 +46,7 @@ export async function applyFiles(
     await reloadPrices().catch(orShared(prices))
     await reloadDirectory(force).catch(orShared(directory))
   } else {
-    await prices.apply(false)
+    await prices.apply()
     await directory.apply(force)
   }
   return inOrder((forced) => {
@@ -73,7 +73,7 @@ function makeDirectoryFile(config: Config, service: Service, log: Logger): Appli
   const readSecret = config.role === 'control-plane' ? null : config.readSecret
   const isShared = config.database === null
   return {
-    async apply(force) {
+    async apply(force = false) {
       if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
       const { applyDirectoryFile } = await import('./directory-file.ts')
       return applyDirectoryFile({ file, readSecret, service, force, isShared, log })
