@@ -4,6 +4,7 @@
  * admin, or the directory file.
  */
 import type { AuditEvent } from '../../../generated/openapi.ts'
+import type { TimeCursor } from '../paging.ts'
 
 /** A row as it is read, with the addresses of its accounts. */
 export type AuditRow = {
@@ -19,9 +20,6 @@ export type AuditRow = {
   readonly ip: string | null
   readonly details: Readonly<Record<string, unknown>>
 }
-
-/** Where a page ends: the time and the id of its last row. */
-export type AuditCursor = { readonly at: Date; readonly id: string }
 
 /** Converts a row to the contract's event. */
 export function toAuditEvent(row: AuditRow): AuditEvent {
@@ -40,12 +38,12 @@ function subjectOf({ personEmail, actorEmail, details }: AuditRow): string | nul
 }
 
 /** Writes where a page ends, for `readAuditCursor`. */
-export function writeAuditCursor({ at, id }: AuditCursor): string {
+export function writeAuditCursor({ at, id }: TimeCursor): string {
   return `${at.getTime()}-${id}`
 }
 
 /** Reads where a page ends; null when the text is not what `writeAuditCursor` writes. */
-export function readAuditCursor(text: string): AuditCursor | null {
+export function readAuditCursor(text: string): TimeCursor | null {
   const [, time, id] = /^(\d{1,14})-(\d{1,18})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { at: new Date(Number(time)), id }
 }

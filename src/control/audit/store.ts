@@ -2,7 +2,8 @@ import type { Database } from '../../database/client.ts'
 import { PLANNED_FOR_VALUES } from '../../database/planned-for-values.ts'
 import { joinSql, NO_SQL, rawSql, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
-import type { AuditCursor, AuditRow } from './rules.ts'
+import type { TimeCursor } from '../paging.ts'
+import type { AuditRow } from './rules.ts'
 
 /** Which events of a team to find. */
 export type AuditQuery = {
@@ -14,7 +15,7 @@ export type AuditQuery = {
   /** Exclusive. */
   readonly to: Date | null
   /** Only events before this one. */
-  readonly before: AuditCursor | null
+  readonly before: TimeCursor | null
   readonly limit: number
 }
 
