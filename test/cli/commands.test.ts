@@ -961,7 +961,11 @@ describe('svc logout', () => {
     expect((await one.svc(['logout', '--everywhere'])).stdout).toMatch(
       /Signed out of \S+ and from \d+ devices in all\./,
     )
-    expect((await another.svc(['models'])).status).toBe(3)
+    const ran = await another.svc(['status'])
+    expect(ran.status).toBe(3)
+    expect(
+      ran.stdout.match(/^(control plane|gateway|local worker) .*not usable\. Your session at \S+ has ended/gm),
+    ).toHaveLength(3)
   })
 })
 

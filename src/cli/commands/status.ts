@@ -19,12 +19,11 @@ export const makeStatus: MakeCommand = (cli) =>
 async function showStatus(cli: Cli, { url, json }: Options): Promise<void> {
   const { environment, output } = cli
   const deployment = await openDeployment(environment.folder, url)
-  // What it throws is what the first of the checks finds.
-  const refreshed = refreshProfile(deployment).catch(() => deployment.profile)
+  const refreshed = refreshProfile(deployment)
   const gatewayOf = async () => deployment.gatewayAt((await refreshed).gatewayUrl)
   const [profile, account, gateway, workers] = await output.busy('Asking the deployment', () =>
     Promise.all([
-      refreshed,
+      refreshed.catch(() => deployment.profile),
       check(() => findAccount(deployment), url),
       check(async () => findModels(await gatewayOf()), url),
       check(async () => findWorkers(await gatewayOf()), url),
