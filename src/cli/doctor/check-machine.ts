@@ -60,8 +60,8 @@ const CLEAR = 'Unset it, or use svc run.'
 type Expected = { readonly callable: Callable | null; readonly url: string | undefined }
 
 /**
- * Checks that an agent is installed, that the settings that svc wrote for it are still there, that they name the gateway
- * of the team, and that the team may call the model that they name.
+ * Checks that an agent is installed, that the settings that svc wrote for it are still there, that they name the team's
+ * gateway, and that the team may call the model that they name.
  */
 export async function checkAgent(environment: Environment, name: AgentName, expected: Expected): Promise<Finding> {
   const { program, installCommand } = AGENTS[name]
