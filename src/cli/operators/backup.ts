@@ -11,6 +11,8 @@ import {
   restoreBackup,
 } from '../../database/embedded/backup.ts'
 import { DirectoryInUseError, lockBackups, requireOwner } from '../../database/embedded/lock.ts'
+import { restoreToPostgres } from '../../database/restore-to-postgres.ts'
+import { openLog } from '../../log.ts'
 import { askService } from '../../server/management.ts'
 import { requireSocket } from './reload.ts'
 
@@ -33,8 +35,19 @@ export async function backUp(target: string): Promise<void> {
   process.stdout.write(`The database is backed up in ${backup}. Protect it like a private key.\n`)
 }
 
-/** `svc restore DIR`: replaces the embedded database of a service that is not running by a backup. */
+/**
+ * `svc restore DIR`: replaces the embedded database of a service that is not running by a backup, or fills an empty
+ * database on a Postgres server with it.
+ */
 export async function restore(source: string): Promise<void> {
+  const { database, logLevel } = readConfig()
+  if (database?.kind === 'postgres') {
+    const log = await openLog(logLevel)
+    await restoreToPostgres(database, resolve(source), log)
+    await log.close()
+    process.stdout.write(`The database of SVC_DATABASE_URL is filled from ${source}.\n`)
+    return
+  }
   const directory = requireEmbedded()
   const former = await restoreBackup(directory, resolve(source))
   process.stdout.write(`The database in ${directory} is restored from ${source}.\n`)

@@ -58,7 +58,9 @@ const makeBackup: MakeCommand = () =>
 
 const makeRestore: MakeCommand = () =>
   new Command('restore')
-    .description('Replace the embedded database by a backup. The service must be stopped.')
+    .description(
+      'Replace the embedded database by a backup, or fill an empty Postgres database. Stop the service first.',
+    )
     .argument('<dir>', 'the directory of the backup')
     .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 

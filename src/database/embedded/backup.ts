@@ -63,16 +63,12 @@ export async function prepareBackup(backup: string): Promise<void> {
  * `DirectoryInUseError` while the service runs. Nothing is replaced when the backup is damaged or cannot be opened.
  */
 export async function restoreBackup(path: string, backup: string): Promise<string | null> {
-  const names: readonly string[] = await unlessMissing(readdir(backup), [])
-  if (!names.includes('data')) {
-    throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
-  }
+  await requireWhole(backup)
   const directory = resolve(path)
   requireOwner(directory)
   await makePrivateDirectory(directory)
   const unlock = lockDataDirectory(directory)
   try {
-    await requireWhole(backup)
     const copy = restoredOf(dataOf(directory))
     await copyAndCheck(dataOf(backup), copy)
     const former = existsSync(dataOf(directory)) ? await findFreeName(directory) : null
@@ -87,7 +83,12 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   }
 }
 
-async function requireWhole(backup: string): Promise<void> {
+/** Rejects with a `BackupError` when this is no backup, or a damaged one. */
+export async function requireWhole(backup: string): Promise<void> {
+  const names: readonly string[] = await unlessMissing(readdir(backup), [])
+  if (!names.includes('data')) {
+    throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
+  }
   if (!existsSync(join(backup, SUMS_FILE))) {
     throw new BackupError(
       `${backup} has no checksums: it is not complete, or an earlier version wrote it. If you trust it, write them ` +
