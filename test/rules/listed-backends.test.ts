@@ -8,6 +8,8 @@ import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
 import { readAllowedHosts } from '../../src/kernel/network/allowed-hosts.ts'
 import { makeCipher, newEncryptionKey } from '../../src/kernel/credentials/cipher.ts'
+import type { ReadSecret } from '../../src/kernel/credentials/secret-source.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from '../support/clock.ts'
 import { UNREACHABLE } from '../support/outcomes.ts'
 import { recordingLog } from '../support/recording-log.ts'
@@ -44,6 +46,25 @@ it('a backend that the directory has lost is not probed when its last call fails
   for (const condition of conditions) condition.noteEnd('large', UNREACHABLE)
   // It is probed for as long as it counts as unreachable.
   expect(conditions.map((condition) => condition.isReachable())).toEqual([true])
+})
+
+it('a backend keeps its credential while the file cannot be read, also when another one gets a new credential', () => {
+  const files = new Map([
+    ['/a', 'token-a'],
+    ['/b', 'token-b'],
+  ])
+  const readSecret: ReadSecret = ({ file }) => {
+    const content = files.get(file ?? '')
+    return content === undefined ? { mistake: 'names a file that is missing' } : { secret: new Secret(content) }
+  }
+  const rows = ['/a', '/b'].map((file) => ({ ...ROW, name: file, credential: { env: null, file, as: 'bearer' } }))
+  const listed = openListedBackends({ ...NEEDS, readSecret, adminBackends: null })
+  const sent = () => listed.apply(rows).map(({ credential }) => credential?.secret.reveal())
+  expect(sent()).toEqual(['token-a', 'token-b'])
+  files.delete('/a')
+  files.set('/b', 'token-c')
+  expect([listed.hasRenewedCredential(), sent()]).toEqual([true, ['token-a', 'token-c']])
+  expect([listed.hasRenewedCredential(), listed.listUnusable()]).toEqual([false, []])
 })
 
 it('only a backend of the operator is connected to at an address that admins may not use', async () => {

@@ -49,10 +49,12 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
     const secret = 'secret' in read ? read.secret : null
     const value = secret?.reveal() ?? null
-    const kept = known.get(row.name)
-    if (kept && kept.secret === value && isDeepStrictEqual(kept.row, row)) return kept
+    const last = known.get(row.name)
+    const kept = last && isDeepStrictEqual(last.row, row) ? last : null
+    // Another program may write the file just now, so its last content stays in use.
+    if (kept && (kept.secret === value || 'report' in read)) return kept
     if ('report' in read) read.report()
-    else if (kept && isDeepStrictEqual(kept.row, row)) log.info({ backend: row.name }, 'backend.credential_renewed')
+    else if (kept) log.info({ backend: row.name }, 'backend.credential_renewed')
     return { row, secret: value, backend: 'report' in read ? null : open(row, secret) }
   }
 
