@@ -11,7 +11,7 @@ import type { LogLine } from '../support/recording-log.ts'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 afterEach(() => void vi.useRealTimers())
 
-it('sends the new token five seconds after another program has renewed the file of a credential', async () => {
+it('sends the new token five seconds after another program has renewed the file, and forgets nothing else', async () => {
   await using folder = await newFolder()
   const file = join(folder.path, 'token')
   writeFileSync(file, 'first-hour\n')
@@ -32,6 +32,7 @@ it('sends the new token five seconds after another program has renewed the file 
   const renewed = { ...row, credential: { env: null, file, as: 'bearer' } } as const
   backends.apply({ backends: [renewed, other], adminBackends: [], hasPlans: true })
   const kept = backends.find('other')
+  backends.find('vertex')?.condition.learned.note('large', { betas: false })
   const sentAfter = (content: string) => {
     writeFileSync(file, content)
     vi.advanceTimersByTime(5_000)
@@ -46,5 +47,7 @@ it('sends the new token five seconds after another program has renewed the file 
   ])
   expect(lines.filter(({ event }) => event === 'backend.credential_renewed')).toHaveLength(1)
   expect(backends.find('other')).toBe(kept)
+  const vertex = backends.find('vertex')
+  expect([vertex?.condition.learned.of('large'), vertex?.pool.closed]).toEqual([{ betas: false }, false])
   await backends.close()
 })

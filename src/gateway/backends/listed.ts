@@ -40,7 +40,7 @@ type Listed = { readonly row: BackendRow; readonly secret: string | null; readon
 /** What is sent with calls (null: nothing), or what reports why the backend cannot be called. */
 type Credentials = { readonly secret: Secret | null } | { readonly report: () => void }
 
-/** Opens each backend once, until its row or its credential changes. */
+/** Opens each backend once, until its row changes. */
 export function openListedBackends({ readSecret, adminBackends, log, ...needs }: Needs): ListedBackends {
   let known: ReadonlyMap<string, Listed> = new Map()
   const retiring = new Set<Backend>()
@@ -55,7 +55,10 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     if (kept && (kept.secret === value || 'report' in read)) return kept
     if ('report' in read) read.report()
     else if (kept) log.info({ backend: row.name }, 'backend.credential_renewed')
-    return { row, secret: value, backend: 'report' in read ? null : open(row, secret) }
+    const credential = row.credential && secret && { as: row.credential.as, secret }
+    // A new credential changes neither the connections nor what calls have found out.
+    if (kept?.backend) return { row, secret: value, backend: { ...kept.backend, credential } }
+    return { row, secret: value, backend: 'report' in read ? null : open(row, credential) }
   }
 
   function readOfFile({ name, credential }: DirectoryBackend): Credentials {
@@ -77,14 +80,13 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     return 'secret' in read && read.secret.reveal() !== secret
   }
 
-  function open(row: BackendRow, secret: Secret | null): Backend | null {
-    const { name, dialects, basePath, credential } = row
+  function open(row: BackendRow, credential: Credential | null): Backend | null {
+    const { name, dialects, basePath } = row
     if (row.url === null) return null
     const url = new URL(row.url)
-    const sent: Credential | null = credential && secret && { as: credential.as, secret }
     const headers = 'teamId' in row ? {} : row.headers
     const calling = 'teamId' in row && adminBackends ? callingOfAdmin(url, adminBackends) : needs
-    return openVendor({ name, url, basePath, credential: sent, headers, dialects }, calling)
+    return openVendor({ name, url, basePath, credential, headers, dialects }, calling)
   }
 
   /** Without a proxy, which would look up the name itself and connect to an address that was not checked. */
@@ -104,7 +106,8 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   return {
     apply(rows) {
       const next = new Map(rows.filter(({ url }) => url !== null).map((row) => [row.name, list(row)]))
-      for (const [name, { backend }] of known) if (backend && next.get(name)?.backend !== backend) retire(backend)
+      for (const [name, { backend }] of known)
+        if (backend && next.get(name)?.backend?.pool !== backend.pool) retire(backend)
       known = next
       return openOf(next)
     },
