@@ -213,7 +213,12 @@ describe('a call that the gateway ends', () => {
     await expect.poll(() => relay.upstream.openCalls()).toBe(1)
     relay.exchanges[0]?.end(revoked)
     expect((await answer.then(readAnswer)).answer.statusCode).toBe(UNANSWERED)
-    expect(await relay.outcome()).toMatchObject({ kind: 'ended', answered: false, reason: 'unauthorized' })
+    expect(await relay.outcome()).toMatchObject({
+      kind: 'ended',
+      answered: false,
+      reason: 'unauthorized',
+      refusal: { code: 'unauthorized' },
+    })
     await expect.poll(() => relay.upstream.openCalls()).toBe(0)
   })
 

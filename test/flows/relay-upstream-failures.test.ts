@@ -41,7 +41,8 @@ describe('an upstream that fails before its answer', () => {
   ])('leaves the answer to the handler when it %s', async (_name, script, kind) => {
     const relay = await startRelay(script, { idleTimeoutMs: 300 })
     const { answer } = await relay.post().then(readAnswer)
-    expect(await relay.outcome()).toMatchObject({ kind, answered: false })
+    const refusal = { code: kind === 'timeout' ? 'upstream_timeout' : 'upstream_failed' }
+    expect(await relay.outcome()).toMatchObject({ kind, answered: false, refusal })
     expect(answer.statusCode).toBe(UNANSWERED)
   })
 })

@@ -5,22 +5,14 @@ import { OPERATIONS } from '../../src/gateway/calls/operations.ts'
 import { recordEnd } from '../../src/gateway/calls/record.ts'
 import { FREE_USAGE, NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { openPrices } from '../../src/gateway/prices/cost.ts'
+import type { Outcome } from '../../src/gateway/exchange/outcome.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { endedCall } from '../support/call-events.ts'
+import { UNREACHABLE } from '../support/outcomes.ts'
 import { servedModel } from '../support/served-models.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 21, 10, 0, second))
-const outcome = {
-  kind: 'whole',
-  answered: false,
-  isSent: true,
-  status: 529,
-  firstByteMs: 5,
-  bytes: 1,
-  reason: null,
-  refusal: null,
-  kept: null,
-} as const
+const outcome: Outcome = { ...UNREACHABLE, kind: 'whole', isSent: true, status: 529, reason: null }
 
 const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   backend,
@@ -32,7 +24,6 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   usage: NO_USAGE,
   metadata: null,
   unreportedBytes: 1,
-  refusal: null,
   ...given,
 })
 

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
+import { BACKEND_KINDS } from '../../src/gateway/backends/kinds.ts'
 import { makeSharedLookup } from '../../src/gateway/backends/shared-lookup.ts'
 import type { Dialect, StreamFailure } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
@@ -83,6 +84,7 @@ export async function startRelay(
         backendDialect: DIALECTS[dialect],
         credential: null,
         keepsErrors: false,
+        failureCodes: BACKEND_KINDS.vendor.failureCodes,
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,

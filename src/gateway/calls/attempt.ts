@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { ApiError } from '../../http/errors.ts'
 import type { BackendKind } from '../backends/table.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -15,8 +14,6 @@ export type Attempt = Observed & {
   readonly model: string
   readonly sentAt: Date
   readonly outcome: Outcome
-  /** What the caller gets where there is no answer. */
-  readonly refusal: ApiError | null
 }
 
 /** An attempt as events and headers name it. */

@@ -25,7 +25,7 @@ export type Ending = {
 export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number, now: Date): Ending {
   const last = attempts.at(-1)
   // This side has ended the call, so what the backends answered before does not matter.
-  if (last?.outcome.kind === 'ended' && last.refusal) return { by: last, answer: last.refusal }
+  if (last?.outcome.kind === 'ended' && last.outcome.refusal) return { by: last, answer: last.outcome.refusal }
   const isAnswered = attempts.some(({ outcome }) => judgedStatusOf(outcome) !== null)
   const isRefusedByAll = refusals.length === planned
   const refused = isAnswered ? [] : refusals.map((one) => toRefused(isRefusedByAll ? one : nameOthers(one)))
@@ -41,13 +41,12 @@ export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number,
 type Failed = FailedAnswer & { readonly by: Attempt | null; readonly answer: KeptAnswer | ApiError }
 
 function toFailed(by: Attempt, now: Date): readonly Failed[] {
-  const { outcome, refusal } = by
-  const status = judgedStatusOf(outcome)
+  const { refusal, kept } = by.outcome
   if (refusal) {
+    const status = judgedStatusOf(by.outcome)
     const isError = status !== null && status >= 400
     return [{ ...toRefused(refusal), by, ...(isError && { status }) }]
   }
-  const { kept } = outcome
   if (!kept) return []
   const retryAfterSeconds = readRetryAfter(retryAfterOf(headersOf(kept)), now)
   return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]

@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Backends } from '../backends/backends.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { startExchange } from '../exchange/exchange.ts'
-import { isSuccess, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
+import { isSuccess, suggestsUnready } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { ACCESS_ENDED } from '../exchange/stream-failures.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
@@ -69,6 +69,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
     makeFilter: prepared.makeFilter,
     credential: backend.credential,
     keepsErrors: !isOnly,
+    failureCodes: backend.traits.failureCodes,
     onAnswer(status) {
       releaseBody(req)
       req.countedBody?.release()
@@ -86,9 +87,8 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
   return exchange.outcome.then((outcome) => {
     stopWatching()
     noteEnd(sending, outcome)
-    const { name, kind: backendKind, traits } = backend
-    const refusal = toRefusal(outcome, traits.failureCodes)
-    const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal, ...observer.end() }
+    const { name, kind: backendKind } = backend
+    const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, ...observer.end() }
     if (span) endAttemptSpan(span, attempt)
     return attempt
   })

@@ -7,7 +7,7 @@ import { hasCode } from '../../kernel/error-code.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer } from './answer.ts'
 import { NO_ROOM_FOR_ANSWER, UNAUTHORIZED } from './outcome.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome, RelayEnd } from './outcome.ts'
 import { NO_ROOM, SERVICE_STOPPED } from './stream-failures.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
 import { withReleasedBody } from './released-body.ts'
@@ -57,9 +57,9 @@ export function startExchange(
 
 type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
 
-/** The error for a caller that has no byte yet; null for one that has lost the access. */
-function toOverloadRefusal({ kind, message }: StreamFailure): ApiError | null {
-  if (kind !== 'overloaded') return null
+/** The error for a caller that has no byte yet. A call that no overload has ended has lost its access. */
+function toRefusal({ kind, message }: StreamFailure): ApiError {
+  if (kind !== 'overloaded') return new ApiError('unauthorized')
   return new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
@@ -102,7 +102,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (this.isOver) return
     if (this.#relay?.isComplete()) this.#relay.end()
     else if (this.#relay && this.res.headersSent) this.#relay.cut('ended', why, reason)
-    else this.#finish({ kind: 'ended', reason, refusal: toOverloadRefusal(why), kept: null })
+    else this.#finish({ kind: 'ended', reason, refusal: toRefusal(why), kept: null })
     this.abort()
   }
 
@@ -150,7 +150,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     // Only this service closes its own connections: calls are still running when SVC_STOP_SECONDS are over.
     if (hasCode(error, 'UND_ERR_DESTROYED')) return this.end(SERVICE_STOPPED)
     const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
-    if (!this.#relay || !this.res.headersSent) this.#finish({ kind, ...explain(error), kept: null })
+    const code = this.#options.failureCodes[kind]
+    if (!this.#relay || !this.res.headersSent) this.#finish({ kind, ...explain(error, code), kept: null })
     else this.#relay.cut('cut', toBreak(kind, error), reasonOf(error))
   }
 
@@ -187,7 +188,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#finish({ kind: 'refused', reason: refusal.code, refusal, kept: null })
   }
 
-  finish(kind: Outcome['kind'], reason: string | null): void {
+  finish(kind: RelayEnd, reason: string | null): void {
     this.#finish({ kind, reason, refusal: null, kept: null })
   }
 

@@ -1,16 +1,17 @@
-import { ApiError } from '../../http/errors.ts'
-import type { ErrorCode } from '../../http/errors.ts'
+import type { ApiError } from '../../http/errors.ts'
 import type { KeptAnswer } from './answer.ts'
 import type { NoAnswer } from './send.ts'
 
+/**
+ * How a relay ends. `whole`: the whole answer was relayed. `cut`: the answer broke off, or the backend reported a
+ * failure in it. `left`: the caller disconnected or stopped reading. `ended`: this side ended the call.
+ */
+export type RelayEnd = 'whole' | 'cut' | 'left' | 'ended'
+
 /** How the exchange of one call with one backend ended. */
 export type Outcome = {
-  /**
-   * `whole`: the whole answer was relayed. `cut`: the answer broke off, or the backend reported a failure in it.
-   * `left`: the caller disconnected or stopped reading. `ended`: this side ended the call. `refused`: the answer cannot
-   * be relayed. The others: there is no answer.
-   */
-  readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
+  /** `refused`: the answer cannot be relayed. `left` and `ended` may also come before there is an answer. */
+  readonly kind: RelayEnd | 'refused' | NoAnswer
   /** The caller has received the head of an answer, so no other answer can be sent. */
   readonly answered: boolean
   /** Whether the backend may have received some of the request. */
@@ -26,7 +27,7 @@ export type Outcome = {
   readonly bytes: number
   /** The cause as one word for the log; null when there is none. */
   readonly reason: string | null
-  /** The error that the caller gets instead of the answer. Only with `refused`, and where the answer is unreadable. */
+  /** The error for the caller. Null when it has received an answer or has left, and where an error is kept. */
   readonly refusal: ApiError | null
   /** An error answer that was not sent, because another backend may do better. */
   readonly kept: KeptAnswer | null
@@ -40,10 +41,10 @@ export const NO_ROOM_FOR_ANSWER = 'no_room'
 
 /** Whether the backend failed, whether or not the caller has received an error. */
 export function isFailure({ kind }: Outcome): boolean {
-  return FAILURES.has(kind)
+  return kind === 'cut' || NO_ANSWERS.has(kind)
 }
 
-const FAILURES: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'failed', 'timeout'])
+const NO_ANSWERS: ReadonlySet<Outcome['kind']> = new Set<NoAnswer>(['unreachable', 'timeout', 'failed'])
 
 /** Whether the caller has received a whole answer that is not an error. */
 export function isSuccess({ kind, status }: Outcome): boolean {
@@ -54,8 +55,6 @@ export function isSuccess({ kind, status }: Outcome): boolean {
 export function resultOf({ kind, status }: Outcome): string {
   return status === null || NO_ANSWERS.has(kind) ? kind : String(status)
 }
-
-const NO_ANSWERS: ReadonlySet<Outcome['kind']> = new Set(['unreachable', 'timeout', 'failed'])
 
 /**
  * The status by which an answer is judged: a refusal of the service's credential is 401, whatever the backend's status,
@@ -73,14 +72,4 @@ export const UNAUTHORIZED = 401
 export function suggestsUnready(outcome: Outcome): boolean {
   const status = outcome.status ?? 0
   return isFailure(outcome) || status === 404 || status >= 500
-}
-
-/** Returns the error for a caller that has received no answer; null when it has received one or has left. */
-export function toRefusal(
-  { kind, answered, refusal }: Outcome,
-  failureCodes: Readonly<Record<NoAnswer, ErrorCode>>,
-): ApiError | null {
-  if (refusal) return refusal
-  if (answered || kind === 'left' || kind === 'whole' || kind === 'cut' || kind === 'refused') return null
-  return new ApiError(kind === 'ended' ? 'unauthorized' : failureCodes[kind])
 }

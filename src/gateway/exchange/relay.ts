@@ -4,12 +4,13 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { BodyBudget } from '../../http/body-budget.ts'
-import type { ApiError } from '../../http/errors.ts'
+import type { ApiError, ErrorCode } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure, StreamFilter, StreamState, StreamTranslator } from '../dialects/dialect.ts'
 import type { KeptAnswer, WholeAnswer } from './answer.ts'
 import type { Credential } from './headers.ts'
-import type { Outcome } from './outcome.ts'
+import type { RelayEnd } from './outcome.ts'
+import type { NoAnswer } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
 
 /** Changes an answer on its way to the caller. */
@@ -49,6 +50,8 @@ export type ExchangeOptions = {
    * refuses a part of the request always is, because the backend may answer a request without that part.
    */
   readonly keepsErrors: boolean
+  /** The error code for the caller when the backend gives no answer. */
+  readonly failureCodes: Readonly<Record<NoAnswer, ErrorCode>>
   /**
    * Called with the backend's status when the answer to the caller begins. Nothing of the request is needed any more.
    */
@@ -97,7 +100,7 @@ export type RelayedExchange = {
   /** Settles the outcome with an error instead of the answer. */
   refuse(refusal: ApiError): void
   /** Settles the outcome. The relay calls it after its last write. */
-  finish(kind: Outcome['kind'], reason: string | null): void
+  finish(kind: RelayEnd, reason: string | null): void
   /** Closes the request to the backend. */
   abort(): void
 }

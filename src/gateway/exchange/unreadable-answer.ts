@@ -1,5 +1,6 @@
 /** Answers of a backend that the gateway cannot read, although it must. */
 import { ApiError } from '../../http/errors.ts'
+import type { ErrorCode } from '../../http/errors.ts'
 import { hasCode } from '../../kernel/error-code.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
@@ -48,13 +49,13 @@ export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead,
   exchange.abort()
 }
 
-/** The parts of an outcome that say why an answer failed. */
-export function explain(error: Error): Pick<Outcome, 'reason' | 'refusal'> {
+/** The parts of an outcome that say why there is no answer. An unreadable one has an error code of its own. */
+export function explain(error: Error, code: ErrorCode): Pick<Outcome, 'reason' | 'refusal'> {
   const unasked = hasCode(error, 'UND_ERR_SOCKET') ? UNASKED.get(error.message) : undefined
   const cause = unasked ? new UnreadableAnswer(unasked) : error
   return {
     reason: reasonOf(cause),
-    refusal: isUnreadable(cause) ? new ApiError('upstream_failed', { message: cause.message }) : null,
+    refusal: isUnreadable(cause) ? new ApiError('upstream_failed', { message: cause.message }) : new ApiError(code),
   }
 }
 

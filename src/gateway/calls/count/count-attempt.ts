@@ -45,7 +45,7 @@ export async function attemptCount(
   const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
   const outcome = toOutcome(reply, msBetween(sentAt, clock.now()))
   const { name, kind: backendKind } = backend
-  const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal: null, ...NOTHING_USED }
+  const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, ...NOTHING_USED }
   // Every other failure may be one of counting alone, such as a server without that route.
   if (reply.kind === 'unreachable') backend.condition.noteEnd(step.model, outcome)
   if (span) endAttemptSpan(span, attempt)
