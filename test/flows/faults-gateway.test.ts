@@ -77,9 +77,8 @@ describe('the bytes of an answer', () => {
       '',
     ]
     engine.chat = streams(byteByByte(lines.join('\r\n')))
-    const events = makeSseDecoder().push(
-      Buffer.from(await (await gateway.post(RESPONSES, { ...local, input: 'x' })).text()),
-    )
+    const answer = await gateway.post(RESPONSES, { model: 'svc/fast', input: 'x', stream: true })
+    const events = makeSseDecoder().push(Buffer.from(await answer.text()))
     expect(finalResponse(events).usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
   })
 
