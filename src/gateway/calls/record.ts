@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeDayAt } from '../../spending/periods.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
-import { isFailure, isSuccess, judgedStatusOf, NO_ROOM_FOR_ANSWER } from '../exchange/outcome.ts'
+import { isFailure, isSuccess, judgedStatusOf, NO_ROOM } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { hasUnknownUsage, writeAttempts } from '../usage/events.ts'
 import type { CallEvent, CallFacts, CallResult, EndedCallEvent } from '../usage/events.ts'
@@ -74,7 +74,7 @@ function logFailure(log: Logger, { requestId, model }: Admission, { backend, out
   if (isFailure(outcome) || judged >= SERVER_ERROR) {
     log.warn({ ...facts, kind, answered, firstByteMs, bytes, reason }, 'call.upstream_failed')
   }
-  if (reason === NO_ROOM_FOR_ANSWER) log.warn({ ...facts, answered, bytes }, 'call.no_room')
+  if (reason === NO_ROOM) log.warn({ ...facts, answered, bytes }, 'call.no_room')
   if (refusal?.code === 'upstream_refused_credential') log.warn(facts, 'call.credential_refused')
   else if (SERVICE_REFUSED.has(judged)) log.warn(facts, 'call.backend_refused')
 }

@@ -6,9 +6,9 @@ import { msBetween } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/error-code.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer } from './answer.ts'
-import { NO_ROOM_FOR_ANSWER, UNAUTHORIZED } from './outcome.ts'
+import { NO_ROOM, UNAUTHORIZED } from './outcome.ts'
 import type { Outcome, RelayEnd } from './outcome.ts'
-import { NO_ROOM, SERVICE_STOPPED } from './stream-failures.ts'
+import { MEMORY_FULL, SERVICE_STOPPED } from './stream-failures.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
 import { withReleasedBody } from './released-body.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
@@ -136,7 +136,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (this.isOver || !this.#relay) return
     const bytes = this.#relay.heldBytes()
     if (bytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
-    if (!this.#counted.resize(bytes)) this.end(NO_ROOM, NO_ROOM_FOR_ANSWER)
+    if (!this.#counted.resize(bytes)) this.end(MEMORY_FULL, NO_ROOM)
   }
 
   onResponseEnd(): void {

@@ -37,7 +37,7 @@ export type Outcome = {
 export const REPORTED = 'reported'
 
 /** The reason of a call that was ended because the memory for answers is full. */
-export const NO_ROOM_FOR_ANSWER = 'no_room'
+export const NO_ROOM = 'no_room'
 
 /** Whether the backend failed, whether or not the caller has received an error. */
 export function isFailure({ kind }: Outcome): boolean {

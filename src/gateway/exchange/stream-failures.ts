@@ -31,7 +31,7 @@ export const ACCESS_ENDED = toStreamFailure(
 )
 
 /** Why a call is ended when the memory for answers is full. */
-export const NO_ROOM = toStreamFailure(
+export const MEMORY_FULL = toStreamFailure(
   'overloaded',
   'service_unavailable',
   'Too many large answers are on their way. Send the request again.',
