@@ -57,7 +57,7 @@ async function take(file, mine) {
 }
 /**
  * Moves a stale lock file away. If another process has replaced it by a fresh one in the meantime, puts that one back.
- * Rejects where it cannot be moved, such as on a disk that is read-only: the caller would wait for ever.
+ * Rejects where it cannot be moved, such as on a disk that is read-only: the caller would never get the lock.
  */
 async function removeStale(file) {
     if (!(await isStale(file)))

@@ -133,7 +133,7 @@ describe('fileTokenStore', () => {
     expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
   })
 
-  it('does not wait for ever where the lock of a process that has ended cannot be moved away', async () => {
+  it('rejects where the lock of a process that has ended cannot be moved away', async () => {
     // The name of the lock is short enough for a file system, and the name that it would be moved to is too long.
     const long = path.join(folder, 'x'.repeat(245))
     await writeFile(`${long}.lock`, 'a process that died')
