@@ -4,7 +4,7 @@ import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { translateCall } from '../../src/gateway/dialects/translate.ts'
 import type { Translation } from '../../src/gateway/dialects/translate.ts'
-import type { TranslationOptions } from '../../src/gateway/dialects/translation.ts'
+import type { TranslationOptions } from '../../src/gateway/dialects/translated-dialect.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { countingIds, TRANSLATION } from './streams.ts'
 

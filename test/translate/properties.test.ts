@@ -14,7 +14,7 @@ import { toUrl } from '../../src/gateway/dialects/parts/data-url.ts'
 import { readResponsesRequest } from '../../src/gateway/dialects/responses/read-request.ts'
 import { writeResponsesRequest } from '../../src/gateway/dialects/responses/write-request.ts'
 import { nameTools, toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
-import type { TranslatedDialect, TranslationContext } from '../../src/gateway/dialects/translation.ts'
+import type { TranslatedDialect, TranslationContext } from '../../src/gateway/dialects/translated-dialect.ts'
 import { ALL_DIALECTS, pair, PAIRS } from './pairs.ts'
 import { countingIds, TRANSLATION } from './streams.ts'
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseObject, readCount, readText } from './json/read-json.ts'
 import type { Seal } from './neutral.ts'
-import type { Seals } from './translation.ts'
+import type { Seals } from './translated-dialect.ts'
 
 /** What seals depend on. */
 export type SealNeeds = {

@@ -31,7 +31,7 @@ import type {
   TranslatedDialect,
   TranslationContext,
   TranslationOptions,
-} from './translation.ts'
+} from './translated-dialect.ts'
 
 /** A translated request, and the translation of its answer. */
 export type Translation = {

@@ -1,7 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import type { Backend } from '../../backends/backend.ts'
 import { makeSeals } from '../../dialects/seals.ts'
-import type { Seals } from '../../dialects/translation.ts'
+import type { Seals } from '../../dialects/translated-dialect.ts'
 import type { Step } from '../../plan/plan.ts'
 
 const KEY_LABEL = 'svc reasoning seals'

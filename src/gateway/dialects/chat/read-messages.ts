@@ -7,7 +7,7 @@ import { readUrl } from '../parts/data-url.ts'
 import { refuse, refuseContent } from '../refusal.ts'
 import type { InsteadOf } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 
 /** Reads the messages of a chat request as turns, one for each message. */
 export function readMessages(messages: unknown, context: TranslationContext): Turn[] {

@@ -7,7 +7,7 @@ import { readLimit, readSampling, readStops } from '../read-settings.ts'
 import { refuse, refuseMembers } from '../refusal.ts'
 import { readToolChoice } from '../tools/tool-choice.ts'
 import type { FindTool } from '../tools/tool-choice.ts'
-import type { ClientCall, TranslationContext } from '../translation.ts'
+import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
 import { readMessages } from './read-messages.ts'
 import { makeChatWriter } from './write-answer.ts'
 

@@ -6,7 +6,7 @@ import type { SseEvent } from '../sse/decode.ts'
 import { NO_USAGE, promptTokensOf, writtenTokens } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import { toCallId } from '../tools/tool-names.ts'
-import type { AnswerWriter, TranslationContext } from '../translation.ts'
+import type { AnswerWriter, TranslationContext } from '../translated-dialect.ts'
 
 type Needs = {
   readonly context: TranslationContext

@@ -13,7 +13,7 @@ import { readTypedEvent } from '../sse/typed-event.ts'
 import { toCounts, toUsage, withLaterReport } from '../tokens/usage.ts'
 import type { Counts, Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import type { AnswerReader } from '../translation.ts'
+import type { AnswerReader } from '../translated-dialect.ts'
 import { AnswerBlockReader } from './read-answer-blocks.ts'
 
 type Needs = { readonly newId: NewId; readonly names: ToolNames }

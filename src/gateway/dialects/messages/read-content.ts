@@ -5,7 +5,7 @@ import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '.
 import { toDocumentText } from '../parts/documents.ts'
 import { refuse, refuseContent } from '../refusal.ts'
 import type { InsteadOf } from '../refusal.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 import { describeToolChange, readToolChange } from './tool-changes.ts'
 
 /** Reads content, which in this dialect is a text or a list of blocks, as a list of blocks. */

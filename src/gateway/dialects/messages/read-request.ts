@@ -15,7 +15,7 @@ import type { NeutralRequest, OutputFormat, ReasoningOptions, Tool, ToolChoice, 
 import { requireSchema } from '../read-format.ts'
 import { readLimit, readSampling, readStops } from '../read-settings.ts'
 import { refuse, refuseMembers, refuseRest } from '../refusal.ts'
-import type { ClientCall, TranslationContext } from '../translation.ts'
+import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 import { listTools } from './tool-changes.ts'
 import { makeMessagesWriter } from './write-answer.ts'

@@ -7,7 +7,7 @@ import type { SseEvent } from '../sse/decode.ts'
 import { NO_USAGE } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import { toCallId } from '../tools/tool-names.ts'
-import type { AnswerWriter, TranslationContext } from '../translation.ts'
+import type { AnswerWriter, TranslationContext } from '../translated-dialect.ts'
 import { writeMessagesError } from './errors.ts'
 
 type Needs = {

@@ -18,7 +18,7 @@ import { NO_AUDIO, refuse, refuseResult } from '../refusal.ts'
 import { keepBroken, toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 import { withThinking } from './accepted-request.ts'
 
 type Needs = {

@@ -1,5 +1,5 @@
 import type { NeutralRequest, Part, Turn } from '../neutral.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 
 /** What a model is told after a last message of the assistant. */
 const CONTINUE = 'Your last message broke off. Continue exactly where it ends, and repeat nothing of it.'

@@ -3,7 +3,7 @@ import { UNSIGNED_MARK } from '../unsigned-content.ts'
 import type { CloseEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { writeUrlCitation } from '../parts/citations.ts'
 import { toCallId } from '../tools/tool-names.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 import { toCompactionItem } from './compaction.ts'
 
 /** An event of the responses dialect without its sequence number. */

@@ -14,7 +14,7 @@ import { readTypedEvent } from '../sse/typed-event.ts'
 import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import type { AnswerReader } from '../translation.ts'
+import type { AnswerReader } from '../translated-dialect.ts'
 import { contentKeyOf, KnownItems, noteContent, toContentKey } from './known-items.ts'
 import type { ContentType, KnownItem } from './known-items.ts'
 

@@ -5,7 +5,7 @@ import { readContentList, requireTexts } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import { refuse, refuseContent } from '../refusal.ts'
 import type { InsteadOf } from '../refusal.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 import { describeNamespaces } from './read-tools.ts'
 

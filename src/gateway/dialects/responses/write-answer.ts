@@ -6,7 +6,7 @@ import type { AnswerEvent, Finish, FinishEvent } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { NO_USAGE, promptTokensOf, writtenTokens } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
-import type { AnswerWriter, TranslationContext } from '../translation.ts'
+import type { AnswerWriter, TranslationContext } from '../translated-dialect.ts'
 import { openItem } from './items.ts'
 import type { OpenItem, ResponsesEvent } from './items.ts'
 

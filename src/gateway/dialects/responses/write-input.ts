@@ -17,7 +17,7 @@ import { NO_AUDIO, refuse, refuseResult } from '../refusal.ts'
 import { toArguments } from '../tools/custom-tools.ts'
 import { announceTool, toCallId } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 
 type Needs = {
   readonly context: TranslationContext

@@ -12,7 +12,7 @@ import { isStrictSchema, isStrictTool } from '../tools/strict-schemas.ts'
 import { nameTools } from '../tools/tool-names.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
-import type { BackendCall, TranslationContext } from '../translation.ts'
+import type { BackendCall, TranslationContext } from '../translated-dialect.ts'
 import { ResponsesReader } from './read-answer.ts'
 import { writeInput } from './write-input.ts'
 

@@ -5,7 +5,7 @@ import type { NeutralRequest, Part, Source, Tool } from '../neutral.ts'
 import { orRefused } from '../refusal.ts'
 import type { Refusal } from '../refusal.ts'
 import { TRANSLATED } from '../translate.ts'
-import type { TranslationContext } from '../translation.ts'
+import type { TranslationContext } from '../translated-dialect.ts'
 
 /** English has about four bytes per token; code and other scripts have fewer. */
 const BYTES_PER_TOKEN = 3
