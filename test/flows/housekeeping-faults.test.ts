@@ -99,7 +99,7 @@ describe('a round of housekeeping', () => {
     const store = {
       sweep: async () => (swept.push(secondsBehind.length), { rows: 0, failures: [] }),
       vacuum: async () => undefined,
-      findTime: async () => addMs(NOW, -1000 * (secondsBehind.shift() ?? 0)),
+      findTime: async () => addMs(NOW, -1000 * (secondsBehind.shift() ?? -60)),
     }
     const clock = { now: () => NOW }
     const stop = startHousekeeping({
