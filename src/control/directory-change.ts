@@ -41,21 +41,23 @@ export async function withLockedDirectory<Result>(
 
 /**
  * Changes models or backends of a team while the directory and the team are locked, and lets all processes load the
- * directory again. Resolves with why the change was refused; null: it was not. A refused one must have changed nothing.
+ * directory again. Resolves with why the change was refused; null: it was not. A change that was refused, or that found
+ * nothing to change, must have written nothing.
  */
 export async function changeDirectory(
   db: PrismaClient,
   admin: TeamActor,
   now: Date,
-  change: Work<DirectoryRefusal | null>,
+  change: Work<DirectoryRefusal | 'unchanged' | null>,
 ): Promise<DirectoryRefusal | null> {
-  const result = await withLockedDirectory(db, async (tx) => {
+  const done = await withLockedDirectory(db, async (tx) => {
     await lockTeam(tx, admin)
-    const refusal = await change(tx)
-    if (!refusal) await raiseVersion(tx, now)
-    return refusal
+    const result = await change(tx)
+    if (result === null) await raiseVersion(tx, now)
+    return result
   })
-  return result === 'busy' ? { kind: 'busy' } : result
+  if (done === 'busy') return { kind: 'busy' }
+  return done === 'unchanged' ? null : done
 }
 
 /** The error of a refused change. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TeamModel, TeamModelList } from '../../generated/openapi.ts'
+import { findState } from '../../src/directory/state.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { describeAdminRefusals } from '../support/refusals.ts'
@@ -252,6 +253,17 @@ describe('changeTeam', () => {
     await expectOk('A call', keys.send('POST', '/v1/chat/completions', { messages }, keys.stranger))
     expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'deep-1' })
     await expectOk('No default model', setDefault(null))
+  })
+
+  it('200: lets no process load the directory again for a default model that is chosen already', async () => {
+    const { prisma } = keys.service.database
+    const versionAfter = async (id: string | null) => {
+      await expectOk('The change', setDefault(id))
+      return (await findState(prisma)).version
+    }
+    const chosen = await versionAfter('svc/deep')
+    expect(await versionAfter('svc/deep')).toBe(chosen)
+    expect(await versionAfter(null)).toBe(chosen + 1)
   })
 
   it('400: refuses a model that the team does not have', async () => {

@@ -87,7 +87,7 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
           return taken([], 'The directory file sets the default model of the team. Change it there.')
         const isKnown = [...fileModels, ...team.adminModels].some((model) => model.id === id)
         if (id !== null && !isKnown) return invalid(['defaultModel'], 'must be a model of the team, by its id.')
-        if (team.adminDefaultModel === id) return null
+        if (team.adminDefaultModel === id) return 'unchanged'
         await saveDefaultModel(tx, admin, { before: team.adminDefaultModel, after: id }, now)
         return null
       }),
