@@ -2,7 +2,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import type { DatabaseConfig } from '../config/values.ts'
 import type { Logger } from '../log.ts'
 import { BackupError, copyData, dataOf, requireWhole } from './embedded/backup.ts'
@@ -10,7 +9,7 @@ import { openDataDirectory, toMigrationConnection } from './embedded/pglite.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
 import { openDatabase } from './open.ts'
-import { connectionForMigrating } from './postgres/postgres.ts'
+import { connectForMigrating, connectionForMigrating } from './postgres/postgres.ts'
 
 /**
  * Fills a database without accounts and keys with the rows of a backup, in one transaction. Rejects with a
@@ -22,11 +21,9 @@ export async function restoreToPostgres(
   log: Logger,
 ): Promise<void> {
   await requireWhole(backup)
-  // Migrates it.
+  // Migrates its schema.
   await (await openDatabase(config, log)).close()
-  const client = new pg.Client({ connectionString: config.url.reveal(), options: '-c timezone=UTC' })
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await connectForMigrating(() => config.url)
   try {
     const target = connectionForMigrating(client)
     await target.script('SET statement_timeout = 0; BEGIN')
@@ -104,7 +101,7 @@ async function copyTable(table: string, source: MigrationConnection, target: Mig
   await continueSequence(table, target)
 }
 
-/** Sets the next id of a table that counts its rows behind those that it has. */
+/** Lets the sequence of a table's ids, if it has one, go on behind the largest id. */
 async function continueSequence(table: string, { query }: MigrationConnection): Promise<void> {
   const [column] = await query(
     `SELECT pg_get_serial_sequence($1, column_name) AS sequence FROM information_schema.columns

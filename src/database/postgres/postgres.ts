@@ -124,8 +124,7 @@ function connectionOptions(url: Secret): pg.ClientConfig {
 
 /** Migrates over a connection of its own, without statement timeouts, because a migration may take long. */
 async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<void> {
-  const client = await connectWithRetries(readUrl)
-  client.on('error', () => undefined)
+  const client = await connectForMigrating(readUrl)
   const connection = connectionForMigrating(client)
   try {
     // The server may have a timeout for all statements of this user or database.
@@ -159,8 +158,7 @@ async function requireUtc(connection: MigrationConnection): Promise<void> {
  * Names of prepared statements would collide, and the lock of the migrations would never be released.
  */
 async function requireOwnConnection(first: MigrationConnection, readUrl: ReadUrl): Promise<void> {
-  const client = await connectWithRetries(readUrl)
-  client.on('error', () => undefined)
+  const client = await connectForMigrating(readUrl)
   try {
     const pids = [await findPid(first), await findPid(connectionForMigrating(client))]
     if (pids[0] !== pids[1]) return
@@ -187,13 +185,17 @@ export function connectionForMigrating(client: pg.Client): MigrationConnection {
 
 const MAX_CONNECT_TRIES = 10
 
-async function connectWithRetries(readUrl: ReadUrl): Promise<pg.Client> {
+/**
+ * Connects for migrations and other work without statement timeouts. Waits for a server that is starting, and rejects
+ * with a `DatabaseOpenError` when there is no connection. A lost connection fails the statements that run on it.
+ */
+export async function connectForMigrating(readUrl: ReadUrl): Promise<pg.Client> {
   for (let tries = 1; ; tries++) {
     const url = readUrl()
     const client = new pg.Client(connectionOptions(url))
     try {
       await client.connect()
-      return client
+      return client.on('error', () => undefined)
     } catch (error) {
       await client.end().catch(() => undefined)
       if (tries === MAX_CONNECT_TRIES || !mayStartSoon(error)) throw cannotOpen(url, error)
