@@ -58,9 +58,9 @@ type Login = {
   readonly url: string
   readonly email: string
   readonly device: { readonly deviceId: string; readonly deviceName: string }
-  /** By `--team`. */
+  /** The team that `--team` names. */
   readonly team: string | undefined
-  /** That of the last login with the same address. */
+  /** The team of the last login with the same address. */
   readonly lastTeam: string | undefined
   /** Whether the link may be opened in a browser. */
   readonly mayOpen: boolean

@@ -28,12 +28,13 @@ export function addressRequest(
 ): Addressed {
   return isVertexPath(apiPath)
     ? addressToVertex(apiPath, asked, { path, body })
-    : { path: apiPath + path + queryOf(callerUrl), body }
+    : { path: apiPath + path + queryOf(callerUrl ?? ''), body }
 }
 
-function queryOf(url: string | null): string {
-  const at = url?.indexOf('?') ?? -1
-  return url === null || at === -1 ? '' : url.slice(at)
+/** The query of a URL with its question mark; empty: it has none. */
+function queryOf(url: string): string {
+  const at = url.indexOf('?')
+  return at === -1 ? '' : url.slice(at)
 }
 
 /**

@@ -21,7 +21,7 @@ export function toTried({ backend, outcome }: Attempt): TriedBackend {
   return { backend, result: resultOf(outcome) }
 }
 
-/** Names the several backends that a call was sent to in the head of its answer. */
+/** Writes to which backends a call was sent into the head of its answer. */
 export function nameAttempts(res: ServerResponse, tried: readonly TriedBackend[]): void {
   res.setHeader('x-svc-attempts', writeAttempts(tried))
 }

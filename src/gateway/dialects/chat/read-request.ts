@@ -16,7 +16,7 @@ import { makeChatWriter } from './write-answer.ts'
  * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, logprobs, top_logprobs,
  * response_format, reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream,
  * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
- * refusal for a field that would change the answer and that the other dialects do not have, or only they.
+ * refusal for a field that would change the answer and that the other dialects lack, and for one of another dialect.
  */
 export function readChatRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
