@@ -101,6 +101,8 @@ const CHAT: Cases<ChatCompletionCreateParamsBase> = {
 const RESPONSES: Cases<ResponseCreateParamsBase> = {
   access_programs: ['dropped', { cyber: 'standard' }],
   background: ['refused', true],
+  // Its members choose when a background response runs, and `background` is refused.
+  background_options: ['dropped', { completion_window: '2h' }],
   context_management: ['dropped', [{ type: 'compaction' }]],
   conversation: ['refused', 'conv_1'],
   image: ['dropped', { context_compression: 'disabled' }],
