@@ -1,14 +1,13 @@
 import { isObject } from '../../../kernel/json.ts'
-import { readBoolean, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { readCount, readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { ClientTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
+import type { NeutralRequest } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
 import { readLimit, readSampling, readStops } from '../read-settings.ts'
 import { refuse, refuseMembers } from '../refusal.ts'
-import { readToolChoice } from '../tools/tool-choice.ts'
-import type { FindTool } from '../tools/tool-choice.ts'
 import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
-import { readMessages } from './read-messages.ts'
+import { readChatHistory } from './read-history.ts'
+import { readChatTools } from './read-tools.ts'
 import { makeChatWriter } from './write-answer.ts'
 
 /**
@@ -20,13 +19,10 @@ import { makeChatWriter } from './write-answer.ts'
  */
 export function readChatRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
-  const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
   const request: NeutralRequest = {
     stream: body.stream === true,
-    turns: readMessages(body.messages, context),
-    tools,
-    choice: readToolChoice(body.tool_choice, readObject(body.tool_choice).allowed_tools, tools, readChosen),
-    parallel: readBoolean(body.parallel_tool_calls),
+    ...readChatTools(body),
+    turns: readChatHistory(body, context),
     maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
     stop: readStops(body, 'stop'),
     sampling: {
@@ -76,49 +72,4 @@ const OF_OTHER_DIALECTS: Readonly<Record<string, string>> = {
   input: 'Chat completions have no input: send it as messages.',
   max_output_tokens: 'Chat completions have no max_output_tokens: send it as max_completion_tokens.',
   stop_sequences: 'Chat completions have no stop_sequences: send them as stop.',
-}
-
-// ---- tools
-
-function readTool(tool: Json, path: string): Tool {
-  // Some clients leave the type of a function out.
-  const type = tool.type ?? 'function'
-  if (type !== 'function' && type !== 'custom') {
-    refuse(
-      path,
-      `This model has no hosted tool ${readName(type) ?? 'without a type'}: send a function or a custom tool.`,
-    )
-  }
-  const own = readObject(tool[type])
-  const name = readName(own.name) ?? refuse(`${path}.${type}.name`, 'A tool must have a name.')
-  const isCustom = type === 'custom'
-  return {
-    kind: type,
-    name,
-    namespace: null,
-    description: typeof own.description === 'string' ? own.description : null,
-    schema: !isCustom && isObject(own.parameters) ? own.parameters : null,
-    strict: readBoolean(own.strict),
-    deferred: false,
-    grammar: isCustom ? readGrammar(readObject(own.format)) : null,
-    path,
-  }
-}
-
-function readGrammar(format: Json): ClientTool['grammar'] {
-  if (format.type !== 'grammar') return null
-  const grammar = readObject(format.grammar)
-  return { syntax: readText(grammar.syntax), definition: readText(grammar.definition) }
-}
-
-function readChosen(choice: Json, find: FindTool): ToolRef {
-  const { type } = choice
-  if (type !== 'function' && type !== 'custom') {
-    refuse('tool_choice.type', 'tool_choice must be auto, none, required, or name a function or a custom tool.')
-  }
-  const name = readText(readObject(choice[type]).name)
-  return (
-    find({ kind: type, name }) ??
-    refuse(`tool_choice.${type}.name`, `There is no tool named ${name}: name one of tools.`)
-  )
 }

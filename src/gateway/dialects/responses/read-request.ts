@@ -1,5 +1,5 @@
 import { isObject } from '../../../kernel/json.ts'
-import { isGiven, readBoolean, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isGiven, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, Tool } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
@@ -7,8 +7,8 @@ import { readLimit, readSampling } from '../read-settings.ts'
 import { refuse, refuseMembers, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
 import { isCompaction } from './compaction.ts'
-import { readInput } from './read-input.ts'
-import { readTools } from './read-tools.ts'
+import { readResponsesHistory } from './read-history.ts'
+import { readResponsesTools } from './read-tools.ts'
 import { makeResponsesWriter } from './write-answer.ts'
 
 /**
@@ -20,16 +20,15 @@ import { makeResponsesWriter } from './write-answer.ts'
  */
 export function readResponsesRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
-  const { tools, choice, addedTools } = readTools(body)
+  const tools = readResponsesTools(body)
   const reasoning = readObject(body.reasoning)
   const compacts = isCompaction(body)
   const request: NeutralRequest = {
     stream: body.stream === true,
-    turns: readInput(body, context),
-    tools: [...tools, ...addedTools],
+    ...tools,
     // A summary calls no tools. They stay, because some backends refuse earlier calls without them.
-    choice: compacts ? { mode: 'none', only: null } : choice,
-    parallel: readBoolean(body.parallel_tool_calls),
+    choice: compacts ? { mode: 'none', only: null } : tools.choice,
+    turns: readResponsesHistory(body, context),
     maxOutput: readLimit(body, 'max_output_tokens'),
     stop: [],
     sampling: {

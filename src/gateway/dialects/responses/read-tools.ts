@@ -1,31 +1,30 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readBoolean, readList, readName, readObject, readText, readTexts } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
+import type { ClientTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { readToolChoice } from '../tools/tool-choice.ts'
 import type { FindTool } from '../tools/tool-choice.ts'
 import { toPrefix } from '../tools/tool-names.ts'
 
-/** The tools of a request and the choice among them. */
-export type ReadTools = {
-  readonly tools: readonly Tool[]
-  /** The tools in `additional_tools` items, which some agents send instead of the member `tools`. */
-  readonly addedTools: readonly Tool[]
-  readonly choice: ToolChoice | null
-}
-
-/** Reads the tools of a request: functions, custom tools, namespaces of both, and tools that the vendor runs. */
-export function readTools(body: Json): ReadTools {
-  const tools = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${String(at)}`))
-  const addedTools = readList(body.input).flatMap((item, at) => {
+/**
+ * Reads the tools of a responses request, and the choice among them: functions, custom tools, namespaces of both, and
+ * tools that the vendor runs. Some agents send them in items `additional_tools` instead of the member `tools`.
+ */
+export function readResponsesTools(body: Json): Pick<NeutralRequest, 'tools' | 'choice' | 'parallel'> {
+  const listed = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${String(at)}`))
+  const added = readList(body.input).flatMap((item, at) => {
     if (readObject(item).type !== 'additional_tools') return []
     return readList(readObject(item).tools).flatMap((tool, nth) =>
       readEntry(readObject(tool), `input.${String(at)}.tools.${String(nth)}`),
     )
   })
-  const choice = readToolChoice(body.tool_choice, body.tool_choice, [...tools, ...addedTools], readChosen)
-  return { tools, addedTools, choice }
+  const tools = [...listed, ...added]
+  return {
+    tools,
+    choice: readToolChoice(body.tool_choice, body.tool_choice, tools, readChosen),
+    parallel: readBoolean(body.parallel_tool_calls),
+  }
 }
 
 /**

@@ -14,7 +14,7 @@ import type { ToolNames } from '../tools/tool-names.ts'
 import { toToolSchema } from '../tools/tool-schemas.ts'
 import type { BackendCall, TranslationContext } from '../translated-dialect.ts'
 import { ResponsesReader } from './read-answer.ts'
-import { writeInput } from './write-input.ts'
+import { writeResponsesHistory } from './write-history.ts'
 
 /** The vendor's limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
@@ -40,7 +40,7 @@ export function writeResponsesRequest(asked: NeutralRequest, context: Translatio
     model: context.backendModel,
     store: false,
     ...(request.stream && { stream: true }),
-    ...writeInput(request, { context, names, note: describeWithheld(offer.withheld) }),
+    ...writeResponsesHistory(request, { context, names, note: describeWithheld(offer.withheld) }),
     ...(maxOutput !== null && { max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutput) }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),

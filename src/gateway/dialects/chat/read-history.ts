@@ -10,7 +10,7 @@ import { isSealed, sealedLength } from '../seals.ts'
 import type { TranslationContext } from '../translated-dialect.ts'
 
 /** Reads the messages of a chat request as turns, one for each message. */
-export function readMessages(messages: unknown, context: TranslationContext): Turn[] {
+export function readChatHistory({ messages }: Json, context: TranslationContext): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'It must be a list.')
   return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, context))
 }

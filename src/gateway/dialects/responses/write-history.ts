@@ -30,7 +30,10 @@ type Needs = {
  * Writes the turns of a request as instructions and input items. System texts with a cache mark become items, because
  * instructions cannot have marks.
  */
-export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
+export function writeResponsesHistory(
+  { turns }: NeutralRequest,
+  needs: Needs,
+): { instructions?: string; input: Json[] } {
   // With system texts only, the index is -1: the last of them is written as an item, because there must be one.
   const leading = turns.slice(
     0,

@@ -10,7 +10,7 @@ import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 import { describeNamespaces } from './read-tools.ts'
 
 /** Reads the instructions and the input items as turns, one for each item. */
-export function readInput(body: Json, context: TranslationContext): Turn[] {
+export function readResponsesHistory(body: Json, context: TranslationContext): Turn[] {
   const turns: Turn[] = []
   const instructions = readText(body.instructions)
   if (instructions !== '') turns.push(toText('system', 'instructions', instructions))
