@@ -44,20 +44,19 @@ export async function withLockedDirectory<Result>(
  * directory again. Resolves with why the change was refused; null: it was not. A change that was refused, or that found
  * nothing to change, must have written nothing.
  */
-export async function changeDirectory(
+export async function changeDirectory<Result extends DirectoryRefusal | 'unchanged' | null>(
   db: PrismaClient,
   admin: TeamActor,
   now: Date,
-  change: Work<DirectoryRefusal | 'unchanged' | null>,
-): Promise<DirectoryRefusal | null> {
+  change: Work<Result>,
+): Promise<Result | { readonly kind: 'busy' }> {
   const done = await withLockedDirectory(db, async (tx) => {
     await lockTeam(tx, admin)
     const result = await change(tx)
     if (result === null) await raiseVersion(tx, now)
     return result
   })
-  if (done === 'busy') return { kind: 'busy' }
-  return done === 'unchanged' ? null : done
+  return done === 'busy' ? { kind: 'busy' } : done
 }
 
 /** The error of a refused change. */

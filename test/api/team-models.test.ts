@@ -255,15 +255,19 @@ describe('changeTeam', () => {
     await expectOk('No default model', setDefault(null))
   })
 
-  it('200: lets no process load the directory again for a default model that is chosen already', async () => {
+  it('200: changes and logs nothing for a default model that is chosen already', async () => {
     const { prisma } = keys.service.database
+    const loggedChanges = () => keys.service.log.filter(({ event }) => event === 'team.default_model_changed').length
     const versionAfter = async (id: string | null) => {
       await expectOk('The change', setDefault(id))
       return (await findState(prisma)).version
     }
     const chosen = await versionAfter('svc/deep')
+    const logged = loggedChanges()
     expect(await versionAfter('svc/deep')).toBe(chosen)
+    expect(loggedChanges()).toBe(logged)
     expect(await versionAfter(null)).toBe(chosen + 1)
+    expect(loggedChanges()).toBe(logged + 1)
   })
 
   it('400: refuses a model that the team does not have', async () => {

@@ -35,9 +35,10 @@ export function makeTeamModelChanges({ models, clock, log }: Needs): TeamModelCh
     },
 
     async setDefault(admin, id) {
-      const refusal = await models.setDefault(admin, id, clock.now())
-      if (!refusal) log.info({ teamId: admin.teamId, model: id, by: admin.accountId }, 'team.default_model_changed')
-      return refusal
+      const result = await models.setDefault(admin, id, clock.now())
+      if (result === 'unchanged') return null
+      if (!result) log.info({ teamId: admin.teamId, model: id, by: admin.accountId }, 'team.default_model_changed')
+      return result
     },
   }
 }

@@ -79,8 +79,8 @@ export function makeTeamModelStore({ prisma: db }: Pick<Database, 'prisma'>) {
         return null
       }),
 
-    /** Chooses the default model of a team, with its audit row. */
-    setDefault: (admin: TeamActor, id: string | null, now: Date): Promise<DirectoryRefusal | null> =>
+    /** Chooses the default model of a team, with its audit row. `unchanged`: it was chosen already. */
+    setDefault: (admin: TeamActor, id: string | null, now: Date): Promise<DirectoryRefusal | 'unchanged' | null> =>
       changeDirectory(db, admin, now, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, admin.teamId)
         if (team.defaultModel !== null)
