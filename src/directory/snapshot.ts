@@ -29,8 +29,6 @@ export type DirectorySnapshot = {
   readonly backends: readonly DirectoryBackend[]
   /** Those that admins of teams have added. */
   readonly adminBackends: readonly AdminBackend[]
-  /** Whether a model names the backends that serve it. */
-  readonly hasPlans: boolean
 }
 
 /** Converts a directory file for a service without a database. Its models get `createdAt`. */
@@ -64,7 +62,6 @@ export function withTeams(
     teams: new Map(whole.map((team) => [formatTeamName(team), team])),
     backends,
     adminBackends,
-    hasPlans: whole.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
   }
 }
 

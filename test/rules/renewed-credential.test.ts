@@ -30,7 +30,7 @@ it('sends the new token five seconds after another program has renewed the file,
   const row = { name: 'vertex', dialects: ['chat'], url: 'http://127.0.0.1:9', basePath: '/v1' } as const
   const other = { ...row, name: 'other', credential: { env: 'KEY', file: null, as: 'bearer' } } as const
   const renewed = { ...row, credential: { env: null, file, as: 'bearer' } } as const
-  backends.apply({ backends: [renewed, other], adminBackends: [], hasPlans: true })
+  backends.apply({ backends: [renewed, other], adminBackends: [] })
   const kept = backends.find('other')
   backends.find('vertex')?.condition.learned.note('large', { betas: false })
   const sentAfter = (content: string) => {

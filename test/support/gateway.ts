@@ -71,7 +71,6 @@ export async function startGateway({
     teams: new Map(),
     backends: listed,
     adminBackends: [],
-    hasPlans: known.team?.models.some(({ serve }) => serve.length > 0) ?? false,
   })
   const deployment: Deployment = {
     identify: (token) => (token.reveal() === good ? CALLER : null),

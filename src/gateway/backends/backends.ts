@@ -25,11 +25,6 @@ export type Backends = {
   /** The backends of the directory that cannot be called here: a credential is missing, or a host is not allowed. */
   listUnusable(): readonly BackendRow[]
   /**
-   * Whether a conversation may hold unsigned content (`dialects/unsigned-content.ts`): only where a local worker or a
-   * translation can have written it.
-   */
-  mayHoldUnsignedContent(): boolean
-  /**
    * Makes the backends those of this directory: opens what is new, and closes what it lists no more after its running
    * calls.
    */
@@ -38,7 +33,7 @@ export type Backends = {
   close(): Promise<void>
 }
 
-type AppliedDirectory = Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>
+type AppliedDirectory = Pick<DirectorySnapshot, 'backends' | 'adminBackends'>
 
 type Needs = Omit<Calling, 'lookup'> & {
   readonly upstreams: AllUpstreamSettings
@@ -62,18 +57,16 @@ export function openBackends(needs: Needs): Backends {
   const configured = worker ? [worker, ...upstreams] : upstreams
   const listed = openListedBackends({ ...needs, lookup })
   let byName = toMap(configured)
-  let mayHoldUnsignedContent = worker !== null
   let applied: AppliedDirectory | null = null
 
   function apply(directory: AppliedDirectory): void {
-    const { backends: rows, adminBackends, hasPlans } = directory
+    const { backends: rows, adminBackends } = directory
     const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
     const own = upstreams.map((upstream) => {
       const dialects = dialectsOf.get(upstream.name)
       return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
     })
     byName = toMap([...listed.apply([...rows, ...adminBackends]), ...own, ...(worker ? [worker] : [])])
-    mayHoldUnsignedContent = worker !== null || hasPlans || rows.length > 0
     applied = directory
   }
 
@@ -85,7 +78,6 @@ export function openBackends(needs: Needs): Backends {
     find: (name) => byName.get(name) ?? null,
     list: () => [...byName.values()],
     listUnusable: listed.listUnusable,
-    mayHoldUnsignedContent: () => mayHoldUnsignedContent,
     apply,
     async close() {
       clearInterval(renewal)

@@ -96,14 +96,12 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
 
 /** Prepares the request of a step. Null when it would be the request that the backend has refused. */
 function prepare(
-  { backends, clock }: SendNeeds,
+  { clock }: SendNeeds,
   { admission, req }: AdmittedCall,
   { step, backend, refusedParts }: Sending,
 ): PreparedCall | ApiError | null {
   const call = { admission, step, backend, clock, refusedParts }
-  const prepared = isSameDialect(admission, step)
-    ? prepareSameDialect(call, req, backends.mayHoldUnsignedContent())
-    : prepareTranslated(call, req)
+  const prepared = isSameDialect(admission, step) ? prepareSameDialect(call, req) : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
   return refusedParts.length > 0 && wasSentLast(req, prepared.request) ? null : prepared
 }

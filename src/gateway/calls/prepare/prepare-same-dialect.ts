@@ -22,17 +22,16 @@ import type { CallStep, PreparedCall } from './prepared-call.ts'
 
 /**
  * Makes the request of a step in the caller's dialect. It changes the model's name and token limits, asks for usage,
- * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it, where the
- * conversation may hold that (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its
- * `caps` (`toAcceptedRequest`).
+ * removes an effort that Codex added, and removes what a vendor refuses because it did not sign it
+ * (`dialects/unsigned-content.ts`). It also changes what the model would refuse by its `caps` (`toAcceptedRequest`).
  */
-export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsignedContent: boolean): PreparedCall {
+export function prepareSameDialect(call: CallStep, req: CallRequest): PreparedCall {
   const { operation } = call.admission
   const { isRenamed } = call.backend.traits
   const caps = capsOf(call)
   const dialect = DIALECTS[operation.dialect]
   const usage = askForUsage(call, req.body, caps.streamUsage)
-  const body = changeBody(call, req, usage?.changes ?? {}, mayHoldUnsignedContent)
+  const body = changeBody(call, req, usage?.changes ?? {})
   return {
     request: toStepRequest(call, {
       path: toDialectPath(operation.path),
@@ -51,15 +50,10 @@ export function prepareSameDialect(call: CallStep, req: CallRequest, mayHoldUnsi
  * The caller's bytes with the changes that this step needs; the same bytes where it needs none. `usage`: the members
  * that ask for the usage.
  */
-function changeBody(
-  { admission, step, backend }: CallStep,
-  req: CallRequest,
-  usage: Json,
-  mayHoldUnsignedContent: boolean,
-): Buffer {
+function changeBody({ admission, step, backend }: CallStep, req: CallRequest, usage: Json): Buffer {
   const { body } = req
   const parsed = parsedOf(req)
-  const isCleaned = mayHoldUnsignedContent && backend.traits.refusesUnsignedContent && hasUnsignedContent(body)
+  const isCleaned = backend.traits.refusesUnsignedContent && hasUnsignedContent(body)
   const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(body, backend.maxTokens)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, body) : {}
