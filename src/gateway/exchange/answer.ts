@@ -1,5 +1,6 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
@@ -34,11 +35,12 @@ export function toStreamAnswer(answer: { readonly status: number; readonly event
   return { status, body: encodeEvents(events), contentType: 'text/event-stream; charset=utf-8' }
 }
 
-/** Makes the answer for the failure of a backend, in the caller's dialect. */
+/** Makes the answer for the failure of a backend, in the caller's dialect, with the status for such a failure. */
 export function toFailureAnswer(
   { failureAnswer }: Pick<DialectTraits, 'failureAnswer'>,
   failure: Failure,
-): WholeAnswer {
+): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
   const answer = toJsonAnswer(failureAnswer(failure))
   if (failure.kind !== 'rateLimit') return answer
   return { ...answer, defaults: { 'retry-after': String(readRetryTime(failure.message) ?? 1) } }

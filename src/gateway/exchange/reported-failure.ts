@@ -25,8 +25,9 @@ export function keepFailure(
   { head, body }: Reported,
   { dialect, backendDialect, rewrite, credential }: FailureNeeds,
 ): void {
-  if (failure.kind === 'account') return exchange.refuse(new ApiError('upstream_refused_credential'))
-  const answer = { ...toFailureAnswer(dialect, failure), ...(body && { body }) }
+  const made = toFailureAnswer(dialect, failure)
+  if (made instanceof ApiError) return exchange.refuse(made)
+  const answer = { ...made, ...(body && { body }) }
   maskCredential(answer.body, credential)
   const refusedPart = findRefusedPart(backendDialect.refusedParts, failure)
   exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart })

@@ -6,14 +6,9 @@ import { parseErrorBody } from '../../dialects/failures/error-body.ts'
 import { readFailure } from '../../dialects/failures/failure.ts'
 import type { Failure } from '../../dialects/failures/failure.ts'
 import { isModelMissing } from '../../dialects/failures/missing-model.ts'
-import { toFailureAnswer, toJsonAnswer } from '../../exchange/answer.ts'
+import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { CallStep } from './prepared-call.ts'
-
-/** Writes the failure of a backend of another dialect, with the status for failures of this kind. */
-export function writeFailure(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
-  return failure.kind === 'account' ? new ApiError('upstream_refused_credential') : toFailureAnswer(dialect, failure)
-}
 
 /** An answer of another shape comes from a server that does not know the operation, whatever its status. */
 export function refuseOtherShape(

@@ -11,7 +11,7 @@ import type { Json } from '../../dialects/json/read-json.ts'
 import { makeSseDecoder } from '../../dialects/sse/decode.ts'
 import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
-import { toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
+import { toFailureAnswer, toJsonAnswer, toStreamAnswer } from '../../exchange/answer.ts'
 import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
@@ -19,7 +19,7 @@ import type { BackendRequest } from '../../exchange/send.ts'
 import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
-import { failureOf, relayError, writeFailure, writeMisreported } from './answer-errors.ts'
+import { failureOf, relayError, writeMisreported } from './answer-errors.ts'
 import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
@@ -102,7 +102,7 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
   const toAnswer = (status: number, made: TranslatedAnswer): WholeAnswer | ApiError => {
     if ('events' in made) return toStreamAnswer({ status, events: made.events })
     if ('answer' in made) return toJsonAnswer({ status, body: made.answer })
-    return keepsStatus ? writeMisreported(dialect, made.failed) : writeFailure(dialect, made.failed)
+    return keepsStatus ? writeMisreported(dialect, made.failed) : toFailureAnswer(dialect, made.failed)
   }
   return {
     isTranslated: true,
@@ -110,7 +110,7 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
     whole(answer) {
       const isError = answer.status >= 300
       if (isError && keepsStatus) return relayError(call, dialect, answer)
-      if (isError) return writeFailure(dialect, failureOf(answer.body, answer.status))
+      if (isError) return toFailureAnswer(dialect, failureOf(answer.body, answer.status))
       const body = parseExactly(answer.body.toString('utf8'))
       return toAnswer(answer.status, wantsStream ? replay(body) : whole(body))
     },
