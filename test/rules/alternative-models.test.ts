@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/rules.ts'
 import { judgeAlternatives, ROUTING_MEMBERS } from '../../src/gateway/calls/request/alternatives.ts'
-import { listByRoute } from '../../src/gateway/plan/plan.ts'
-import { listServed } from '../../src/gateway/plan/served.ts'
+import { listPlacements } from '../../src/gateway/plan/candidate.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 
 const MODELS = [
@@ -19,8 +18,7 @@ const MODELS = [
 ]
 const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS), timeZone: 'UTC' }
 
-const placementsOf = (model: SnapshotModel) =>
-  model.serve.length > 0 ? listServed(model.serve) : listByRoute(model, { worker: 'local-engine', upstream: 'vendora' })
+const placementsOf = (model: SnapshotModel) => listPlacements(model, { worker: 'local-engine', upstream: 'vendora' })
 
 const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'v/none' }
 

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { listByRoute, planByRoute } from '../../src/gateway/plan/plan.ts'
-import type { Candidate, PlacedModel, Plan, Reach } from '../../src/gateway/plan/plan.ts'
+import { listPlacements } from '../../src/gateway/plan/candidate.ts'
+import type { Candidate, PlacedModel } from '../../src/gateway/plan/candidate.ts'
+import { planCall } from '../../src/gateway/plan/plan.ts'
+import type { Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
-const LOCAL = { id: 'svc/fast', backendModel: 'qwen3:8b', upstreamModel: null, caps: {} }
-const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2026', caps: {} }
-const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026', caps: {} }
-const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null, caps: {} }
+const LOCAL = { id: 'svc/fast', backendModel: 'qwen3:8b', upstreamModel: null, caps: {}, serve: [] }
+const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2026', caps: {}, serve: [] }
+const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026', caps: {}, serve: [] }
+const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null, caps: {}, serve: [] }
 
 type Known = Omit<Candidate, 'model' | 'caps' | 'isOfflineOnly' | 'rank' | 'weight'>
 const WORKS = { isReady: true, isReachable: true, isTripped: false }
@@ -24,10 +26,10 @@ type Given = {
 function plan({ model, operation, worker, upstream }: Given): Plan {
   const known = [worker, upstream].filter((backend) => backend !== null)
   const configured = { worker: worker?.backend ?? null, upstream: upstream?.backend ?? null }
-  const candidates = listByRoute(model, configured).flatMap((placement) =>
+  const candidates = listPlacements(model, configured).flatMap((placement) =>
     known.filter(({ backend }) => backend === placement.backend).map((backend) => ({ ...backend, ...placement })),
   )
-  return planByRoute(operation, candidates)
+  return planCall({ operation, model }, candidates, { spreadBy: 'req_1', servedBy: null })
 }
 
 const step = (backend: string, model: string, dialect: Dialect = 'chat') => [

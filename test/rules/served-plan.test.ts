@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { chooseNext, isTriedElsewhere } from '../../src/gateway/plan/next-step.ts'
 import type { TriedStep } from '../../src/gateway/plan/next-step.ts'
-import type { Candidate, Step } from '../../src/gateway/plan/plan.ts'
-import { planServed } from '../../src/gateway/plan/served.ts'
-import type { Affinity } from '../../src/gateway/plan/served.ts'
+import type { Candidate } from '../../src/gateway/plan/candidate.ts'
+import type { Affinity } from '../../src/gateway/plan/order.ts'
+import { planCall } from '../../src/gateway/plan/plan.ts'
+import type { PlannedCall, Step } from '../../src/gateway/plan/plan.ts'
+import { servedModel, serveEntry } from '../support/served-models.ts'
 
 const candidate = (backend: string, given: Partial<Candidate> = {}): Candidate => ({
   backend,
@@ -23,19 +25,16 @@ const candidate = (backend: string, given: Partial<Candidate> = {}): Candidate =
 /** Candidates in the order of preference. */
 const ranked = (...given: readonly Candidate[]) => given.map((one, rank) => ({ ...one, rank }))
 const chat = { dialect: 'chat', reach: 'any_dialect' } as const
+const model = servedModel('v/large', { serve: [serveEntry('a', 'large')] })
 const NO_SESSION: Affinity = { spreadBy: 'req_1', servedBy: null }
 
-function stepsOf(
-  given: readonly Candidate[],
-  affinity = NO_SESSION,
-  operation: Parameters<typeof planServed>[0] = chat,
-) {
-  const plan = planServed(operation, given, affinity)
+function stepsOf(given: readonly Candidate[], affinity = NO_SESSION, operation: PlannedCall['operation'] = chat) {
+  const plan = planCall({ operation, model }, given, affinity)
   return typeof plan === 'string' ? plan : plan.map(({ backend, dialect }) => `${backend} in ${dialect}`)
 }
 
 const backendsOf = (given: readonly Candidate[], affinity = NO_SESSION) => {
-  const plan = planServed(chat, given, affinity)
+  const plan = planCall({ operation: chat, model }, given, affinity)
   return typeof plan === 'string' ? plan : plan.map(({ backend }) => backend).join(' ')
 }
 

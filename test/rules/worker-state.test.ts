@@ -3,6 +3,7 @@ import { clampTokens } from '../../src/gateway/backends/token-limits.ts'
 import { judgeModel, judgeWorker, readModelList } from '../../src/gateway/backends/worker-state.ts'
 import type { ModelState, ProbeResult } from '../../src/gateway/backends/worker-state.ts'
 import { toShownWorker } from '../../src/gateway/workers/rules.ts'
+import { servedModel, serveEntry } from '../support/served-models.ts'
 
 const listed = (...models: string[]): ProbeResult => ({ kind: 'listed', models })
 
@@ -52,20 +53,16 @@ describe('the state of the worker', () => {
   })
 
   it('is not_configured without a worker, and so is the state of its models', () => {
-    expect(toShownWorker(null, [{ id: 'svc/a', backendModel: 'a', serve: [] }])).toMatchObject({
+    expect(toShownWorker(null, [servedModel('svc/a', { backendModel: 'a' })])).toMatchObject({
       state: 'not_configured',
       models: [{ id: 'svc/a', state: 'not_configured' }],
     })
   })
 
   it('counts the models that the directory gives the worker in `serve`', () => {
-    const serve = [
-      { backend: 'vendora', model: 'a-large' },
-      { backend: 'local-engine', model: 'a' },
-    ]
     const models = [
-      { id: 'svc/a', backendModel: null, serve },
-      { id: 'svc/b', backendModel: 'b', serve: [{ backend: 'vendora', model: 'b' }] },
+      servedModel('svc/a', { serve: [serveEntry('vendora', 'a-large'), serveEntry('local-engine', 'a')] }),
+      servedModel('svc/b', { backendModel: 'b', serve: [serveEntry('vendora', 'b')] }),
     ]
     expect(toShownWorker(listed(), models)).toMatchObject({
       state: 'model_missing',

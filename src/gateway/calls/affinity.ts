@@ -1,5 +1,5 @@
 import { putNewest } from '../../kernel/bounded-map.ts'
-import type { Affinity } from '../plan/served.ts'
+import type { Affinity } from '../plan/order.ts'
 import type { Admission } from './admit.ts'
 
 /** Remembers which backend served a session. */

@@ -5,9 +5,8 @@ import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
 import type { ModelState } from '../backends/worker-state.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { listByRoute } from '../plan/plan.ts'
-import type { Candidate, Placement } from '../plan/plan.ts'
-import { listServed } from '../plan/served.ts'
+import { listPlacements } from '../plan/candidate.ts'
+import type { Candidate, Placement } from '../plan/candidate.ts'
 import type { Operation } from './operations.ts'
 
 type Call = {
@@ -58,9 +57,6 @@ function toCandidate(
 
 /** The configured backends that have a model for an operation, in the order of preference, with its name at each. */
 export function findPlacements(backends: Backends, { path }: Operation, model: SnapshotModel): readonly Placement[] {
-  const listed =
-    model.serve.length > 0
-      ? listServed(model.serve)
-      : listByRoute(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
-  return listed.filter(({ backend }) => backends.find(backend) !== null)
+  const placements = listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
+  return placements.filter(({ backend }) => backends.find(backend) !== null)
 }

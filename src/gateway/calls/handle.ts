@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { planByRoute } from '../plan/plan.ts'
+import { isListed } from '../plan/candidate.ts'
+import { planCall } from '../plan/plan.ts'
 import type { Plan } from '../plan/plan.ts'
-import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
 import { openSessionAffinity } from './affinity.ts'
@@ -40,13 +40,10 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   const call = { admission, req, res }
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
-    // The directory names the backends of some models. For all others, the route of the call decides.
-    const hasServe = admission.model.serve.length > 0
-    const plan = hasServe
-      ? planServed(operation, candidates, needs.affinity.find(admission))
-      : planByRoute(operation, candidates)
+    const plan = planCall(admission, candidates, needs.affinity.find(admission))
     const { writeCount } = operation
-    if (hasServe && writeCount && cannotCount(plan)) return await needs.sendCount({ ...call, writeCount }, candidates)
+    if (writeCount && isListed(admission.model) && cannotCount(plan))
+      return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
     const ending = tried.settledBy ? null : chooseEnding(tried, plan.length, needs.clock.now())
@@ -66,18 +63,18 @@ function cannotCount(plan: Plan): boolean {
 function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model, caller }: Admission): ApiError {
   if (code === 'model_unavailable')
     return new ApiError(code, { message: caller.isOffline ? OFFLINE : explainUnserved(model) })
-  if (model.serve.length === 0) return new ApiError(code)
+  if (!isListed(model)) return new ApiError(code)
   const { path, dialect } = operation
   return new ApiError(code, {
     message: `No backend of ${model.id} supports POST ${path}: it needs one that speaks the ${dialect} dialect.`,
   })
 }
 
-function explainUnserved({ id, serve }: Admission['model']): string {
-  if (serve.length > 0)
-    return `You may call ${id}, but none of its backends can be used on this gateway. Tell the operator.`
+function explainUnserved(model: Admission['model']): string {
+  if (isListed(model))
+    return `You may call ${model.id}, but none of its backends can be used on this gateway. Tell the operator.`
   return (
-    `You may call ${id}, but no backend serves it on this route. The operator can name backends for it in the ` +
+    `You may call ${model.id}, but no backend serves it on this route. The operator can name backends for it in the ` +
     'directory file (serve), which then serve it on every route.'
   )
 }

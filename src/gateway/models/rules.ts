@@ -3,13 +3,14 @@
  * also certified. A model that it may not call looks the same as one that does not exist.
  */
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
-import type { ServeEntry } from '../../directory/backends.ts'
 import { isCallable } from '../../directory/rules.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
 import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { writeShortList } from '../../kernel/formats/short-list.ts'
+import { listPlacements } from '../plan/candidate.ts'
+import type { PlacedModel } from '../plan/candidate.ts'
 
 /** What calls need to know of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' | 'timeZone'>
@@ -104,14 +105,8 @@ export function explainRefusal(caller: Pick<Caller, 'key'>, team: ModelTeam | nu
 /** The maximum number of characters of a requested name that a refusal repeats. */
 const MAX_SHOWN = 128
 
-/** Where a model is served, as far as it concerns the local worker. */
-export type ServedModel = {
-  readonly backendModel: string | null
-  readonly serve: readonly Pick<ServeEntry, 'backend' | 'model'>[]
-}
-
-/** The names of a model at the worker. Where the directory names the backends of a model, only these serve it. */
-export function namesAtWorker({ backendModel, serve }: ServedModel): string[] {
-  if (serve.length > 0) return serve.filter(({ backend }) => backend === WORKER_NAME).map(({ model }) => model)
-  return backendModel === null ? [] : [backendModel]
+/** The names of a model at the worker. */
+export function namesAtWorker(model: PlacedModel): string[] {
+  const placements = listPlacements(model, { worker: WORKER_NAME, upstream: null })
+  return placements.filter(({ backend }) => backend === WORKER_NAME).map(({ model: name }) => name)
 }

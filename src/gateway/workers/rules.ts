@@ -3,15 +3,13 @@ import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { judgeModel, judgeWorker } from '../backends/worker-state.ts'
 import type { ProbeResult, WorkerState } from '../backends/worker-state.ts'
 import { namesAtWorker } from '../models/rules.ts'
-import type { ServedModel } from '../models/rules.ts'
-
-type NamedModel = ServedModel & { readonly id: string }
+import type { PlacedModel } from '../plan/candidate.ts'
 
 /**
  * Returns the worker as the contract shows it, with those of `models` that it serves. `found` is null when no worker is
  * configured.
  */
-export function toShownWorker(found: ProbeResult | null, models: readonly NamedModel[]): Worker {
+export function toShownWorker(found: ProbeResult | null, models: readonly PlacedModel[]): Worker {
   const served = models.flatMap((model) => namesAtWorker(model).map((backendModel) => ({ id: model.id, backendModel })))
   const names = served.map(({ backendModel }) => backendModel)
   const stateOf = (model: string): WorkerState => (found ? judgeModel(found, model) : 'not_configured')

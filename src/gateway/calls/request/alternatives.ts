@@ -10,7 +10,7 @@ import { isGiven } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { explainRefusal, pickModel } from '../../models/rules.ts'
 import type { ModelTeam } from '../../models/rules.ts'
-import type { Placement } from '../../plan/plan.ts'
+import type { Placement } from '../../plan/candidate.ts'
 import { findNestedModels, spellingsOf } from './nested-models.ts'
 
 /** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
