@@ -807,6 +807,7 @@ describe('svc doctor', () => {
       { ...works, name: 'eu', state: 'unavailable', lastError: { ...lastError, result: 'unreachable' } },
       { ...works, name: 'us', state: 'not_configured' },
       { ...works, name: 'azure', lastError: { ...lastError, result: '401' } },
+      { ...works, name: 'zai', lastError: { ...lastError, result: '404' } },
     ]
     const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], backends }, new Date())
     expect(status).toBe(0)
@@ -817,6 +818,7 @@ describe('svc doctor', () => {
       expect.stringMatching(/eu cannot be reached\. Its last error was unreachable, at 2026/),
       expect.stringMatching(/us is not called, because the gateway has no credential for it/),
       expect.stringMatching(/azure has refused the credential of the gateway\. Its last error was 401, at 2026/),
+      expect.stringMatching(/zai did not find what .* error was 404, at 2026.* its URL and its basePath\./),
     ])
   })
 

@@ -122,6 +122,8 @@ function faultOf({ state, breaker, lastError }: Backend): string | null {
   if (state === 'unavailable') return `cannot be reached.${last} Check its URL and the network of the gateway.`
   if (lastError && REFUSED_CREDENTIAL.has(lastError.result))
     return `has refused the credential of the gateway.${last} Check its key, and the header that carries it.`
+  if (lastError?.result === '404')
+    return `did not find what it was asked for.${last} Check the name of the model there, its URL and its basePath.`
   if (breaker === 'closed') return null
   return `has failed repeatedly, so it is tried last.${last} Check the server, and your account there.`
 }

@@ -29,7 +29,7 @@ export type Condition = {
 export type ShownCondition = {
   /** Of the whole backend, not of its models. */
   readonly breaker: Breaker['kind']
-  /** The last failure: the backend's status, or why there was no answer. Null: none since the start. */
+  /** The last failure or 404: the backend's status, or why there was no answer. Null: none since the start. */
   readonly lastError: { readonly at: Date; readonly result: string } | null
 }
 
@@ -117,9 +117,10 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
       if (outcome.kind === 'unreachable') noteUnreachable()
       else if (outcome.status !== null && !isReachable) noteReached()
       if (isSuccess(outcome)) changeBreakers(model, afterSuccess)
-      if (!isBad(outcome)) return
-      noteFailure(model, outcome.status)
-      lastError = { at: clock.now(), result: resultOf(outcome) }
+      const isBadForAll = isBad(outcome)
+      if (isBadForAll) noteFailure(model, outcome.status)
+      // The backend may know none of its models: its path may be wrong.
+      if (isBadForAll || outcome.status === NOT_FOUND) lastError = { at: clock.now(), result: resultOf(outcome) }
     },
     show: () => ({ breaker: breaker.kind, lastError }),
     close() {
@@ -140,4 +141,5 @@ function isBad(outcome: Outcome): boolean {
   return status === LIMITED || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
 }
 
+const NOT_FOUND = 404
 const NOT_IMPLEMENTED = 501
