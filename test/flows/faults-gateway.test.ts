@@ -128,6 +128,17 @@ describe('an error of the upstream', () => {
   )
 
   it.each([
+    ['the backend names no time', { message: 'slow down' }, {}, '1'],
+    ['its message names the time', { message: 'Try again in 2.1s.' }, {}, '3'],
+    ['its header has milliseconds', { message: 'slow down' }, { 'retry-after-ms': '1500' }, '2'],
+    ['the account is used up', { message: 'no funds', code: 'insufficient_quota' }, {}, null],
+  ])('with status 429 says when to repeat the call where waiting helps: %s', async (_name, error, headers, seconds) => {
+    upstream.restart(answersJson({ error }, { status: 429, headers }))
+    const res = await gateway.post(CHAT, chat)
+    expect([res.status, res.headers.get('retry-after'), await res.json()]).toEqual([429, seconds, { error }])
+  })
+
+  it.each([
     ['answers 500', answersJson({ error: { message: 'oops' } }, { status: 500 })],
     ['answers 429', answersJson({ error: { message: 'slow' } }, { status: 429 })],
     ['closes the connection before its answer', writesRaw('')],

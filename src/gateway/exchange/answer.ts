@@ -2,6 +2,8 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
+import { parseError } from '../dialects/failures/error-body.ts'
+import { readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -41,9 +43,20 @@ export function toFailureAnswer(
   failure: Failure,
 ): WholeAnswer | ApiError {
   if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
-  const answer = toJsonAnswer(failureAnswer(failure))
-  if (failure.kind !== 'rateLimit') return answer
-  return { ...answer, defaults: { 'retry-after': String(readRetryTime(failure.message) ?? 1) } }
+  return { ...toJsonAnswer(failureAnswer(failure)), ...retryAfterDefault(failure) }
+}
+
+/**
+ * Makes the answer that a backend of the caller's dialect has written. Its bytes and its headers stay. A rate limit
+ * without `Retry-After` gets one, because Codex takes it for permanent otherwise.
+ */
+export function toUntouchedAnswer({ status }: AnswerHead, body: Buffer): WholeAnswer {
+  return { status, body, ...(status === 429 && retryAfterDefault(readFailure(parseError(body), status))) }
+}
+
+function retryAfterDefault({ kind, message }: Failure): Pick<WholeAnswer, 'defaults'> {
+  if (kind !== 'rateLimit') return {}
+  return { defaults: { 'retry-after': String(readRetryTime(message) ?? 1) } }
 }
 
 /** A whole answer as the caller would get it. */
@@ -71,15 +84,12 @@ export function writeHead(
 /** The headers of a kept answer, with its defaults. A body of another type is not compressed. */
 export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
   const { contentType, defaults } = answer
-  if (contentType === undefined) return head.headers
-  const { 'content-encoding': _dropped, ...others } = head.headers
-  const retryAfter = retryAfterOf(others)
-  return {
-    ...defaults,
-    ...others,
-    ...(retryAfter !== undefined && { 'retry-after': retryAfter }),
-    'content-type': contentType,
-  }
+  if (contentType === undefined && defaults === undefined) return head.headers
+  const retryAfter = retryAfterOf(head.headers)
+  const headers = { ...defaults, ...head.headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
+  if (contentType === undefined) return headers
+  const { 'content-encoding': _dropped, ...others } = headers
+  return { ...others, 'content-type': contentType }
 }
 
 /** `Retry-After`, also of a backend that says the time in milliseconds only, which few clients read. */

@@ -6,7 +6,7 @@ import { backendFailed, isPage, readFailure } from '../dialects/failures/failure
 import type { Failure } from '../dialects/failures/failure.ts'
 import { findRefusedPart } from '../dialects/refused-parts.ts'
 import type { RefusedPart } from '../dialects/refused-parts.ts'
-import { writeHead, writeWhole } from './answer.ts'
+import { toUntouchedAnswer, writeHead, writeWhole } from './answer.ts'
 import type { AnswerHead, KeptAnswer, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused, maskCredential, readOperatorsFault } from './credential-refusal.ts'
@@ -124,7 +124,7 @@ export class WholeRelay implements Relay {
     const { status } = this.#head
     const { rewrite } = this.#needs
     if (this.#collector) return this.#collector.end(status)
-    return rewrite ? rewrite.whole({ status, body: withoutByteOrderMark(body) }) : { status, body }
+    return rewrite ? rewrite.whole({ status, body: withoutByteOrderMark(body) }) : toUntouchedAnswer(this.#head, body)
   }
 
   /** Whether an answer is an error that is kept for the outcome. One that a rewrite has found has another status. */
