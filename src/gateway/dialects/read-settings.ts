@@ -1,11 +1,14 @@
-import { isGiven, readCount, readNumber } from './json/read-json.ts'
+import { isGiven, readCount, readName, readNumber, readObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 import { refuse } from './refusal.ts'
 
-/** Reads a token limit of a request; null where there is none. Throws a refusal for a limit below 1 or a fraction. */
+/**
+ * Reads a token limit of a request; null where there is none. Roo Code and clients of engines ask for no limit with -1.
+ * Throws a refusal for 0, a fraction, and another type.
+ */
 export function readLimit(body: Json, name: string): number | null {
   const value = body[name]
-  if (!isGiven(value)) return null
+  if (!isGiven(value) || value === -1) return null
   const limit = readCount(value)
   if (limit === null || limit === 0) refuse(name, 'It must be a whole number of at least 1.')
   return limit
@@ -15,6 +18,14 @@ export function readLimit(body: Json, name: string): number | null {
 export function readSampling(body: Json, name: string): number | null {
   const value = body[name]
   return isGiven(value) ? (readNumber(value) ?? refuse(name, 'It must be a number.')) : null
+}
+
+/**
+ * Reads the reasoning effort of the chat or the responses dialect; null where there is none. Chat has the first member,
+ * and responses has the second. Open WebUI sends that of chat in responses, and Qwen Code that of responses in chat.
+ */
+export function readEffort(body: Json): string | null {
+  return readName(body.reasoning_effort) ?? readName(readObject(body.reasoning).effort)
 }
 
 /** Reads the texts at which an answer ends: one text, or a list. Refuses any other value. */

@@ -47,11 +47,19 @@ function readAssistant(message: Json, path: string, context: TranslationContext)
   const refusal = readText(message.refusal)
   return [
     ...readReasoning(message, calls, context).map((part) => ({ ...part, path })),
-    ...requireTexts('assistant', readContent(message.content ?? '', `${path}.content`)),
+    ...requireTexts('assistant', readContentList(message.content ?? '', `${path}.content`, readOwnPart)),
     ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal, path } as const]),
     ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${String(at)}`)),
   ]
 }
+
+/** Reads a part of the assistant. The text of a thought is not needed: without a seal, no other vendor gets it. */
+function readOwnPart(part: Json, path: string): PartContent {
+  return THOUGHTS.has(part.type) ? { type: 'reasoning', text: '', seal: null } : readPart(part, path)
+}
+
+/** Mistral's models think in their content. The second is one of Claude, when a session has moved from there. */
+const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 function refuseUnsupported({ function_call: called, audio }: Json, path: string): void {
   if (isObject(called)) refuse(`${path}.function_call`, 'Calls are not read from this member: send them as tool_calls.')
@@ -134,7 +142,8 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'refusal', text: readText(part.refusal) }
     case 'image_url': {
       const image = readObject(part.image_url)
-      const url = readName(image.url) ?? refuse(`${path}.image_url`, NO_IMAGE)
+      // Mistral's clients write the URL itself.
+      const url = readName(part.image_url) ?? readName(image.url) ?? refuse(`${path}.image_url`, NO_IMAGE)
       return { type: 'image', source: readUrl(url), detail: readName(image.detail) }
     }
     case 'file': {

@@ -3,7 +3,7 @@ import { readCount, readList, readName, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
-import { readLimit, readSampling, readStops } from '../read-settings.ts'
+import { readEffort, readLimit, readSampling, readStops } from '../read-settings.ts'
 import { refuse, refuseMembers } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
 import { readChatHistory } from './read-history.ts'
@@ -13,9 +13,9 @@ import { makeChatWriter } from './write-answer.ts'
 /**
  * Reads a request of the chat dialect (OpenAI Chat Completions). It reads these fields: messages, tools, tool_choice,
  * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, logprobs, top_logprobs,
- * response_format, reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream,
- * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
- * refusal for a field that would change the answer and that the other dialects lack, and for one of another dialect.
+ * response_format, reasoning_effort or reasoning.effort, verbosity, user or safety_identifier, prompt_cache_key,
+ * stream, stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws
+ * a refusal for a field that would change the answer and that the other dialects lack, and for one of another dialect.
  */
 export function readChatRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
@@ -31,7 +31,7 @@ export function readChatRequest(body: Json, context: TranslationContext): Client
       topK: readSampling(body, 'top_k'),
       logprobs: body.logprobs === true ? { top: readCount(body.top_logprobs) ?? 0, path: 'logprobs' } : null,
     },
-    reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
+    reasoning: { effort: readEffort(body), effortIsHint: false, show: null },
     format: readFormat(body.response_format, 'response_format', 'json_schema'),
     hints: {
       user: readName(body.safety_identifier) ?? readName(body.user),

@@ -23,10 +23,12 @@ export function readContentList(content: unknown, path: string, readPart: ReadPa
  * dialect has images or files in such a turn.
  */
 export function requireTexts(role: Exclude<Turn['role'], 'user'>, parts: Part[]): Part[] {
-  const other = parts.find(({ type }) => type !== 'text' && type !== 'refusal')
+  const other = parts.find(({ type }) => !TEXT_TYPES.has(type))
   if (other) refuse(other.path, TEXTS_ONLY[role])
   return parts
 }
+
+const TEXT_TYPES: ReadonlySet<Part['type']> = new Set(['text', 'refusal', 'reasoning'])
 
 const TEXTS_ONLY = {
   system: 'A system prompt must be text: send other content in a message of the user.',

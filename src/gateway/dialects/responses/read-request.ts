@@ -3,7 +3,7 @@ import { isGiven, readCount, readList, readName, readObject, readText } from '..
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, Tool } from '../neutral.ts'
 import { readFormat } from '../read-format.ts'
-import { readLimit, readSampling } from '../read-settings.ts'
+import { readEffort, readLimit, readSampling } from '../read-settings.ts'
 import { refuse, refuseMembers, refuseRest } from '../refusal.ts'
 import type { ClientCall, TranslationContext } from '../translated-dialect.ts'
 import { isCompaction } from './compaction.ts'
@@ -13,10 +13,10 @@ import { makeResponsesWriter } from './write-answer.ts'
 
 /**
  * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
- * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning, include, user
- * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
- * ignored. Throws a refusal for a field that relies on stored state or a service of the vendor, or that belongs to
- * another dialect.
+ * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning or
+ * reasoning_effort, include, user or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that
+ * affect only cost or speed, are ignored. Throws a refusal for a field that relies on stored state or a service of the
+ * vendor, or that belongs to another dialect.
  */
 export function readResponsesRequest(body: Json, context: TranslationContext): ClientCall {
   refuseUnsupported(body)
@@ -38,7 +38,7 @@ export function readResponsesRequest(body: Json, context: TranslationContext): C
       logprobs: readLogprobs(body),
     },
     reasoning: {
-      effort: readName(reasoning.effort),
+      effort: readEffort(body),
       effortIsHint: false,
       // `generate_summary` is the old name of `summary`.
       show: readName(reasoning.summary ?? reasoning.generate_summary) === null ? null : true,
@@ -90,7 +90,6 @@ const OF_OTHER_DIALECTS: Readonly<Record<string, string>> = {
   max_tokens: 'Responses have no max_tokens: send it as max_output_tokens.',
   max_completion_tokens: 'Responses have no max_completion_tokens: send it as max_output_tokens.',
   response_format: 'Responses have no response_format: send it as text.format.',
-  reasoning_effort: 'Responses have no reasoning_effort: send it as reasoning.effort.',
   stop: 'Responses have no stop sequences: leave stop out.',
   stop_sequences: 'Responses have no stop sequences: leave stop_sequences out.',
 }

@@ -1,4 +1,4 @@
-import { readList, readObject } from '../json/read-json.ts'
+import { isGiven, readList, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import type { Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { toolKeyOf, toRef } from './tool-names.ts'
@@ -13,10 +13,11 @@ export function readToolChoice(
   tools: readonly Tool[],
   readChosen: ReadChosen,
 ): ToolChoice | null {
-  if (choice === undefined || choice === null) return null
-  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
-  const find = makeFindTool(tools)
+  if (!isGiven(choice)) return null
   const given = readObject(choice)
+  const named = MODES.get(given.type ?? choice)
+  if (named) return { mode: named, only: null }
+  const find = makeFindTool(tools)
   if (given.type !== 'allowed_tools') return { mode: 'required', only: [readChosen(given, find)] }
   const { mode, tools: chosen } = readObject(allowed)
   return {
@@ -24,6 +25,14 @@ export function readToolChoice(
     only: readList(chosen).map((tool) => readChosen(readObject(tool), find)),
   }
 }
+
+/** `any` is Mistral's name of `required`. Cursor writes a mode as the type of an object. */
+const MODES: ReadonlyMap<unknown, ToolChoice['mode']> = new Map([
+  ['auto', 'auto'],
+  ['none', 'none'],
+  ['required', 'required'],
+  ['any', 'required'],
+])
 
 /** Finds a tool of the client. Without a namespace, it is the first one of this kind and name. */
 export type FindTool = (tool: Pick<ToolRef, 'kind' | 'name'>, namespace?: string | null) => ToolRef | undefined
