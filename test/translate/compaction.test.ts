@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { checkResponsesStream } from '../support/stream-grammar.ts'
-import { pair, refusalOf } from './pairs.ts'
+import { pair, refusalOf, withoutUnsigned } from './pairs.ts'
 import { translate } from './streams.ts'
 import { toVendorStream } from './vendor-streams.ts'
 
@@ -82,8 +81,8 @@ describe.each(['chat', 'messages'] as const)('a compaction at a %s backend', (ba
 
   it('is a text of the user for a vendor that encrypts its own', () => {
     const body = { model: 'm', input: [compacted(), { type: 'compaction', encrypted_content: 'gAAA' }, HELLO] }
-    expect(hasUnsignedContent(body)).toBe(true)
-    const { input } = JSON.parse(withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString()) as typeof body
+    const sent = withoutUnsigned('responses', Buffer.from(JSON.stringify(body)))
+    const { input } = JSON.parse(sent.toString()) as typeof body
     expect(input[0]).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining(SUMMARY) as string }] })
     expect(input.slice(1)).toEqual(body.input.slice(1))
   })

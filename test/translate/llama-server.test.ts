@@ -8,13 +8,13 @@ import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
 import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
 import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
 import { isResponseStream } from '../../src/gateway/dialects/responses/traits.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { checkMessagesStream } from '../support/stream-grammar.ts'
+import { withoutUnsigned } from './pairs.ts'
 import { cutEverywhere, messagesCall, parsed, recorded, responsesCall, translate } from './streams.ts'
 
 const answer = (name: string) => recorded(`llama-server/${name}.http`)
@@ -89,7 +89,7 @@ describe('its own responses stream', () => {
 
   it('has reasoning that a vendor is not sent, because nothing stands where its seal would be', () => {
     const { output } = bodyOf('responses-thought')
-    const sent = withoutUnsignedContent(Buffer.from(JSON.stringify({ input: output })))
+    const sent = withoutUnsigned('responses', Buffer.from(JSON.stringify({ input: output })))
     expect(JSON.parse(sent.toString())).toEqual({ input: readList(output).slice(1) })
   })
 })

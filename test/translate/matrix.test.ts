@@ -12,10 +12,9 @@ import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
-import { withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { CASES, ERRORS, THINKS } from './matrix-cases.ts'
 import type { Case } from './matrix-cases.ts'
-import { ALL_DIALECTS, CHECKS, pair } from './pairs.ts'
+import { ALL_DIALECTS, CHECKS, pair, withoutUnsigned } from './pairs.ts'
 import { countingIds, cutEverywhere, translate } from './streams.ts'
 import { VENDOR_CAPS } from './vendor-caps.ts'
 import { toErrorEvent, toVendorStream } from './vendor-streams.ts'
@@ -63,7 +62,7 @@ function translationOf({ client, backend }: Pair, given: Case, isStreamed: boole
   const { passStream } = DIALECTS[client]
   const bytes = Buffer.from(JSON.stringify(body))
   return {
-    request: JSON.parse(withoutUnsignedContent(bytes).toString()) as Json,
+    request: JSON.parse(withoutUnsigned(client, bytes).toString()) as Json,
     answer: {
       stream: () => passStream({ model: 'svc/fast' }),
       whole(answer: unknown) {

@@ -1,4 +1,6 @@
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
+import { parseObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
@@ -33,6 +35,11 @@ export const CHECKS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => s
   chat: checkChatStream,
   responses: checkResponsesStream,
   messages: checkMessagesStream,
+}
+
+/** What a vendor gets of a request in its own dialect: all but what it has not signed. */
+export function withoutUnsigned(dialect: Dialect, bytes: Buffer): Buffer {
+  return DIALECTS[dialect].withoutUnsignedContent(bytes, parseObject(bytes.toString()) ?? {})
 }
 
 export type Options = Partial<TranslationOptions>

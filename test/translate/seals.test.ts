@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { isSealed, makeSeals, sealedLength } from '../../src/gateway/dialects/seals.ts'
-import { pair } from './pairs.ts'
+import { pair, withoutUnsigned } from './pairs.ts'
 
 const NEEDS = { backend: 'vendora:responses', model: 'm1', team: 't1', key: Buffer.from('secret') }
 const seals = makeSeals(NEEDS)
@@ -77,51 +78,67 @@ describe('a seal', () => {
 })
 
 describe('a call that goes to a vendor in its own dialect', () => {
-  it.each([
-    {
-      input: [
-        { type: 'reasoning', summary: [], encrypted_content: sealed },
-        { role: 'user', content: 'hi' },
-      ],
-    },
-    {
-      messages: [
-        {
-          role: 'assistant',
-          content: [
-            { type: 'thinking', thinking: 'x', signature: sealed },
-            { type: 'text', text: 'a' },
-          ],
-        },
-      ],
-    },
-    {
-      messages: [
-        {
-          role: 'assistant',
-          content: [
-            { type: 'redacted_thinking', data: sealed },
-            { type: 'text', text: 'a' },
-          ],
-        },
-      ],
-    },
-    { messages: [{ role: 'assistant', content: 'a', reasoning_content: 'x', reasoning_details: [{ data: sealed }] }] },
-    {
-      messages: [
-        { role: 'assistant', tool_calls: [{ id: 'c', extra_content: { google: { thought_signature: sealed } } }] },
-      ],
-    },
-  ])('loses its seals and nothing else: %j', (body) => {
-    expect(hasUnsignedContent(body)).toBe(true)
-    const cleaned = withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString()
-    expect(cleaned).not.toContain('svc1.')
-    expect(hasUnsignedContent(JSON.parse(cleaned) as Record<string, unknown>)).toBe(false)
+  it.each<[Dialect, Json]>([
+    [
+      'responses',
+      {
+        input: [
+          { type: 'reasoning', summary: [], encrypted_content: sealed },
+          { role: 'user', content: 'hi' },
+        ],
+      },
+    ],
+    [
+      'messages',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: 'x', signature: sealed },
+              { type: 'text', text: 'a' },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'messages',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'redacted_thinking', data: sealed },
+              { type: 'text', text: 'a' },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'chat',
+      {
+        messages: [{ role: 'assistant', content: 'a', reasoning_content: 'x', reasoning_details: [{ data: sealed }] }],
+      },
+    ],
+    [
+      'chat',
+      {
+        messages: [
+          { role: 'assistant', tool_calls: [{ id: 'c', extra_content: { google: { thought_signature: sealed } } }] },
+        ],
+      },
+    ],
+  ])('in %s loses its seals and nothing else: %j', (dialect, body) => {
+    const cleaned = withoutUnsigned(dialect, Buffer.from(JSON.stringify(body)))
+    expect(cleaned.toString()).not.toContain('svc1.')
+    expect(withoutUnsigned(dialect, cleaned)).toBe(cleaned)
   })
 
   it('loses the reasoning of a chat message with its seal', () => {
     const message = { role: 'assistant', content: 'a', reasoning_content: 'x', reasoning_details: [{ data: sealed }] }
-    const cleaned = withoutUnsignedContent(Buffer.from(JSON.stringify({ messages: [message] }))).toString()
+    const cleaned = withoutUnsigned('chat', Buffer.from(JSON.stringify({ messages: [message] }))).toString()
     expect(JSON.parse(cleaned)).toEqual({ messages: [{ role: 'assistant', content: 'a' }] })
   })
 
@@ -129,6 +146,6 @@ describe('a call that goes to a vendor in its own dialect', () => {
     const bytes = Buffer.from(
       '{ "messages": [{"role":"assistant","content":[{"type":"thinking","signature":"EqQBCkYIB"}]}] }',
     )
-    expect(withoutUnsignedContent(bytes)).toBe(bytes)
+    expect(withoutUnsigned('messages', bytes)).toBe(bytes)
   })
 })

@@ -3,12 +3,11 @@ import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { hasUnsignedContent, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
 import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
-import { CHECKS, pair, refusalOf } from './pairs.ts'
+import { CHECKS, pair, refusalOf, withoutUnsigned } from './pairs.ts'
 import { parsed, translate } from './streams.ts'
 
 const PAGE = { url: 'https://a.example/one', title: 'One' }
@@ -191,15 +190,14 @@ describe('a web search that the backend ran', () => {
     const seals = makeSeals({ backend: 'b', model: 'm', team: 't', key: Buffer.from('k') })
     const { content } = answerOf('messages', 'responses', RESPONSE, isSealed ? { seals } : {})
     const body = { messages: [{ role: 'assistant', content }] }
-    expect(hasUnsignedContent(body)).toBe(true)
-    expect(JSON.parse(withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString())).toEqual({
+    expect(JSON.parse(withoutUnsigned('messages', Buffer.from(JSON.stringify(body))).toString())).toEqual({
       messages: [{ role: 'assistant', content: [{ type: 'text', text: SAID }] }],
     })
   })
 
   it('that its vendor ran passes unchanged', () => {
     const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'assistant', content: MESSAGE.content }] }))
-    expect(withoutUnsignedContent(bytes)).toBe(bytes)
+    expect(withoutUnsigned('messages', bytes)).toBe(bytes)
   })
 })
 

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
-import { UNSIGNED_MARK, withoutUnsignedContent } from '../../src/gateway/dialects/unsigned-content.ts'
+import { UNSIGNED_MARK } from '../../src/gateway/dialects/unsigned-content.ts'
 import { toAcceptedRequest } from '../../src/gateway/dialects/responses/accepted-request.ts'
+import { ALL_DIALECTS, withoutUnsigned } from './pairs.ts'
 
-const strip = (body: unknown): unknown =>
-  JSON.parse(withoutUnsignedContent(Buffer.from(JSON.stringify(body))).toString())
+const strip = (dialect: Dialect, body: unknown): unknown =>
+  JSON.parse(withoutUnsigned(dialect, Buffer.from(JSON.stringify(body))).toString())
 
 const LOCAL = { type: 'thinking', thinking: 'hm', signature: UNSIGNED_MARK }
 const SIGNED = { type: 'thinking', thinking: 'hm', signature: 'EqQB' }
@@ -17,7 +19,7 @@ it('removes the reasoning of a local model from a session that continues at the 
     { role: 'assistant', content: [LOCAL] },
     { role: 'user', content: [] },
   ]
-  expect(strip({ model: 'm', messages, max_tokens: 9 })).toEqual({
+  expect(strip('messages', { model: 'm', messages, max_tokens: 9 })).toEqual({
     model: 'm',
     messages: [
       { role: 'user', content: 'hi' },
@@ -31,7 +33,7 @@ it('removes the reasoning of a local model from a session that continues at the 
 it('removes the reasoning items of a local model from a responses session', () => {
   const local = { type: 'reasoning', summary: [], encrypted_content: UNSIGNED_MARK }
   const sealed = { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
-  expect(strip({ input: [local, sealed, { role: 'user', content: 'hi' }] })).toEqual({
+  expect(strip('responses', { input: [local, sealed, { role: 'user', content: 'hi' }] })).toEqual({
     input: [sealed, { role: 'user', content: 'hi' }],
   })
 })
@@ -40,7 +42,7 @@ it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
   'removes reasoning with the signature %j, which engines write that support the dialect',
   (signature) => {
     const content = [{ type: 'thinking', thinking: 'hm', signature }, TEXT]
-    expect(strip({ messages: [{ role: 'assistant', content }] })).toEqual({
+    expect(strip('messages', { messages: [{ role: 'assistant', content }] })).toEqual({
       messages: [{ role: 'assistant', content: [TEXT] }],
     })
   },
@@ -50,11 +52,15 @@ it('removes reasoning that an engine wrote as plain text', () => {
   const plain = { type: 'reasoning', summary: [], encrypted_content: 'I should look first.' }
   const empty = { type: 'reasoning', summary: [], encrypted_content: '' }
   const without = { type: 'reasoning', summary: [] }
-  expect(strip({ input: [plain, empty, without] })).toEqual({ input: [without] })
+  expect(strip('responses', { input: [plain, empty, without] })).toEqual({ input: [without] })
 })
 
 it.each<[string, (body: Buffer) => Buffer, string]>([
-  ['reasoning of a local model', withoutUnsignedContent, `{"type":"reasoning","encrypted_content":"${UNSIGNED_MARK}"}`],
+  [
+    'reasoning of a local model',
+    (body) => withoutUnsigned('responses', body),
+    `{"type":"reasoning","encrypted_content":"${UNSIGNED_MARK}"}`,
+  ],
   [
     'reasoning that its vendor refuses',
     (body) => toAcceptedRequest(body, JSON.parse(body.toString()) as Json, { reasoningReplay: 'unreadable' }),
@@ -67,10 +73,15 @@ it.each<[string, (body: Buffer) => Buffer, string]>([
   )
 })
 
-it('returns every other body as the same bytes', () => {
-  for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${UNSIGNED_MARK}", "n":1.0}`]) {
-    expect(withoutUnsignedContent(Buffer.from(body)).toString()).toBe(body)
+it.each(ALL_DIALECTS)('returns every other body of %s as the same bytes', (dialect) => {
+  for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', `{"other":"${UNSIGNED_MARK}", "n":1.0}`]) {
+    const bytes = Buffer.from(body)
+    expect(withoutUnsigned(dialect, bytes)).toBe(bytes)
   }
-  const plain = Buffer.from('{"messages":[]}')
-  expect(withoutUnsignedContent(plain)).toBe(plain)
+})
+
+it('leaves the reasoning that Mistral writes as parts of a chat message', () => {
+  const content = [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }, TEXT]
+  const bytes = Buffer.from(JSON.stringify({ messages: [{ role: 'assistant', content }] }))
+  expect(withoutUnsigned('chat', bytes)).toBe(bytes)
 })

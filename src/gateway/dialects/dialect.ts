@@ -59,6 +59,11 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** The parts of a request that its backend may refuse, and that it can be sent without. */
   readonly refusedParts: readonly RefusedPart[]
+  /**
+   * Removes what a vendor would refuse from the bytes of a request, because it has not signed it
+   * (`unsigned-content.ts`). `body` is the request. Returns the same bytes where there is nothing to remove.
+   */
+  readonly withoutUnsignedContent: (request: Buffer, body: Json) => Buffer
   /** Changes what a model would refuse in the bytes of a request. `body` is the request. */
   readonly toAcceptedRequest: (request: Buffer, body: Json, caps: Partial<ModelCaps>) => Buffer
   /** Reads the metadata of a whole answer, or of one event of a stream. */

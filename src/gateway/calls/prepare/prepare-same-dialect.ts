@@ -8,7 +8,6 @@ import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { renameAnswer } from '../../dialects/passing/rename-model.ts'
-import { hasUnsignedContent, withoutUnsignedContent } from '../../dialects/unsigned-content.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import { undoUnchosenEffort } from '../../models/codex.ts'
@@ -53,13 +52,14 @@ export function prepareSameDialect(call: CallStep, req: CallRequest): PreparedCa
 function changeBody({ admission, step, backend }: CallStep, req: CallRequest, usage: Json): Buffer {
   const { body } = req
   const parsed = parsedOf(req)
-  const isCleaned = backend.traits.refusesUnsignedContent && hasUnsignedContent(body)
-  const bytes = isCleaned ? withoutUnsignedContent(parsed.bytes) : parsed.bytes
+  const dialect = DIALECTS[admission.operation.dialect]
+  const isRefused = backend.traits.refusesUnsignedContent
+  const bytes = isRefused ? dialect.withoutUnsignedContent(parsed.bytes, body) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(body, backend.maxTokens)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, body) : {}
   const changes = { model: step.model, ...limits, ...usage, ...effort }
   if (body.model === step.model && Object.keys(changes).length === 1) return bytes
-  const changed = setMembers(bytes, changes, isCleaned ? scanTopLevel(bytes) : locate(parsed, changes))
+  const changed = setMembers(bytes, changes, bytes === parsed.bytes ? locate(parsed, changes) : scanTopLevel(bytes))
   if (!changed) throw new Error('The body of a call is not a JSON object.')
   return changed
 }

@@ -9,6 +9,7 @@ import { toAcceptedRequest } from './accepted-request.ts'
 import { isPreamble } from './chunk.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
+import { withoutUnsignedContent } from './unsigned-content.ts'
 
 const readErrorEvent = makeErrorReader()
 
@@ -34,6 +35,7 @@ export const CHAT: DialectTraits = {
   needsVendor: () => false,
   tokenCount: null,
   refusedParts: CHAT_REFUSED_PARTS,
+  withoutUnsignedContent,
   toAcceptedRequest,
   readMetadata: ({ model, choices, service_tier: serviceTier }) => ({
     model,

@@ -1,5 +1,6 @@
 import { scanTopLevel, setMembers } from './edit-json.ts'
-import { parseToRewrite } from './read-json.ts'
+import { parseToRewrite, readList } from './read-json.ts'
+import type { Json } from './read-json.ts'
 
 /**
  * Changes a list that is a top-level member of a JSON object. Returns the same bytes where there is no such list, and
@@ -17,4 +18,19 @@ export function rewriteList(
   const changed = change(items)
   const isSame = changed.length === items.length && changed.every((item, index) => item === items[index])
   return isSame ? bytes : (setMembers(bytes, { [name]: changed }, scanned) ?? bytes)
+}
+
+/**
+ * Changes some items of such a list. `change` returns what stands in the place of an item; null: the item itself.
+ * `body` is the parsed object, whose long texts may be cut. Its items are looked at first, because nearly every list
+ * stays as it is.
+ */
+export function rewriteItems(
+  bytes: Buffer,
+  body: Json,
+  name: string,
+  change: (item: unknown) => readonly unknown[] | null,
+): Buffer {
+  if (!readList(body[name]).some((item) => change(item) !== null)) return bytes
+  return rewriteList(bytes, name, (items) => items.flatMap((item) => change(item) ?? [item]))
 }

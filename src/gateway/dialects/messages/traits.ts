@@ -9,6 +9,7 @@ import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
+import { withoutUnsignedContent } from './unsigned-content.ts'
 
 const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
 
@@ -57,6 +58,7 @@ export const MESSAGES: DialectTraits = {
   needsVendor: ({ thread }) => isGiven(thread),
   tokenCount: TOKEN_COUNT,
   refusedParts: MESSAGES_REFUSED_PARTS,
+  withoutUnsignedContent,
   toAcceptedRequest,
   readMetadata: ({ message, delta, model, stop_reason: reason, usage }) => ({
     model: model ?? readObject(message).model,

@@ -1,9 +1,8 @@
-import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
 import { setMembers } from '../json/edit-json.ts'
-import { isGiven, readList, readObject } from '../json/read-json.ts'
+import { isGiven, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { rewriteList } from '../json/rewrite-list.ts'
+import { rewriteItems } from '../json/rewrite-list.ts'
 import { withoutRefusedHints } from '../refused-hints.ts'
 import { withPlainTools } from '../tools/plain-tools.ts'
 
@@ -19,9 +18,9 @@ export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<Mod
   const hinted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
   const accepted = withPlainTools(hinted, caps)
   const isRefused = caps.reasoningReplay === 'refused'
-  const unasked = isRefused ? withoutItems(accepted, body, 'include', (item) => item === ENCRYPTED) : accepted
+  const unasked = isRefused ? rewriteItems(accepted, body, 'include', withoutEncrypted) : accepted
   return isRefused || caps.reasoningReplay === 'unreadable'
-    ? withoutItems(unasked, body, 'input', isReasoning)
+    ? rewriteItems(unasked, body, 'input', withoutReasoning)
     : unasked
 }
 
@@ -34,17 +33,10 @@ function withoutSummaries(request: Buffer, body: Json, caps: Partial<ModelCaps>)
   return isGiven(summary) || isGiven(old) ? (setMembers(request, { reasoning }) ?? request) : request
 }
 
-/** Returns the request without these items of a list, or the same bytes where there are none. */
-function withoutItems(
-  request: Buffer,
-  body: Json,
-  name: 'include' | 'input',
-  isRefused: (item: unknown) => boolean,
-): Buffer {
-  if (!readList(body[name]).some(isRefused)) return request
-  return rewriteList(request, name, (items) => items.filter((item) => !isRefused(item)))
+function withoutEncrypted(included: unknown): readonly unknown[] | null {
+  return included === ENCRYPTED ? [] : null
 }
 
-function isReasoning(item: unknown): boolean {
-  return isObject(item) && item.type === 'reasoning'
+function withoutReasoning(item: unknown): readonly unknown[] | null {
+  return readObject(item).type === 'reasoning' ? [] : null
 }

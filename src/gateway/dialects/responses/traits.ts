@@ -14,6 +14,7 @@ import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
 import { hasVendorTools } from './read-tools.ts'
+import { withoutUnsignedContent } from './unsigned-content.ts'
 
 /** The vendor's minimum for `max_output_tokens`. */
 const PROBE_OUTPUT_TOKENS = 16
@@ -56,6 +57,7 @@ export const RESPONSES: DialectTraits = {
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
   refusedParts: RESPONSES_REFUSED_PARTS,
+  withoutUnsignedContent,
   toAcceptedRequest,
   readMetadata,
 }
