@@ -4,7 +4,7 @@ import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
-import { toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
+import { toCallId } from '../../src/gateway/dialects/tools/call-ids.ts'
 import { pair } from './pairs.ts'
 import { chunks, delta, finalResponse, foldMessage, parsed, run } from './streams.ts'
 

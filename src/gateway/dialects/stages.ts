@@ -3,7 +3,7 @@ import { backendFailed } from './failures/failure.ts'
 import { parseObject } from './json/read-json.ts'
 import type { AnswerEvent, CloseEvent, OpenPart, PartEvent } from './neutral.ts'
 import { toInput } from './tools/custom-tools.ts'
-import { toCallId } from './tools/tool-names.ts'
+import { toCallId } from './tools/call-ids.ts'
 
 /** A step between the reader of a backend's answer and the writer of the client's answer. Made for each answer. */
 export type Stage = (event: AnswerEvent) => readonly AnswerEvent[]

@@ -5,7 +5,7 @@ import { writeUrlCitation } from '../parts/citations.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { NO_USAGE, promptTokensOf, writtenTokens } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
-import { toCallId } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/call-ids.ts'
 import type { AnswerWriter, TranslationContext } from '../translated-dialect.ts'
 
 type Needs = {

@@ -6,7 +6,7 @@ import type { CloseEvent, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { NO_USAGE } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
-import { toCallId } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/call-ids.ts'
 import type { AnswerWriter, TranslationContext } from '../translated-dialect.ts'
 import { writeMessagesError } from './errors.ts'
 

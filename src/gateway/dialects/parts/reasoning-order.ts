@@ -1,5 +1,5 @@
 import type { Part } from '../neutral.ts'
-import { toCallId } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/call-ids.ts'
 
 /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
 export function withReasoningBeforeCalls(parts: readonly Part[]): Part[] {

@@ -2,7 +2,7 @@ import type { Json } from '../json/read-json.ts'
 import { UNSIGNED_MARK } from '../unsigned-content.ts'
 import type { CloseEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { writeUrlCitation } from '../parts/citations.ts'
-import { toCallId } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/call-ids.ts'
 import type { TranslationContext } from '../translated-dialect.ts'
 import { toCompactionItem } from './compaction.ts'
 

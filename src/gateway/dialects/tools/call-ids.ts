@@ -1,5 +1,17 @@
+import { hash } from 'node:crypto'
 import type { Part, Turn } from '../neutral.ts'
-import { toCallId } from './tool-names.ts'
+import { isValidName } from './tool-names.ts'
+
+/** The limit of most vendors for the id of a call. */
+const MAX_ID_CHARACTERS = 64
+
+/**
+ * Returns a call id that the vendors accept: the same id, or a digest, so that calls and results still match. A digest
+ * is short enough for every vendor.
+ */
+export function toCallId(id: string, maxLength: number = MAX_ID_CHARACTERS): string {
+  return isValidName(id, maxLength) ? id : `call_${hash('sha256', id, 'base64url').slice(0, 35)}`
+}
 
 /** The ids of all calls of a conversation, as the client got them. */
 export function listCallIds(turns: readonly Turn[]): string[] {

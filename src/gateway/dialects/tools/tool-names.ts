@@ -24,24 +24,13 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   const toName = (tool: ToolRef): string => {
     const name = plainName(tool)
     const isOwner = owners.get(name)?.key === toolKeyOf(tool)
-    return isValid(name, maxLength) && isOwner ? name : hashedName(tool, maxLength)
+    return isValidName(name, maxLength) && isOwner ? name : hashedName(tool, maxLength)
   }
   const byName = new Map([...found.values()].map((tool) => [toName(tool), toRef(tool)] as const))
   return {
     toName,
     toTool: (name) => byName.get(name) ?? { kind: 'function', name, namespace: null },
   }
-}
-
-/** The limit of most vendors for the id of a call. */
-const MAX_ID_CHARACTERS = 64
-
-/**
- * Returns a call id that the vendors accept: the same id, or a digest, so that calls and results still match. A digest
- * is short enough for every vendor.
- */
-export function toCallId(id: string, maxLength: number = MAX_ID_CHARACTERS): string {
-  return isValid(id, maxLength) ? id : `call_${hash('sha256', id, 'base64url').slice(0, 35)}`
 }
 
 function plainName({ name, namespace }: ToolRef): string {
@@ -73,7 +62,8 @@ function rank({ kind, namespace }: ToolRef): number {
   return (namespace === null ? 0 : 2) + (kind === 'function' ? 0 : 1)
 }
 
-function isValid(name: string, maxLength: number): boolean {
+/** Whether vendors accept a text as the name of a tool, or as the id of a call. */
+export function isValidName(name: string, maxLength: number): boolean {
   return name.length <= maxLength && /^[a-zA-Z0-9_-]+$/.test(name)
 }
 
