@@ -6,7 +6,7 @@ import type { Json } from '../dialects/json/read-json.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { Condition } from './condition.ts'
 import { makeConnector } from './connector.ts'
-import type { Connecting } from './connector.ts'
+import type { ConnectSettings } from './connector.ts'
 import type { KindTraits } from './kinds.ts'
 import type { BackendKind } from './table.ts'
 import type { ModelState } from './worker-state.ts'
@@ -62,20 +62,20 @@ export type BackendHealth = {
   recheck(): void
 }
 
-/** How a backend is called. */
-export type Calling = Connecting & {
+/** How connections to a backend are made, and how long they may be silent. */
+export type PoolSettings = ConnectSettings & {
   /** The longest time without a byte, also before the first byte. */
   readonly idleTimeoutMs: number
 }
 
 /** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
-export function openBackendPool(url: URL, { idleTimeoutMs, ...connecting }: Calling, basePath = '/v1') {
+export function openBackendPool(url: URL, { idleTimeoutMs, ...connect }: PoolSettings, basePath = '/v1') {
   const pool = new Pool(url.origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
     pipelining: 1,
     allowH2: false,
-    connect: makeConnector(url, connecting),
+    connect: makeConnector(url, connect),
     headersTimeout: idleTimeoutMs,
     bodyTimeout: idleTimeoutMs,
     // Shorter than the 5 s for which common servers keep an idle connection, so that no call is written to a
@@ -90,8 +90,8 @@ export function openBackendPool(url: URL, { idleTimeoutMs, ...connecting }: Call
 }
 
 /** Makes a function that connects to a host, closes the connection at once, and says whether that worked. */
-export function makeConnectProbe(url: URL, connecting: Connecting): () => Promise<boolean> {
-  const connect = makeConnector(url, connecting)
+export function makeConnectProbe(url: URL, settings: ConnectSettings): () => Promise<boolean> {
+  const connect = makeConnector(url, settings)
   const { hostname, host, protocol, port } = url
   const to = { hostname: withoutBrackets(hostname), host, protocol, port }
   return () =>

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { ReadSecret } from '../../kernel/credentials/secret-source.ts'
 import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
-import type { Backend, Calling } from './backend.ts'
+import type { Backend, PoolSettings } from './backend.ts'
 import { openListedBackends } from './listed.ts'
 import type { BackendRow } from './listed.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
@@ -35,7 +35,7 @@ export type Backends = {
 
 type AppliedDirectory = Pick<DirectorySnapshot, 'backends' | 'adminBackends'>
 
-type Needs = Omit<Calling, 'lookup'> & {
+type Needs = Omit<PoolSettings, 'lookup'> & {
   readonly upstreams: AllUpstreamSettings
   readonly worker: WorkerSettings | null
   readonly readSecret: ReadSecret

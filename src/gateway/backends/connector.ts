@@ -5,7 +5,7 @@ import { codeOf } from '../../kernel/error-code.ts'
 import type { OutboundProxy } from '../../kernel/network/outbound-proxy.ts'
 
 /** How connections are made. */
-export type Connecting = {
+export type ConnectSettings = {
   readonly connectTimeoutMs: number
   /** Looks up the name of the host at each connect. A proxy looks up names itself. */
   readonly lookup: LookupFunction
@@ -16,7 +16,10 @@ export type Connecting = {
 type OpenTunnel = (onEnd: Connectors.Callback) => void
 
 /** Makes a function that connects to the host of this URL, with TLS where the URL has it. */
-export function makeConnector(url: URL, { lookup, connectTimeoutMs, outboundProxy }: Connecting): Connectors.connector {
+export function makeConnector(
+  url: URL,
+  { lookup, connectTimeoutMs, outboundProxy }: ConnectSettings,
+): Connectors.connector {
   const connect = buildConnector({ lookup, timeout: connectTimeoutMs, allowH2: false })
   if (!outboundProxy?.isFor(url)) return connect
   const openTunnel = makeOpenTunnel(outboundProxy, url, connectTimeoutMs)

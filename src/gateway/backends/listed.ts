@@ -85,12 +85,12 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
     if (row.url === null) return null
     const url = new URL(row.url)
     const headers = 'teamId' in row ? {} : row.headers
-    const calling = 'teamId' in row && adminBackends ? callingOfAdmin(url, adminBackends) : needs
-    return openVendor({ name, url, basePath, credential, headers, dialects }, calling)
+    const vendorNeeds = 'teamId' in row && adminBackends ? needsOfAdmin(url, adminBackends) : needs
+    return openVendor({ name, url, basePath, credential, headers, dialects }, vendorNeeds)
   }
 
   /** Without a proxy, which would look up the name itself and connect to an address that was not checked. */
-  function callingOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): VendorNeeds {
+  function needsOfAdmin({ port }: URL, { hosts }: AdminBackendTrust): VendorNeeds {
     const lookup = makeCheckedLookup((address) => hosts.allowsAddress(address, port), needs.lookup)
     return { ...needs, lookup, outboundProxy: null }
   }

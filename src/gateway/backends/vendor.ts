@@ -3,7 +3,7 @@ import { random } from '../../kernel/random.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { makeConnectProbe, openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects, BackendHealth, Calling } from './backend.ts'
+import type { Backend, BackendDialects, BackendHealth, PoolSettings } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 
@@ -16,7 +16,7 @@ type Service = Pick<Backend, 'name' | 'credential'> & {
   readonly caps?: Partial<ModelCaps>
 }
 
-export type VendorNeeds = Calling & { readonly clock: Clock }
+export type VendorNeeds = PoolSettings & { readonly clock: Clock }
 
 /** Opens a vendor: an upstream, or a backend of the directory. */
 export function openVendor(service: Service, needs: VendorNeeds): Backend {

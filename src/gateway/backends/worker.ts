@@ -10,7 +10,7 @@ import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects, Calling } from './backend.ts'
+import type { Backend, BackendDialects, PoolSettings } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
@@ -32,7 +32,7 @@ export type WorkerSettings = {
   readonly idleTimeoutMs: number
 }
 
-type Needs = Omit<Calling, 'idleTimeoutMs'> & { readonly clock: Clock; readonly log: Logger }
+type Needs = Omit<PoolSettings, 'idleTimeoutMs'> & { readonly clock: Clock; readonly log: Logger }
 
 /** The maximum age of the state that is used to plan a call. */
 const MAX_AGE_MS = 10_000
@@ -49,12 +49,12 @@ const DIALECT_PROBE_TIMEOUT_MS = 120_000
 const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
 
 /** Opens the worker. Its list of models is fetched when the gateway is used, never by a timer. */
-export function openWorker(settings: WorkerSettings, { clock, log, ...connecting }: Needs): Worker {
+export function openWorker(settings: WorkerSettings, { clock, log, ...connect }: Needs): Worker {
   const { idleTimeoutMs, apiKey, maxTokens } = settings
   const server = {
     credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
     headers: null,
-    ...openBackendPool(withoutVersion(settings.url), { ...connecting, idleTimeoutMs }),
+    ...openBackendPool(withoutVersion(settings.url), { ...connect, idleTimeoutMs }),
   }
   const native = openNativeDialects({
     sendProbe: makeSendProbe(server),
