@@ -46,19 +46,21 @@ export function openListedBackends({ readSecret, adminBackends, log, ...needs }:
   const retiring = new Set<Backend>()
 
   function list(row: BackendRow): Listed {
-    const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
-    const secret = 'secret' in read ? read.secret : null
-    const value = secret?.reveal() ?? null
     const last = known.get(row.name)
     const kept = last && isDeepStrictEqual(last.row, row) ? last : null
-    // Another program may write the file just now, so its last content stays in use.
-    if (kept && (kept.secret === value || 'report' in read)) return kept
-    if ('report' in read) read.report()
-    else if (kept) log.info({ backend: row.name }, 'backend.credential_renewed')
-    const credential = row.credential && secret && { as: row.credential.as, secret }
+    const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
+    if ('report' in read) {
+      // Another program may write the file just now, so its last content stays in use.
+      if (kept) return kept
+      read.report()
+      return { row, secret: null, backend: null }
+    }
+    const secret = read.secret?.reveal() ?? null
+    if (kept && kept.secret === secret) return kept
+    if (kept) log.info({ backend: row.name }, 'backend.credential_renewed')
+    const credential = row.credential && read.secret && { as: row.credential.as, secret: read.secret }
     // A new credential changes neither the connections nor what calls have found out.
-    if (kept?.backend) return { row, secret: value, backend: { ...kept.backend, credential } }
-    return { row, secret: value, backend: 'report' in read ? null : open(row, credential) }
+    return { row, secret, backend: kept?.backend ? { ...kept.backend, credential } : open(row, credential) }
   }
 
   function readOfFile({ name, credential }: DirectoryBackend): Credentials {
