@@ -12,12 +12,9 @@ import type { Step } from '../../plan/plan.ts'
 import type { Admission } from '../admit.ts'
 import type { CallRequest } from '../request/request.ts'
 
-/** A request that is sent to a backend; model calls always have a body. */
-export type StepRequest = BackendRequest & { readonly body: Buffer }
-
 /** The request of one step of a plan, and what its answer becomes. */
 export type PreparedCall = Pick<ExchangeOptions, 'rewrite' | 'makeFilter'> & {
-  readonly request: StepRequest
+  readonly request: BackendRequest
 }
 
 /**
@@ -63,7 +60,7 @@ export function toStepHeaders(
 export function toStepRequest(
   { admission, step, backend }: CallStep,
   request: DialectRequest & { readonly headers: HeaderList },
-): StepRequest {
+): BackendRequest {
   const { path, body } = addressRequest(backend, { model: step.model, wantsStream: admission.wantsStream }, request)
   return { method: 'POST', path, headers: request.headers, body }
 }
