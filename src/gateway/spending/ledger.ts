@@ -69,11 +69,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   /** The limits of each team with the saved sums. */
   const teams = new Map<string, LimitIndex<CountedLimit>>()
   /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
-  let open = new Map<string, SpendingSum>()
+  let unbatched = new Map<string, SpendingSum>()
   /** What is in batches that the sums do not include, by the batch's id. */
-  const batches = new Map<string, readonly SpendingSum[]>()
+  const batchSums = new Map<string, readonly SpendingSum[]>()
   /** The batches that are known to be saved. The database says which others are, and forgets that after some days. */
-  const saved = new Set<string>()
+  const savedIds = new Set<string>()
   const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
   let unsaved = new Map<string, number>()
@@ -82,8 +82,8 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   const refresher = makeTeamRefresher({
     async load(used) {
       // Without the new sums of its team, a batch could not be forgotten while the database is unavailable afterwards.
-      const names = new Set([...used, ...[...batches.values()].flat().map(({ team }) => team)])
-      const [included, others] = [[...saved], [...batches.keys()].filter((id) => !saved.has(id))]
+      const names = new Set([...used, ...[...batchSums.values()].flat().map(({ team }) => team)])
+      const [included, others] = [[...savedIds], [...batchSums.keys()].filter((id) => !savedIds.has(id))]
       const { limits, savedBatches } = await load([...names], others)
       for (const id of [...included, ...savedBatches]) forget(id)
       replace(names, limits)
@@ -97,8 +97,8 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   /** Counts a batch no more, because the sums include it. */
   function forget(batch: string): void {
-    batches.delete(batch)
-    saved.delete(batch)
+    batchSums.delete(batch)
+    savedIds.delete(batch)
   }
 
   function replace(names: ReadonlySet<string>, limits: readonly CountedLimit[]): void {
@@ -126,7 +126,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   function countOwn(): void {
     unsaved = new Map()
     reserved = new Map()
-    for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
+    for (const sum of [...unbatched.values(), ...[...batchSums.values()].flat()]) add(unsaved, sum.team, sum, sum)
     for (const { team, spender, nanoUsd } of reservations) add(reserved, team, spender, { nanoUsd })
   }
 
@@ -198,22 +198,22 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     record(event) {
       if (!event.result || event.result.spent.nanoUsd === 0) return
       const sum = toSpendingSum(event)
-      addSpending(open, sum)
+      addSpending(unbatched, sum)
       add(unsaved, sum.team, sum, sum)
     },
     noteBatch({ id, events }) {
       const sums = sumCosts(events)
       if (sums.length === 0) return
-      batches.set(id, sums)
-      for (const sum of sums) addSpending(open, sum, -1)
-      open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
+      batchSums.set(id, sums)
+      for (const sum of sums) addSpending(unbatched, sum, -1)
+      unbatched = new Map([...unbatched].filter(([, { nanoUsd }]) => nanoUsd !== 0))
     },
     noteSaved({ id }) {
-      if (batches.has(id)) saved.add(id)
+      if (batchSums.has(id)) savedIds.add(id)
     },
     noteRefused({ id, events }) {
-      batches.delete(id)
-      for (const sum of sumCosts(events)) addSpending(open, sum)
+      batchSums.delete(id)
+      for (const sum of sumCosts(events)) addSpending(unbatched, sum)
     },
     expire: refresher.expire,
   }
