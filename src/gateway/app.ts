@@ -94,7 +94,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       answerBudget: openCallBudget(settings),
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
-      watchSession: deployment.watchSession,
+      watchAccess: deployment.watchAccess,
       spending: deployment.spending,
       onSpendingRefused: metrics ? makeSpendingMetrics(metrics) : () => undefined,
       tracer,

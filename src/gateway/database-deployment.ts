@@ -72,7 +72,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     identify: live.identify,
     identifyKey: live.identifyKey,
     explainToken: live.explainToken,
-    watchSession: live.watch,
+    watchAccess: live.watch,
     findTeam: teams.team,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
     spending,

@@ -16,7 +16,7 @@ export type Deployment = {
   readonly identify: Identify
   readonly identifyKey: IdentifyKey
   /** Calls back when the session or API key ends; returns a function that stops watching. */
-  readonly watchSession: LiveCallers['watch']
+  readonly watchAccess: LiveCallers['watch']
   readonly explainToken: ExplainToken
   /** A team by its `@organization/name`; null when there is none. */
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>

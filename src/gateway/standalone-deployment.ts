@@ -41,7 +41,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     },
     explainToken: callers.explainToken,
     // The end of a session is not known here. Its tokens end by themselves.
-    watchSession: () => () => undefined,
+    watchAccess: () => () => undefined,
     findTeam: (name) => snapshot.teams.get(name) ?? null,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
     spending: NO_LEDGER,

@@ -76,7 +76,7 @@ export async function startGateway({
     identify: (token) => (token.reveal() === good ? CALLER : null),
     identifyKey: () => null,
     explainToken: async () => 'unknown',
-    watchSession(_sessionId, onEnd) {
+    watchAccess(_sessionId, onEnd) {
       watchers.add(onEnd)
       return () => void watchers.delete(onEnd)
     },

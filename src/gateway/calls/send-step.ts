@@ -30,8 +30,8 @@ export type SendNeeds = RecordNeeds &
     readonly affinity: SessionAffinity
     /** For all answers that are held. */
     readonly answerBudget: BodyBudget
-    /** Calls back when the session ends; returns a function that stops watching. */
-    readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
+    /** Calls back when the session or the API key of a caller ends; returns a function that stops watching. */
+    readonly watchAccess: (sessionId: string, onEnd: () => void) => () => void
   }
 
 /** A step of a plan that is sent now. */
@@ -83,7 +83,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
     clock: needs.clock,
   })
   if (isOnly) releaseParsed(req)
-  const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
+  const stopWatching = needs.watchAccess(caller.sessionId, () => exchange.end(ACCESS_ENDED))
   return exchange.outcome.then((outcome) => {
     stopWatching()
     noteEnd(sending, outcome)
