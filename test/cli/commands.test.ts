@@ -792,6 +792,16 @@ describe('svc doctor', () => {
     expect(stdout).toMatch(/^problem +control plane +http:\S+ answered 500\. Check the URL, or tell your operator\.$/m)
   })
 
+  it('checks a gateway with an address of its own while the control plane cannot be reached', async () => {
+    const url = `http://localhost:${await closedPort()}`
+    await using other = await newMachine(machine)
+    await other.moveProfile(service, url, service.config.baseUrl)
+    const { stdout, status } = await other.svc(['doctor', '--url', url])
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^problem +control plane +Nothing listens at localhost:\d+\./m)
+    expect(stdout).toMatch(/^ok +gateway +http:\S+ answers; models that your team may use: \d+\.$/m)
+  })
+
   it('finds a clock that differs from that of the deployment', async () => {
     const { stdout, status } = await examine(NO_MODELS, new Date(Date.now() + 3_600_000))
     expect(status).toBe(1)

@@ -110,7 +110,7 @@ export async function findUrl(profiles: Profiles, given: string | undefined): Pr
  * Whether the team has a gateway of its own, which can be used while the control plane cannot be reached. It may accept
  * an expired token then (`SVC_OFFLINE_GRACE_HOURS`).
  */
-function hasOwnGateway({ url, gatewayUrl }: Profile): boolean {
+export function hasOwnGateway({ url, gatewayUrl }: Profile): boolean {
   return gatewayUrl !== url
 }
 

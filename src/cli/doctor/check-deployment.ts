@@ -1,12 +1,13 @@
 import { systemClock } from '../../kernel/clock.ts'
 import { unwrap } from '../../sdk/index.ts'
-import type { Backend, SvcClient } from '../../sdk/index.ts'
+import type { Backend, SvcClient, TeamModelList } from '../../sdk/index.ts'
 import type { AgentSettings } from '../agents/agent.ts'
 import { makeHasModel } from '../agents/settings.ts'
-import { countModels, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
+import { countModels, hasOwnGateway, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Environment } from '../environment.ts'
+import { UnreachableError } from '../failures.ts'
 import { checkModels } from './check-models.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
 import type { Finding } from './finding.ts'
@@ -19,7 +20,7 @@ type CheckedDeployment = { readonly findings: readonly Finding[]; readonly calla
 
 /**
  * Checks the sign-in, the control plane, the session and the gateway. Each needs the one before, so the first error
- * ends it.
+ * ends it. A gateway with an address of its own is also checked when the control plane does not work.
  */
 export async function checkDeployment({ folder }: Environment, given?: string): Promise<CheckedDeployment> {
   const findings: Finding[] = []
@@ -27,65 +28,80 @@ export async function checkDeployment({ folder }: Environment, given?: string): 
   let about = 'sign-in'
   try {
     const deployment = await openDeployment(folder, given)
-    const { account, team } = deployment.profile
-    about = 'control plane'
-    findings.push(...(await checkControlPlane(deployment.url)))
-    about = 'sign-in'
-    await deployment.accessToken()
-    findings.push(ok(about, `Signed in to ${deployment.url} as ${account}, team ${team}.`))
+    const { url, profile } = deployment
+    const control = await checkControlPlane(url)
+    findings.push(...control.findings)
+    if (!control.works && !hasOwnGateway(profile)) return { findings, callable }
+    if (control.works) {
+      await deployment.accessToken()
+      findings.push(ok(about, `Signed in to ${url} as ${profile.account}, team ${profile.team}.`))
+    }
     about = 'gateway'
-    const { gatewayUrl } = await refreshProfile(deployment)
+    const { gatewayUrl } = control.works ? await refreshProfile(deployment) : profile
     const gateway = deployment.gatewayAt(gatewayUrl)
     const listed = await listModels(gateway)
-    callable = { url: deployment.url, gatewayUrl, hasModel: makeHasModel(listed) }
-    findings.push(...(await checkGateway(deployment, { url: gatewayUrl, gateway, models: countModels(listed) }, given)))
+    callable = { url, gatewayUrl, hasModel: makeHasModel(listed) }
+    const teamModels = control.works ? await findTeamModels(deployment) : null
+    findings.push(...(await checkGateway({ gatewayUrl, gateway, models: countModels(listed), teamModels }, given)))
   } catch (error) {
     findings.push(problemOf(about, error, given))
   }
   return { findings, callable }
 }
 
+type CheckedControlPlane = { readonly works: boolean; readonly findings: readonly Finding[] }
+
+async function checkControlPlane(url: string): Promise<CheckedControlPlane> {
+  const about = 'control plane'
+  const fails = (text: string) => ({ works: false, findings: [problem(about, text)] })
+  try {
+    const response = await sendRequest(new Request(`${url}/healthz`))
+    await response.body?.cancel()
+    if (!response.ok) return fails(`${url} answered ${response.status}. Check the URL, or tell your operator.`)
+    return { works: true, findings: [ok(about, `${url} answers.`), checkClock(url, response.headers.get('date'))] }
+  } catch (error) {
+    if (error instanceof UnreachableError) return fails(error.message)
+    throw error
+  }
+}
+
 /** A larger difference of the clocks breaks logins and certificates. */
 const MAX_CLOCK_SECONDS = 60
 
-async function checkControlPlane(url: string): Promise<Finding[]> {
-  const response = await sendRequest(new Request(`${url}/healthz`))
-  await response.body?.cancel()
-  if (!response.ok)
-    return [problem('control plane', `${url} answered ${response.status}. Check the URL, or tell your operator.`)]
-  const date = response.headers.get('date')
+function checkClock(url: string, date: string | null): Finding {
   const offSeconds = date === null ? 0 : Math.round((systemClock.now().getTime() - Date.parse(date)) / 1000)
+  if (Math.abs(offSeconds) <= MAX_CLOCK_SECONDS)
+    return ok('clock', `Within ${MAX_CLOCK_SECONDS} s of the clock of ${url}.`)
   const direction = offSeconds > 0 ? 'ahead of' : 'behind'
-  return [
-    ok('control plane', `${url} answers.`),
-    Math.abs(offSeconds) > MAX_CLOCK_SECONDS
-      ? problem(
-          'clock',
-          `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Correct it.`,
-        )
-      : ok('clock', `Within ${MAX_CLOCK_SECONDS} s of the clock of ${url}.`),
-  ]
+  const text = `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Correct it.`
+  return problem('clock', text)
+}
+
+/** The models of the team with their backends. Null for a member who is no admin of it. */
+async function findTeamModels({ control, profile }: Deployment): Promise<TeamModelList | null> {
+  const params = { path: { team: profile.team } }
+  return (await control.GET('/v1/teams/{team}/models', { params })).data ?? null
 }
 
 /** A gateway that has listed this number of models. */
-type Answering = { readonly url: string; readonly gateway: SvcClient; readonly models: number }
+type Answering = {
+  readonly gatewayUrl: string
+  readonly gateway: SvcClient
+  readonly models: number
+  readonly teamModels: TeamModelList | null
+}
 
-async function checkGateway(
-  { control, profile }: Deployment,
-  { url, gateway, models }: Answering,
-  given?: string,
-): Promise<Finding[]> {
-  const params = { path: { team: profile.team } }
-  const [{ workers }, backends, teamModels] = await Promise.all([
+async function checkGateway(answering: Answering, given?: string): Promise<Finding[]> {
+  const { gatewayUrl, gateway, models, teamModels } = answering
+  const [{ workers }, backends] = await Promise.all([
     unwrap(gateway.GET('/v1/workers')),
-    // Only admins may list what is below.
+    // Only admins may list them.
     gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
-    control.GET('/v1/teams/{team}/models', { params }).then(({ data: listed }) => listed ?? null),
   ])
   return [
     models > 0
-      ? ok('gateway', `${url} answers; models that your team may use: ${models}.`)
-      : problem('gateway', `${url} answers, but your team may use no model. Ask an admin of the team.`),
+      ? ok('gateway', `${gatewayUrl} answers; models that your team may use: ${models}.`)
+      : problem('gateway', `${gatewayUrl} answers, but your team may use no model. Ask an admin of the team.`),
     ...workers.map(({ id, state }) =>
       state === 'ready' || state === 'not_configured'
         ? ok('local worker', `${id} is ${state.replaceAll('_', ' ')}.`)
