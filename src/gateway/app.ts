@@ -21,7 +21,13 @@ import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
 type BackendSettings =
-  'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'outboundProxy' | 'engine' | 'readSecret'
+  | 'upstreams'
+  | 'encryptionKeys'
+  | 'upstreamConnectTimeoutMs'
+  | 'upstreamIdleTimeoutMs'
+  | 'outboundProxy'
+  | 'engine'
+  | 'readSecret'
 
 export type GatewayNeeds = CallParts &
   Pick<EdgeNeeds, 'contract'> & {
@@ -93,6 +99,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       streamLimit,
       answerBudget: openCallBudget(settings),
       backends,
+      sealSecrets: settings.encryptionKeys ?? [],
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchAccess: deployment.watchAccess,
       spending: deployment.spending,

@@ -18,11 +18,12 @@ type Given = {
   readonly tracedBackends: TracedBackends
   readonly maxBodiesBytes: number | null
   readonly outboundProxy: OutboundProxy | null
+  readonly encryptionKeys: GatewayNeeds['settings']['encryptionKeys']
 }
 
 /** The settings of a gateway with these backends and without limits. */
 export function gatewaySettings(given: Given): GatewayNeeds['settings'] {
-  const { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy } = given
+  const { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy, encryptionKeys } = given
   return {
     baseUrl: BASE_URL,
     gatewayUrl: BASE_URL,
@@ -32,6 +33,7 @@ export function gatewaySettings(given: Given): GatewayNeeds['settings'] {
     upstreamConnectTimeoutMs: 2_000,
     upstreamIdleTimeoutMs: idleTimeoutMs,
     outboundProxy,
+    encryptionKeys,
     engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
     callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
     maxBodyBytes: 32 * 1024 * 1024,

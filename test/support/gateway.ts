@@ -13,6 +13,7 @@ import { readContract } from '../../src/http/contract.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import type { EncryptionKey } from '../../src/kernel/credentials/cipher.ts'
 import type { OutboundProxy } from '../../src/kernel/network/outbound-proxy.ts'
 import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
 import { makeApp } from '../../src/server/app.ts'
@@ -41,6 +42,7 @@ type Given = Partial<Record<UpstreamName, URL>> & {
   readonly tracedBackends?: TracedBackends
   readonly maxBodiesBytes?: number | null
   readonly outboundProxy?: OutboundProxy | null
+  readonly encryptionKeys?: readonly [EncryptionKey] | null
 }
 
 /**
@@ -58,6 +60,7 @@ export async function startGateway({
   tracedBackends = 'local',
   maxBodiesBytes = null,
   outboundProxy = null,
+  encryptionKeys = null,
   ...upstreams
 }: Given = {}) {
   const watchers = new Set<() => void>()
@@ -93,7 +96,7 @@ export async function startGateway({
   }
   const contract = readContract()
   const prices = openPrices()
-  const given = { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy }
+  const given = { upstreams, engine, idleTimeoutMs, tracedBackends, maxBodiesBytes, outboundProxy, encryptionKeys }
   const settings = gatewaySettings(given)
   const gateway = openGateway({
     settings,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { pair, refusalOf } from './pairs.ts'
 
-const seals = makeSeals({ backend: 'b', model: 'm', team: '@acme/core', key: new Uint8Array(32) })
+const seals = makeSeals({ backend: 'b', model: 'm', team: '@acme/core', keys: [new Uint8Array(32)] })
 const caps = { thinking: 'adaptive' } as const
 
 const asked = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Fix it.' }] }

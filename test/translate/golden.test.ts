@@ -58,7 +58,7 @@ const ANSWERS: Readonly<Record<Dialect, Json>> = {
   },
 }
 
-const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })
+const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', keys: [Buffer.from('key')] })
 const write = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
 describe.each(PAIRS)('from a $client client to a $backend backend', ({ client, backend }) => {

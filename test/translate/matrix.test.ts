@@ -29,7 +29,7 @@ const HEADS: Readonly<Record<Dialect, Json>> = {
 }
 const LIMITS = { chat: {}, responses: {}, messages: { max_tokens: 4096 } }
 
-const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })
+const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', keys: [Buffer.from('key')] })
 const bytesOf = (events: readonly SseEvent[]) => Buffer.from(events.map(encodeEvent).join(''))
 const textOf = (events: readonly SseEvent[]) => events.map(encodeEvent).join('')
 

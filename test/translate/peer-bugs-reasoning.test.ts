@@ -9,8 +9,8 @@ import { pair } from './pairs.ts'
 import { chunks, delta, finalResponse, foldMessage, parsed, run } from './streams.ts'
 
 const VALID_ID = /^[a-zA-Z0-9_-]{1,64}$/
-const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })
-const elsewhere = makeSeals({ backend: 'b2', model: 'model-1', team: 't1', key: Buffer.from('other') })
+const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', keys: [Buffer.from('key')] })
+const elsewhere = makeSeals({ backend: 'b2', model: 'model-1', team: 't1', keys: [Buffer.from('other')] })
 
 const chatCall = (id: string): Json => ({ id, type: 'function', function: { name: 'read', arguments: '{}' } })
 const chatLoop = (id: string, more: Json = {}): Json => ({

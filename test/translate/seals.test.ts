@@ -4,7 +4,7 @@ import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { isSealed, makeSeals, sealedLength } from '../../src/gateway/dialects/seals.ts'
 import { pair, withoutUnsigned } from './pairs.ts'
 
-const NEEDS = { backend: 'vendora:responses', model: 'm1', team: 't1', key: Buffer.from('secret') }
+const NEEDS = { backend: 'vendora:responses', model: 'm1', team: 't1', keys: [Buffer.from('secret')] }
 const seals = makeSeals(NEEDS)
 const SEAL = { kind: 'encrypted', data: 'gAAA.with.dots==', before: 'call_1' } as const
 const sealed = seals.write(SEAL, 'what was shown')
@@ -18,10 +18,17 @@ describe('a seal', () => {
   it.each([
     ['another team', { ...NEEDS, team: 't2' }],
     ['another backend', { ...NEEDS, backend: 'vendorb:messages' }],
-    ['another account', { ...NEEDS, key: Buffer.from('other') }],
-    ['no account', { ...NEEDS, key: null }],
+    ['another account', { ...NEEDS, keys: [Buffer.from('other')] }],
+    ['no account', { ...NEEDS, keys: [] }],
   ])('does not open for %s', (_, needs) => {
     expect(makeSeals(needs).read(sealed, 'what was shown')).toBeNull()
+  })
+
+  it('opens with each of the keys, because a secret of the deployment may be new', () => {
+    const keys = [Buffer.from('new'), ...NEEDS.keys]
+    const renewed = makeSeals({ ...NEEDS, keys })
+    expect(renewed.read(sealed, 'what was shown')).toEqual({ ...SEAL, model: 'm1' })
+    expect(seals.read(renewed.write(SEAL, 'what was shown'), 'what was shown')).toBeNull()
   })
 
   it('does not open with another text, nor with any of its bytes changed', () => {
@@ -58,7 +65,7 @@ describe('a seal', () => {
   })
 
   it('carries no payload for a backend without a credential, because anyone could forge it', () => {
-    const plain = makeSeals({ ...NEEDS, key: null })
+    const plain = makeSeals({ ...NEEDS, keys: [] })
     expect(plain.read(plain.write(SEAL, 'text'), 'text')).toEqual({
       kind: 'plain',
       data: '',
@@ -68,8 +75,8 @@ describe('a seal', () => {
   })
 
   it('with a payload does not open for a backend without a credential, because anyone could have made it', () => {
-    const forged = makeSeals({ ...NEEDS, key: Buffer.alloc(0) }).write(SEAL, 'text')
-    expect(makeSeals({ ...NEEDS, key: null }).read(forged, 'text')).toBeNull()
+    const forged = makeSeals({ ...NEEDS, keys: [Buffer.alloc(0)] }).write(SEAL, 'text')
+    expect(makeSeals({ ...NEEDS, keys: [] }).read(forged, 'text')).toBeNull()
   })
 
   it.each(['', 'svc1', 'svc1.', 'svc1..', 'svc1.e30..', 'svc1.x.y.z', 'EqQBCkYIB'])('is not made of %j', (text) => {

@@ -187,7 +187,7 @@ describe('a web search that the backend ran', () => {
   })
 
   it.each([true, false])('that this service wrote is removed before its vendor sees it (sealed: %s)', (isSealed) => {
-    const seals = makeSeals({ backend: 'b', model: 'm', team: 't', key: Buffer.from('k') })
+    const seals = makeSeals({ backend: 'b', model: 'm', team: 't', keys: [Buffer.from('k')] })
     const { content } = answerOf('messages', 'responses', RESPONSE, isSealed ? { seals } : {})
     const body = { messages: [{ role: 'assistant', content }] }
     expect(JSON.parse(withoutUnsigned('messages', Buffer.from(JSON.stringify(body))).toString())).toEqual({

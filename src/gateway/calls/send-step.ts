@@ -24,7 +24,8 @@ import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
 export type SendNeeds = RecordNeeds &
-  TraceNeeds & {
+  TraceNeeds &
+  Pick<CallStep, 'sealSecrets'> & {
     readonly backends: Backends
     readonly keepAlive: StreamKeepAlive
     readonly affinity: SessionAffinity
@@ -96,11 +97,11 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
 
 /** Prepares the request of a step. Null when it would be the request that the backend has refused. */
 function prepare(
-  { clock }: SendNeeds,
+  { sealSecrets, clock }: SendNeeds,
   { admission, req }: AdmittedCall,
   { step, backend, refusedParts }: Sending,
 ): PreparedCall | ApiError | null {
-  const call = { admission, step, backend, clock, refusedParts }
+  const call = { admission, step, backend, sealSecrets, clock, refusedParts }
   const prepared = isSameDialect(admission, step) ? prepareSameDialect(call, req) : prepareTranslated(call, req)
   if (prepared instanceof ApiError) return prepared
   return refusedParts.length > 0 && wasSentLast(req, prepared.request) ? null : prepared

@@ -11,8 +11,8 @@ export type SealNeeds = {
   readonly model: string
   /** The team of the caller. Another team cannot send this team's reasoning to the backend. */
   readonly team: string
-  /** A key derived from the backend's credential. Null when it has none; seals then have no payload. */
-  readonly key: Uint8Array | null
+  /** The first key makes seals, and all of them open seals. Without a key, seals have no payload. */
+  readonly keys: readonly Uint8Array[]
 }
 
 /** A longer seal is ignored. */
@@ -38,23 +38,22 @@ export function sealedLength(sealed: string): number {
  * Makes and reads the seals of one call, of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the
  * model and the kind; the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the
  * reasoning that was shown. So a seal is not accepted with an edited text, by another team, at another backend or with
- * another account.
+ * other keys.
  */
-export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
-  const macOf = (signed: string, text: string): string =>
-    createHmac('sha256', key ?? '')
-      .update(`${signed}\0${team}\0${text}`)
-      .digest('base64url')
-      .slice(0, MAC_CHARACTERS)
+export function makeSeals({ backend, model, team, keys }: SealNeeds): Seals {
+  const hasKey = keys.length > 0
+  const [first = '', ...others] = keys
+  const macOf = (key: Uint8Array | string, signed: string, text: string): string =>
+    createHmac('sha256', key).update(`${signed}\0${team}\0${text}`).digest('base64url').slice(0, MAC_CHARACTERS)
 
   let read = 0
 
   return {
     write({ kind, data, before }, text) {
-      const shown = key === null ? { k: 'plain', payload: '' } : { k: kind, payload: data }
+      const shown = hasKey ? { k: kind, payload: data } : { k: 'plain', payload: '' }
       const head = { b: backend, m: model, k: shown.k, n: before, l: text.length }
       const signed = `${PREFIX}.${Buffer.from(JSON.stringify(head)).toString('base64url')}.${shown.payload}`
-      return `${signed}.${macOf(signed, text)}`
+      return `${signed}.${macOf(first, signed, text)}`
     },
     areTooLarge: () => read > MAX_SEALS_CHARACTERS,
     read(sealed, text) {
@@ -63,10 +62,11 @@ export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
       if (read > MAX_SEALS_CHARACTERS) return null
       const end = sealed.lastIndexOf('.')
       const signed = sealed.slice(0, end)
-      if (!isEqual(sealed.slice(end + 1), macOf(signed, text))) return null
+      const mac = sealed.slice(end + 1)
+      if (![first, ...others].some((key) => isEqual(mac, macOf(key, signed, text)))) return null
       const head = parseObject(readHead(sealed)) ?? {}
       const kind = KINDS.find((known) => known === head.k)
-      if (kind === undefined || head.b !== backend || (key === null && kind !== 'plain')) return null
+      if (kind === undefined || head.b !== backend || (!hasKey && kind !== 'plain')) return null
       const data = signed.slice(signed.indexOf('.', PREFIX.length + 1) + 1)
       return { kind, model: readText(head.m), data, before: typeof head.n === 'string' ? head.n : null }
     },

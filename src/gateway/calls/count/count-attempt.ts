@@ -13,7 +13,7 @@ import type { AdmittedCall } from '../admit.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Observed } from '../answer-observer.ts'
 import { prepareCount } from '../prepare/prepare-translated.ts'
-import type { RecordNeeds } from '../record.ts'
+import type { CallStep } from '../prepare/prepared-call.ts'
 import { endAttemptSpan, traceAttempt } from '../trace.ts'
 import type { TraceNeeds } from '../trace.ts'
 
@@ -28,17 +28,17 @@ type Counted = { readonly attempt: Attempt; readonly tokens: number | 'unable' |
  * left.
  */
 export async function attemptCount(
-  needs: TraceNeeds & Pick<RecordNeeds, 'clock'>,
+  needs: TraceNeeds & Pick<CallStep, 'sealSecrets' | 'clock'>,
   { admission, req }: AdmittedCall,
   { backend, candidate }: { readonly backend: Backend; readonly candidate: Candidate },
   signal: AbortSignal,
 ): Promise<Counted | null> {
   const { operation } = admission
-  const { clock } = needs
+  const { sealSecrets, clock } = needs
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const request = prepareCount({ admission, step, backend, clock, refusedParts: [] }, req)
+  const request = prepareCount({ admission, step, backend, sealSecrets, clock, refusedParts: [] }, req)
   if (!request || request instanceof ApiError) return null
   const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../../http/errors.ts'
 import { GATEWAY_NAME } from '../../../kernel/backend-name.ts'
 import type { Backend } from '../../backends/backend.ts'
-import type { Backends } from '../../backends/backends.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { estimateTokens } from '../../dialects/tokens/count-tokens.ts'
 import type { Candidate } from '../../plan/candidate.ts'
@@ -11,10 +10,11 @@ import type { Attempt } from '../attempt.ts'
 import { recordEnd, recordStart } from '../record.ts'
 import type { RecordNeeds } from '../record.ts'
 import { exactBodyOf } from '../request/request.ts'
+import type { SendNeeds } from '../send-step.ts'
 import type { TraceNeeds } from '../trace.ts'
 import { attemptCount } from './count-attempt.ts'
 
-type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
+type Needs = RecordNeeds & TraceNeeds & Pick<SendNeeds, 'backends' | 'sealSecrets'>
 
 /** A request to count tokens. `writeCount` writes its answer. */
 type CountCall = AdmittedCall & { readonly writeCount: (tokens: number) => Json }

@@ -62,7 +62,7 @@ export function prepareCount(call: CallStep, req: CallRequest): BackendRequest |
 type StepTranslation = Omit<Translation, 'headers'> & { readonly headers: HeaderList; readonly texts: LongTexts }
 
 function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiError {
-  const { admission, step, backend, clock } = call
+  const { admission, step, backend, sealSecrets, clock } = call
   const caps = capsOf(call)
   const { operation, model, calledAs, caller, sessionId } = admission
   const { body, texts } = exactBodyOf(req)
@@ -75,7 +75,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     isCodex: operation.isCodex ?? false,
     sessionId,
     caps: { ...backend.caps, ...caps },
-    seals: backend.traits.isSealed ? sealsFor(backend, step, caller.team) : null,
+    seals: backend.traits.isSealed ? sealsFor({ backend, step, team: caller.team, secrets: sealSecrets }) : null,
   })
   if ('refused' in translation) {
     const { param, message, lost = 'invalid_request' } = translation.refused

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../kernel/clock.ts'
+import type { Secret } from '../../../kernel/secret.ts'
 import { addressRequest } from '../../backends/addressing.ts'
 import type { DialectRequest } from '../../backends/addressing.ts'
 import type { Backend } from '../../backends/backend.ts'
@@ -25,6 +26,8 @@ export type CallStep = {
   readonly admission: Pick<Admission, 'operation' | 'model' | 'calledAs' | 'caller' | 'sessionId' | 'wantsStream'>
   readonly step: Step
   readonly backend: Backend
+  /** The secrets of the deployment that reasoning is sealed with (`prepare/seals.ts`). */
+  readonly sealSecrets: readonly Secret[]
   readonly clock: Clock
   /** The parts of the request that the backend has refused, so that it is sent again without them. */
   readonly refusedParts: readonly RefusedPart[]

@@ -1,4 +1,5 @@
 import { createHash, hkdfSync } from 'node:crypto'
+import type { Secret } from '../../../kernel/secret.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { makeSeals } from '../../dialects/seals.ts'
 import type { Seals } from '../../dialects/translated-dialect.ts'
@@ -7,13 +8,23 @@ import type { Step } from '../../plan/plan.ts'
 const KEY_LABEL = 'svc reasoning seals'
 const KEY_BYTES = 32
 
+/** What the seals of a call depend on. */
+type SealedCall = {
+  readonly backend: Backend
+  readonly step: Step
+  readonly team: string
+  /** Secrets of the deployment (`SVC_SECRET_KEY`), which are the same in every process. May be none. */
+  readonly secrets: readonly Secret[]
+}
+
 /**
- * The seals of one translated call. Their key is derived from the backend's credential, so every process has the same
- * one without a setting, and another account at the vendor has another.
+ * The seals of one translated call. Their keys are derived from the secrets of the deployment and from the backend's
+ * credential. Without the former, a renewed credential ends the seals of before.
  */
-export function sealsFor({ name, credential }: Backend, { model, dialect }: Step, team: string): Seals {
-  const backend = createHash('sha256').update(`${name} ${dialect}`).digest('base64url').slice(0, 8)
-  const secret = credential?.secret.reveal()
-  const key = secret === undefined ? null : hkdfSync('sha256', secret, '', `${KEY_LABEL} ${backend}`, KEY_BYTES)
-  return makeSeals({ backend, model, team, key: key && new Uint8Array(key) })
+export function sealsFor({ backend, step, team, secrets }: SealedCall): Seals {
+  const { name, credential } = backend
+  const id = createHash('sha256').update(`${name} ${step.dialect}`).digest('base64url').slice(0, 8)
+  const known = credential ? [...secrets, credential.secret] : secrets
+  const keys = known.map((secret) => hkdfSync('sha256', secret.reveal(), '', `${KEY_LABEL} ${id}`, KEY_BYTES))
+  return makeSeals({ backend: id, model: step.model, team, keys: keys.map((key) => new Uint8Array(key)) })
 }
