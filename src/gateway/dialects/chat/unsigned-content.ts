@@ -12,9 +12,9 @@ export function withoutUnsignedContent(request: Buffer, body: Json): Buffer {
 /** The message without its seals and the reasoning that they are for; null when it has none. */
 function removeSeals(message: unknown): readonly unknown[] | null {
   if (!isObject(message)) return null
-  const { reasoning_details, reasoning_content: _, ...rest } = message
-  const [details, calls] = [readList(reasoning_details), readList(message.tool_calls)]
+  const [details, calls] = [readList(message.reasoning_details), readList(message.tool_calls)]
   if (!details.some(isSealedDetail) && !calls.some(isSealedCall)) return null
+  const { reasoning_details: _, reasoning_content: __, ...rest } = message
   const kept = details.filter((detail) => !isSealedDetail(detail))
   return [
     {
