@@ -81,7 +81,8 @@ describe('a gateway with an outbound proxy', () => {
     ['refuses the credentials', 407, 'PROXY_STATUS_407'],
     ['cannot reach the backend', 502, 'PROXY_STATUS_502'],
     ['does not answer in time', null, 'PROXY_TIMEOUT'],
-  ])('calls the next backend directly when the proxy %s', async (_name, status, reason) => {
+    ['does not end its answer in time', 'endless', 'PROXY_TIMEOUT'],
+  ] as const)('calls the next backend directly when the proxy %s', async (_name, status, reason) => {
     await using proxy = await startConnectProxy(status)
     const { outcomes, log } = await call(proxyOf(proxy.origin.replace('//', '//ada:hunter2@')))
     expect(outcomes).toEqual(['200 engine'])

@@ -35,19 +35,26 @@ export function makeConnector(
 function makeOpenTunnel(proxy: OutboundProxy, { hostname, port }: URL, timeout: number): OpenTunnel {
   const path = `${hostname}:${port || 443}`
   const authorization = proxy.authorization && { 'proxy-authorization': proxy.authorization.reveal() }
-  const options = { method: 'CONNECT', path, headers: { host: path, ...authorization }, agent: false, timeout }
+  const options = { method: 'CONNECT', path, headers: { host: path, ...authorization }, agent: false }
   // Not imported, see src/http/node-http.ts.
   const { request } = process.getBuiltinModule(proxy.origin.startsWith('https:') ? 'node:https' : 'node:http')
   return (onEnd) => {
     const asked = request(proxy.origin, options)
+    // The request's own timeout would start again with each byte of the answer.
+    const deadline = setTimeout(
+      () => asked.destroy(Object.assign(new Error('No answer.'), { code: 'TIMEOUT' })),
+      timeout,
+    )
     asked.on('connect', ({ statusCode }, socket: Socket) => {
-      socket.setTimeout(0)
+      clearTimeout(deadline)
       if (statusCode === 200) return onEnd(null, socket)
       socket.destroy()
       onEnd(toProxyProblem(`STATUS_${statusCode}`), null)
     })
-    asked.on('timeout', () => asked.destroy(Object.assign(new Error('No answer.'), { code: 'TIMEOUT' })))
-    asked.on('error', (error) => onEnd(toProxyProblem(codeOf(error) ?? error.name, error), null))
+    asked.on('error', (error) => {
+      clearTimeout(deadline)
+      onEnd(toProxyProblem(codeOf(error) ?? error.name, error), null)
+    })
     asked.end()
   }
 }

@@ -12,8 +12,8 @@ export type ConnectProxy = AsyncDisposable & {
   readonly requests: readonly { readonly target: string; readonly authorization: string | undefined }[]
 }
 
-/** Starts a proxy. `status` is its answer to each CONNECT; null: it never answers. */
-export async function startConnectProxy(status: number | null = 200): Promise<ConnectProxy> {
+/** Starts a proxy. `status` is its answer to each CONNECT; null: it never answers. `endless`: its answer never ends. */
+export async function startConnectProxy(status: number | 'endless' | null = 200): Promise<ConnectProxy> {
   const requests: { target: string; authorization: string | undefined }[] = []
   const open = new Set<Duplex>()
   const server = createServer()
@@ -21,6 +21,7 @@ export async function startConnectProxy(status: number | null = 200): Promise<Co
     requests.push({ target: url, authorization: headers['proxy-authorization'] })
     open.add(client.on('error', () => client.destroy()))
     if (status === 200) tunnel(client, new URL(`https://${url}`))
+    else if (status === 'endless') writeEndlessHead(client)
     else if (status !== null) client.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`)
   })
   const origin = `http://127.0.0.1:${await listenOnLoopback(server)}`
@@ -32,6 +33,12 @@ export async function startConnectProxy(status: number | null = 200): Promise<Co
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function writeEndlessHead(client: Duplex): void {
+  client.write('HTTP/1.1 200 Connection Established\r\nVia: ')
+  const timer = setInterval(() => client.write('a'), 100)
+  client.on('close', () => void clearInterval(timer))
 }
 
 function tunnel(client: Duplex, { hostname, port }: URL): void {
