@@ -65,7 +65,7 @@ export function readFailure(value: unknown, status: number | null = null): Failu
     'The backend failed without saying why.'
   const details = readText(readObject(error.details).error_code)
   const names = `${readText(error.code)} ${readText(error.type)} ${details}`
-  const kind = kindOf(names, message, status ?? readCount(error.code))
+  const kind = isForbiddenPage(value, status) ? 'failed' : kindOf(names, message, status ?? readCount(error.code))
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
 }
 
@@ -76,12 +76,15 @@ export function isPage(text: string): boolean {
   return PAGE_START.test(text)
 }
 
-const PAGE = 'The backend answered with a web page.'
+/** A page of a proxy or a firewall says nothing about the credential. */
+function isForbiddenPage(value: unknown, status: number | null): boolean {
+  return status === FORBIDDEN && isPage(readText(value))
+}
 
 /** Reads an error that is only a text. */
 function readWords(value: unknown): string | null {
   const words = readName(value)
-  return words !== null && isPage(words) ? PAGE : words
+  return words !== null && isPage(words) ? 'The backend answered with a web page.' : words
 }
 
 /** Reads what is wrong with a request from the list of FastAPI, of which vLLM and SGLang are made. */
@@ -109,8 +112,6 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   if (ACCOUNT_USED_UP.test(message)) return 'quota'
   if (ACCOUNT_DISABLED.test(message)) return 'account'
   if (isModelUnknown(names, message)) return 'notFound'
-  // A page of a proxy or a firewall says nothing about the credential.
-  if (message === PAGE && status === FORBIDDEN) return 'failed'
   const named = KINDS.find(([pattern]) => pattern.test(names))?.[1]
   return named ?? STATUS_KINDS.get(status ?? 0) ?? (isWrongRequest(names, status) ? 'invalid' : 'failed')
 }
