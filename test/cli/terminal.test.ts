@@ -40,14 +40,17 @@ function pressAt(key: string, shown: string, args: readonly string[], home: stri
   return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
 }
 
-it.runIf(hasScript)('Ctrl-C ends a command that waits for an answer with status 130', async () => {
+it.runIf(hasScript)('Ctrl-C ends commands that wait for an answer, and say so, with status 130', async () => {
   await using service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
   await using machine = await newMachine()
   await machine.signIn(service)
   const silent = createServer()
   const url = `http://localhost:${await listenOnLoopback(silent)}`
   await machine.moveProfile(service, url)
-  expect(await pressAt(CTRL_C, 'Asking the deployment', ['status', '--url', url], machine.home)).toBe(130)
+  const press = (shown: string, ...args: string[]) => pressAt(CTRL_C, shown, [...args, '--url', url], machine.home)
+  expect(await press('Asking the deployment', 'status')).toBe(130)
+  expect(await press('Asking the deployment', 'setup', 'codex')).toBe(130)
+  expect(await press('Waiting for the answer', 'chat', 'Hello')).toBe(130)
   silent.close()
 })
 

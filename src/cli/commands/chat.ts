@@ -4,10 +4,12 @@ import { streamChatCompletion } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment, openGateway } from '../deployment/deployment.ts'
+import type { Deployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
 import { withoutControls } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly model?: string }
+type Question = Parameters<typeof streamChatCompletion>[1]
 
 export const makeChat: MakeCommand = (cli) =>
   new Command('chat')
@@ -22,14 +24,13 @@ async function chat(
   { url, model }: Options,
 ): Promise<void> {
   const content = await readText(input, words)
-  const gateway = await openGateway(await openDeployment(environment.folder, url))
-  const body = { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) }
+  const deployment = await openDeployment(environment.folder, url)
+  const answer = ask(deployment, { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) })
   let hasBegun = false
   try {
-    for await (const { choices } of streamChatCompletion(gateway, body)) {
-      const word = choices[0]?.delta.content
-      if (!word) continue
-      output.write(output.isTerminal ? withoutControls(word) : word)
+    let next = await output.busy('Waiting for the answer', () => answer.next())
+    for (; !next.done; next = await answer.next()) {
+      output.write(output.isTerminal ? withoutControls(next.value) : next.value)
       hasBegun = true
     }
   } catch (error) {
@@ -38,6 +39,15 @@ async function chat(
     throw error
   }
   output.write('\n')
+}
+
+/** The parts of the answer, as they come. */
+async function* ask(deployment: Deployment, body: Question): AsyncGenerator<string, void> {
+  const gateway = await openGateway(deployment)
+  for await (const { choices } of streamChatCompletion(gateway, body)) {
+    const word = choices[0]?.delta.content
+    if (word) yield word
+  }
 }
 
 /** The words as one text. Without words, the text of standard input, unless that is a terminal. */

@@ -54,9 +54,8 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   if (!isAgent(tool)) return printOnly(cli, tool, options)
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
-  const deployment = await openDeployment(environment.folder, options.url)
   const agent: Agent = AGENTS[tool]
-  const settings = await findAgentSettings(deployment, environment, options.model, agent.modelSuffix)
+  const { deployment, settings } = await askDeployment(cli, options, agent.modelSuffix)
   const edit = agent.edit(settings, environment)
   if (!options.write) {
     output.print(agent.print(settings))
@@ -77,6 +76,14 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   output.print(
     `Written into ${edit.file}. Start ${agent.program} as you always do. To remove it: svc setup ${tool} --remove`,
   )
+}
+
+async function askDeployment({ environment, output }: Cli, { url, model }: Options, suffix?: string) {
+  const deployment = await openDeployment(environment.folder, url)
+  const settings = await output.busy('Asking the deployment', () =>
+    findAgentSettings(deployment, environment, model, suffix),
+  )
+  return { deployment, settings }
 }
 
 function isAgent(tool: AgentName | PrintedName): tool is AgentName {
@@ -116,13 +123,13 @@ async function remove({ environment, output }: Cli, tool: AgentName): Promise<vo
   await revokeToolKey(environment, tool)
 }
 
-async function printOnly({ environment, output }: Cli, tool: PrintedName, options: Options): Promise<void> {
+async function printOnly(cli: Cli, tool: PrintedName, options: Options): Promise<void> {
   if (options.write || options.remove) {
     const print = withSameTarget(`svc setup ${tool}`, options)
     throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: ${print}`)
   }
-  const deployment = await openDeployment(environment.folder, options.url)
-  const settings = await findAgentSettings(deployment, environment, options.model)
+  const { environment, output } = cli
+  const { settings } = await askDeployment(cli, options)
   const { text, note } = printSettings(tool, settings, { environment, url: options.url })
   output.print(text)
   output.note(note)
