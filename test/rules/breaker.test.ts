@@ -76,6 +76,13 @@ describe('the circuit breaker', () => {
       'half_open',
       true,
     ],
+    [
+      'closes when a slow probe works, although others have begun since',
+      [...OPEN_AT_4, [34, 'starts'], [44, 'starts'], [45, 'answers', 34]],
+      45,
+      'closed',
+      false,
+    ],
     ['opens again when the probe fails', [...OPEN_AT_4, [34, 'starts'], [35, 'fails']], 64, 'open', true],
     ['is not closed by a call that began before', [...OPEN_AT_4, [10, 'answers', 3]], 10, 'open', true],
     ['does not wait longer because of calls that began before', [...OPEN_AT_4, [30, 'fails']], 34, 'open', false],

@@ -7,8 +7,8 @@
 export type Breaker =
   | { readonly kind: 'closed'; readonly failedAt: readonly number[] }
   | { readonly kind: 'open'; readonly since: number; readonly probeAt: number }
-  /** `until`: when the next probe may be made, in case this one has no result. */
-  | { readonly kind: 'half_open'; readonly until: number }
+  /** `since`: when the first probe has begun. `until`: when the next one may be made, in case none has a result. */
+  | { readonly kind: 'half_open'; readonly since: number; readonly until: number }
 
 const MAX_FAILURES = 5
 const WINDOW_MS = 30_000
@@ -24,17 +24,17 @@ export function isTripped(breaker: Breaker, now: number): boolean {
 
 /** The breaker after a call has begun. */
 export function afterStart(breaker: Breaker, now: number): Breaker {
-  return breaker.kind !== 'closed' && isProbeDue(breaker, now) ? { kind: 'half_open', until: now + PROBE_MS } : breaker
+  if (breaker.kind === 'closed' || !isProbeDue(breaker, now)) return breaker
+  const since = breaker.kind === 'half_open' ? breaker.since : now
+  return { kind: 'half_open', since, until: now + PROBE_MS }
 }
 
 /**
- * The breaker after an answer has begun. A call that began before the breaker opened, or before the probe, says nothing
- * about the time after it.
+ * The breaker after an answer has begun. A call that began before the breaker opened, or before the first probe, says
+ * nothing about the time after it. Whole answers may take longer than the time between two probes.
  */
 export function afterAnswer(breaker: Breaker, startedAt: number): Breaker {
-  if (breaker.kind === 'closed') return breaker
-  const since = breaker.kind === 'open' ? breaker.since : breaker.until - PROBE_MS
-  return startedAt >= since ? CLOSED : breaker
+  return breaker.kind !== 'closed' && startedAt >= breaker.since ? CLOSED : breaker
 }
 
 /** The breaker after a call that worked until its end. It makes up for the oldest of the failures that count. */
