@@ -42,6 +42,9 @@ describe('the models that a body names beside model', () => {
     ['a tool that runs such a model', { tools: [{ type: 'advisor_20260301', model: 'v/large' }] }],
     ['a moderation by such a model', { moderation: { model: 'v/small' } }],
     ['a moderation that names no model', { moderation: { policy: null } }],
+    ['a search of OpenRouter', { tools: [{ type: 'openrouter:web_search' }], plugins: [{ id: 'web' }] }],
+    ['a fallback of Vercel that the team may call', { providerOptions: { gateway: { models: ['v/small'] } } }],
+    ['options of Vercel without models', { providerOptions: { gateway: { order: ['x'] }, anthropic: {} } }],
     [
       'a function with a parameter called model',
       { tools: [{ type: 'function', name: 'f', parameters: { model: {} } }] },
@@ -117,6 +120,26 @@ describe('the models that a body names beside model', () => {
     ['a name with a prefix', { models: ['small-2027'] }, ['invalid_request', 'models.0']],
     ['one that only the worker has', { models: ['v/local'] }, ['invalid_request', 'models.0']],
     ['one that another backend serves', { models: ['v/eu'] }, ['invalid_request', 'models.0']],
+    [
+      'one in a tool of OpenRouter',
+      { tools: [{ type: 'openrouter:advisor', parameters: { model: 'v/none' } }] },
+      ['invalid_request', '"tools.0"'],
+    ],
+    [
+      "one that OpenRouter's tool chooses",
+      { input: [{ tools: [{}, { type: 'openrouter:fusion' }] }] },
+      ['invalid_request', '"input.0.tools.1"'],
+    ],
+    [
+      'one in a plugin of OpenRouter',
+      { plugins: [{ id: 'web' }, { id: 'fusion', analysis_models: ['v/none'] }] },
+      ['invalid_request', '"plugins.1"'],
+    ],
+    [
+      'a fallback of Vercel',
+      { providerOptions: { gateway: { models: ['v/small', 'v/none'] } } },
+      ['model_not_allowed', 'providerOptions.gateway.models.1'],
+    ],
     ['an entry without a name', { fallbacks: [{}] }, ['invalid_request', 'fallbacks.0']],
     ['a choice that is left to the vendor', { fallbacks: 'default' }, ['invalid_request', '"fallbacks"']],
     ['a text in place of a list', { models: 'v/large' }, ['invalid_request', '"models"']],

@@ -6,7 +6,7 @@ import type { SnapshotModel } from '../../../directory/rules.ts'
 import { ApiError } from '../../../http/errors.ts'
 import type { Caller } from '../../../kernel/caller.ts'
 import { isObject } from '../../../kernel/json.ts'
-import { isGiven } from '../../dialects/json/read-json.ts'
+import { isGiven, readObject, readText } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { explainRefusal, pickModel } from '../../models/rules.ts'
 import type { ModelTeam } from '../../models/rules.ts'
@@ -33,8 +33,18 @@ const REFUSED = [
   'extra_body',
 ] as const
 
+/** The plugins of OpenRouter that neither run a model nor choose one. */
+const PLUGINS: ReadonlySet<string> = new Set([
+  'web',
+  'web-fetch',
+  'file-parser',
+  'response-healing',
+  'context-compression',
+  'moderation',
+])
+
 /** Two readers of a body must not disagree about these members. */
-export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED]
+export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED, 'plugins']
 
 /** What the models beside `model` are judged by. */
 type Call = {
@@ -52,6 +62,8 @@ type Call = {
  */
 export function judgeAlternatives(call: Call, body: Json): ApiError | null {
   for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
+  const plugin = findPlugin(body)
+  if (plugin) return refuseMember(plugin)
   for (const name of LISTS) {
     const list = body[name]
     if (!isGiven(list)) continue
@@ -65,10 +77,18 @@ export function judgeAlternatives(call: Call, body: Json): ApiError | null {
     }
   }
   for (const { path, name } of findNestedModels(body)) {
-    const refusal = judgeNamed(call, path, name)
+    const refusal = name === null ? refuseMember(path) : judgeNamed(call, path, name)
     if (refusal) return refusal
   }
   return null
+}
+
+/** The path of the first plugin that may run or choose another model; null: there is none. */
+function findPlugin({ plugins }: Json): string | null {
+  if (!isGiven(plugins)) return null
+  if (!Array.isArray(plugins)) return 'plugins'
+  const at = plugins.findIndex((plugin) => !PLUGINS.has(readText(readObject(plugin).id)))
+  return at === -1 ? null : `plugins.${at}`
 }
 
 /** At least one value, because an entry must name a model. */

@@ -1,19 +1,28 @@
 import { isObject } from '../../../kernel/json.ts'
 import { foldCase } from '../../dialects/json/edit-json.ts'
-import { isGiven, readList, readObject } from '../../dialects/json/read-json.ts'
+import { isGiven, readList, readObject, readText } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 
-/** A model that a body names inside another member, and the path of its name. */
-export type NestedModel = { readonly path: string; readonly name: unknown }
+/** A model that a body names inside another member. */
+export type NestedModel = {
+  /** The path of its name. */
+  readonly path: string
+  /** Null: the backend may choose any model. */
+  readonly name: unknown
+}
 
 /**
- * The models that a body names for its moderation and in its tools: some tools that a vendor runs have one of their
- * own. Tools are defined in `tools`, in items of `input` (`additional_tools`, `tool_search_output`), and in blocks of
- * `messages` that change the tools or repeat such changes (`tool_addition`, `compaction`).
+ * The models that a body names for its moderation, in Vercel's list of fallbacks, and in its tools: some tools that a
+ * vendor runs have one of their own. Tools are defined in `tools`, in items of `input` (`additional_tools`,
+ * `tool_search_output`), and in blocks of `messages` that change the tools or repeat such changes (`tool_addition`,
+ * `compaction`).
  */
-export function findNestedModels({ moderation, tools, input, messages }: Json): readonly NestedModel[] {
+export function findNestedModels(body: Json): readonly NestedModel[] {
+  const { moderation, providerOptions, tools, input, messages } = body
   const found: NestedModel[] = []
   addNamed(found, readObject(moderation), 'moderation')
+  for (const [at, name] of readList(readObject(readObject(providerOptions).gateway).models).entries())
+    found.push({ path: `providerOptions.gateway.models.${at}`, name })
   addFromList(found, tools, 'tools')
   for (const [at, item] of readList(input).entries())
     if (isObject(item) && item.tools !== undefined) addFromList(found, item.tools, `input.${at}.tools`)
@@ -51,8 +60,30 @@ function addDefinition(found: NestedModel[], change: Json, path: string): void {
 
 /** `svg`: what writes the SVG images of OpenAI's `image_generation`. */
 function addModels(found: NestedModel[], tool: Json, path: string): void {
+  if (runsOtherModels(readText(tool.type))) found.push({ path, name: null })
   addNamed(found, tool, path)
   for (const name of spellingsOf('svg', tool)) addNamed(found, readObject(tool[name]), `${path}.${name}`)
+}
+
+const OPENROUTER = 'openrouter:'
+
+/** The tools of OpenRouter that run no model. Others run any model, such as `advisor`, `fusion` and `subagent`. */
+const RUN_NO_MODEL: ReadonlySet<string> = new Set(
+  [
+    'web_search',
+    'web_fetch',
+    'datetime',
+    'apply_patch',
+    'bash',
+    'shell',
+    'files',
+    'tool_search',
+    'experimental__search_models',
+  ].map((name) => OPENROUTER + name),
+)
+
+function runsOtherModels(type: string): boolean {
+  return type.startsWith(OPENROUTER) && !RUN_NO_MODEL.has(type)
 }
 
 function addNamed(found: NestedModel[], object: Json, path: string): void {
