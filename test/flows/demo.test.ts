@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { takeTour } from '../../src/cli/demo/tour.ts'
 import { OperatorError } from '../../src/kernel/operator-error.ts'
 import { ROOT } from '../support/source/documents.ts'
@@ -12,11 +12,11 @@ import { startService } from '../support/service.ts'
 import { waitForValue } from '../support/wait.ts'
 
 /** Starts `svc demo` in a folder. `written` is what it has written so far. */
-async function startDemo(folder: string, { args = [], env = {} }: { args?: string[]; env?: Record<string, string> }) {
+async function startDemo(folder: string) {
   const port = String(await freePort())
-  const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo', ...args], {
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo'], {
     cwd: folder,
-    env: { ...START_ENV, SVC_PORT: port, ...env },
+    env: { ...START_ENV, SVC_PORT: port },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const written = { stdout: '', stderr: '' }
@@ -27,29 +27,20 @@ async function startDemo(folder: string, { args = [], env = {} }: { args?: strin
 }
 
 describe('the demo', () => {
-  // The second run finds the database of the first one, which takes less time than making another.
-  let folder: Awaited<ReturnType<typeof newFolder>>
-  beforeAll(async () => {
-    folder = await newFolder()
-  })
-  afterAll(() => folder[Symbol.asyncDispose]())
-
-  it('logs in, calls the model in each dialect, prints every step without a secret, and ends', async () => {
-    const { code, stdout, stderr } = await (await startDemo(folder.path, { args: ['--once'] })).ended
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const echoed = 'Echo engine: you said "Hello from the demo, what do you say?".'
-    expect(stdout.split(echoed)).toHaveLength(5)
-    expect(stdout).toMatch(/Every step worked\.\n$/)
-    expect(stdout).toContain('/outbox/')
-    expect(stdout).not.toMatch(/eyJ[\w-]{12}|svc[dr]_[\w-]{12}/)
-  }, 180_000)
-
-  it('keeps serving, and prints the links of its emails', async () => {
-    const { baseUrl, child, written, ended } = await startDemo(folder.path, {})
-    const links = () => written.stdout.split('/sign-in/email?token=').length - 1
+  // One process, because its start takes seconds of CPU time. `--once` is a step of `.ci/run`.
+  it('logs in, calls the model in each dialect without printing a secret, then serves and prints links of emails', async () => {
+    await using folder = await newFolder()
+    const { baseUrl, child, written, ended } = await startDemo(folder.path)
     await waitForValue('the tour', () => written.stdout.includes('Press Ctrl-C to stop it.'), true, {
       timeoutMs: 120_000,
     })
+    const [tour = ''] = written.stdout.split('Every step worked.')
+    const echoed = 'Echo engine: you said "Hello from the demo, what do you say?".'
+    expect(tour.split(echoed)).toHaveLength(5)
+    expect(tour).toContain('/outbox/')
+    expect(tour).not.toMatch(/eyJ[\w-]{12}|svc[dr]_[\w-]{12}/)
+
+    const links = () => written.stdout.split('/sign-in/email?token=').length - 1
     expect(links()).toBe(0)
     const asked = await fetch(`${baseUrl}/sign-in`, {
       method: 'POST',
