@@ -13,8 +13,9 @@ import {
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { moveData, restoreBackup } from '../../src/database/embedded/backup.ts'
+import { moveData } from '../../src/database/embedded/backup.ts'
 import { lockBackups } from '../../src/database/embedded/lock.ts'
+import { runOperatorCommand } from '../support/operator-command.ts'
 import { blocksOf, readPage, ROOT } from '../support/source/documents.ts'
 import { newFolder, START_ENV, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
@@ -39,8 +40,12 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
+const database = () => path.join(folder.path, 'db')
+/** What the blocks of docs/operating.md make and restore, with the test's folder in the place of /var/backups. */
+const backup = () => path.join(folder.path, 'svc/2026-11-22')
+
 const settings = () => ({
-  SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`,
+  SVC_DATABASE_URL: `embedded:${database()}`,
   SVC_DIRECTORY_FILE: path.join(folder.path, 'directory.yaml'),
   SVC_MAIL_URL: `outbox:${path.join(folder.path, 'outbox')}`,
 })
@@ -59,6 +64,10 @@ function runBlock(name: string): string {
   const code = `set -eu\n${commands}\n${block.code.replaceAll('/var/backups', folder.path)}`
   return execFileSync('sh', ['-c', code], { cwd: folder.path, env, stdio: 'pipe', encoding: 'utf8' })
 }
+
+/** The same commands in this process. */
+const backUpHere = () => runOperatorCommand(settings(), 'backup', backup())
+const restoreHere = () => runOperatorCommand(settings(), 'restore', backup())
 
 async function post<Answer>(route: string, body: object): Promise<Answer> {
   const headers = { 'content-type': 'application/json' }
@@ -84,7 +93,7 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     const before = await logIn('before-the-backup')
     expect(runBlock('backup')).toContain('The database is backed up in')
     const after = await logIn('after-the-backup')
-    expect(() => runBlock('restore')).toThrow('is in use by process')
+    await expect(restoreHere()).rejects.toThrow('is in use by process')
     await running.stop()
     // As if the first start of the service had been killed while it created its database.
     await writeFile(path.join(folder.path, 'db/data.unfinished'), '')
@@ -94,26 +103,24 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     expect(await refresh(before)).toHaveProperty('accessToken')
     await expect(refresh(after)).rejects.toThrow('401')
     await running.stop()
-    // It waits for six processes, one after another.
+    // It waits for four processes, one after another.
   }, 240_000)
 
   it('is refused where there is a backup already', async () => {
-    expect(() => runBlock('backup')).toThrow('is not empty. Name a new directory.')
-    const backup = path.join(folder.path, 'svc/2026-11-22')
-    rmSync(backup, { recursive: true })
-    await expect(restoreBackup(path.join(folder.path, 'db'), backup)).rejects.toThrow('is not a backup')
+    await expect(backUpHere()).rejects.toThrow('is not empty. Name a new directory.')
+    rmSync(backup(), { recursive: true })
+    await expect(restoreHere()).rejects.toThrow('is not a backup')
   })
 
-  it('works while the service is stopped, also on a full disk: the locks write nothing', () => {
-    const database = path.join(folder.path, 'db')
-    if (existsSync('/dev/full')) symlinkSync('/dev/full', path.join(database, 'owner.pid'))
-    expect(runBlock('backup')).toContain('The database is backed up in')
-    expect(readdirSync(database).filter((name) => name.endsWith('-journal'))).toEqual([])
+  it('works while the service is stopped, also on a full disk: the locks write nothing', async () => {
+    if (existsSync('/dev/full')) symlinkSync('/dev/full', path.join(database(), 'owner.pid'))
+    expect(await backUpHere()).toContain('The database is backed up in')
+    expect(readdirSync(database()).filter((name) => name.endsWith('-journal'))).toEqual([])
   })
 
-  it('is refused while another one is made, which would take its copy away', () => {
-    const unlock = lockBackups(path.join(folder.path, 'db'))
-    expect(() => runBlock('backup')).toThrow('Another backup of')
+  it('is refused while another one is made, which would take its copy away', async () => {
+    const unlock = lockBackups(database())
+    await expect(backUpHere()).rejects.toThrow('Another backup of')
     unlock()
   })
 
@@ -123,22 +130,20 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     ['a file is missing', DAMAGED, (backup) => rmSync(path.join(backup, 'data/global/pg_control'))],
     ['it has no checksums', /write them there: find data -type f/, (backup) => rmSync(path.join(backup, 'SHA256SUMS'))],
   ])('is not restored when %s', async (_, message, damage) => {
-    const backup = path.join(folder.path, 'svc/2026-11-22')
     const whole = path.join(folder.path, 'whole')
-    cpSync(backup, whole, { recursive: true })
-    damage(backup)
-    await expect(restoreBackup(path.join(folder.path, 'db'), backup)).rejects.toThrow(message)
-    rmSync(backup, { recursive: true })
-    renameSync(whole, backup)
+    cpSync(backup(), whole, { recursive: true })
+    damage(backup())
+    await expect(restoreHere()).rejects.toThrow(message)
+    rmSync(backup(), { recursive: true })
+    renameSync(whole, backup())
   })
 
   it.runIf(process.getuid?.() === 0)('is neither made nor restored by another user, which needs root', async () => {
-    const directory = path.join(folder.path, 'db')
-    chownSync(directory, 65_534, 65_534)
+    chownSync(database(), 65_534, 65_534)
     const message = 'belongs to the user with the id 65534'
-    expect(() => runBlock('backup')).toThrow(message)
-    await expect(restoreBackup(directory, path.join(folder.path, 'svc/2026-11-22'))).rejects.toThrow(message)
-    chownSync(directory, 0, 0)
+    await expect(backUpHere()).rejects.toThrow(message)
+    await expect(restoreHere()).rejects.toThrow(message)
+    chownSync(database(), 0, 0)
   })
 
   it('leaves no copy behind when it cannot be moved to its place', async () => {

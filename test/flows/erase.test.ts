@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/open.ts'
+import { runOperatorCommand } from '../support/operator-command.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { newFolder, START_ENV, startProcess } from '../support/process.ts'
 import { ROOT } from '../support/source/documents.ts'
@@ -27,26 +28,30 @@ function writeDirectory(...members: readonly string[]): Promise<void> {
   return writeFile(directoryFile(), `organizations: [{ name: acme, teams: ${teams} }]`)
 }
 
-function svc(env: Readonly<Record<string, string>>, ...args: readonly string[]): string {
-  const options = { cwd: ROOT, env: { ...START_ENV, ...env }, stdio: 'pipe', encoding: 'utf8' } as const
-  return execFileSync(process.execPath, ['src/start.js', ...args], options)
+/** `svc erase`, in a process of its own. */
+function svcErase(settings: Readonly<Record<string, string>>, email: string): string {
+  const options = { cwd: ROOT, env: { ...START_ENV, ...settings }, stdio: 'pipe', encoding: 'utf8' } as const
+  return execFileSync(process.execPath, ['src/start.js', 'erase', email], options)
 }
 
-// Each case waits for several processes, one after another.
+// Starts of processes take long on a machine with other work.
 describe('svc erase', { timeout: 240_000 }, () => {
   it('erases who has left an embedded database, while the service runs and while it is stopped', async () => {
-    const env = { SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`, SVC_DIRECTORY_FILE: directoryFile() }
-    await writeDirectory(ADA, BOB, CAROL)
-    const running = await startProcess(env)
-    expect(() => svc(env, 'erase', BOB)).toThrow(`${BOB} is still invited to @acme/core, @acme/lab`)
+    const settings = {
+      SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`,
+      SVC_DIRECTORY_FILE: directoryFile(),
+    }
+    await writeDirectory(BOB, CAROL)
+    const running = await startProcess(settings)
+    const refused = () => expect(runOperatorCommand(settings, 'erase', BOB)).rejects
+    await refused().toThrow(`${BOB} is still invited to @acme/core, @acme/lab`)
     await writeDirectory(ADA)
-    svc(env, 'reload', '--force')
+    await runOperatorCommand(settings, 'reload', '--force')
 
-    expect(svc(env, 'erase', ' Bob@Example.com')).toMatch(/^bob@example\.com is erased.*\nRemoved: invitations 2, /)
-    expect(() => svc(env, 'erase', BOB)).toThrow(`No person with the address ${BOB} is stored.`)
+    expect(svcErase(settings, ' Bob@Example.com')).toMatch(/^bob@example\.com is erased.*\nRemoved: invitations 2, /)
+    await refused().toThrow(`No person with the address ${BOB} is stored.`)
     await running.stop()
-    expect(svc(env, 'erase', CAROL)).toContain(`${CAROL} is erased.`)
-    expect(() => svc(env, 'erase', ADA)).toThrow('still invited')
+    expect(await runOperatorCommand(settings, 'erase', CAROL)).toContain(`${CAROL} is erased.`)
   })
 
   it('erases who has left a database on a Postgres server', async () => {
@@ -55,7 +60,7 @@ describe('svc erase', { timeout: 240_000 }, () => {
     const database = await openDatabase({ kind: 'postgres', url })
     const at = new Date()
     await database.prisma.account.create({ data: { email: BOB, userHandle: Buffer.from('bob'), createdAt: at } })
-    expect(svc({ SVC_DATABASE_URL: url.reveal() }, 'erase', BOB)).toContain(`${BOB} is erased.`)
+    expect(await runOperatorCommand({ SVC_DATABASE_URL: url.reveal() }, 'erase', BOB)).toContain(`${BOB} is erased.`)
     expect(await database.prisma.account.count({ where: { email: BOB } })).toBe(0)
     expect(await database.prisma.auditEvent.findMany({ select: { kind: true, details: true } })).toEqual([
       { kind: 'account.erased', details: { by: 'operator' } },
@@ -63,10 +68,13 @@ describe('svc erase', { timeout: 240_000 }, () => {
     await database.close()
   })
 
-  it('makes no database where the settings name none that exists', () => {
-    const env = { SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'other')}` }
-    expect(() => svc(env, 'erase', BOB)).toThrow('There is no database in')
-    expect(() => svc({ SVC_DATABASE_URL: 'memory:' }, 'erase', BOB)).toThrow('names no database that is stored')
-    expect(() => svc(env, 'erase', 'bob')).toThrow('bob is not an email address.')
+  it('makes no database where the settings name none that exists', async () => {
+    const refused = (url: string) => expect(runOperatorCommand({ SVC_DATABASE_URL: url }, 'erase', BOB)).rejects
+    await refused(`embedded:${path.join(folder.path, 'other')}`).toThrow('There is no database in')
+    await refused('memory:').toThrow('names no database that is stored')
+  })
+
+  it('refuses what is not an email address', async () => {
+    await expect(runOperatorCommand({}, 'erase', 'bob')).rejects.toThrow('bob is not an email address.')
   })
 })

@@ -1,16 +1,16 @@
 /** A deployment moves from an embedded database to a Postgres server: `svc backup`, and `svc restore` there. */
-import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../src/database/client.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { rawSql, sql } from '../../src/database/sql.ts'
+import type { Secret } from '../../src/kernel/secret.ts'
+import { runOperatorCommand } from '../support/operator-command.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { newFolder, START_ENV } from '../support/process.ts'
+import { newFolder } from '../support/process.ts'
 import { startService } from '../support/service.ts'
-import { ROOT } from '../support/source/documents.ts'
 import { spend } from '../support/spending.ts'
 
 const ADA = 'ada@example.com'
@@ -30,13 +30,10 @@ afterAll(async () => {
 const embedded = () => ({ kind: 'embedded', directory: path.join(folder.path, 'db') }) as const
 const backup = () => path.join(folder.path, 'backup')
 
-function svc(url: string, ...args: readonly string[]): string {
-  const options = { cwd: ROOT, env: { ...START_ENV, SVC_DATABASE_URL: url }, stdio: 'pipe', encoding: 'utf8' } as const
-  return execFileSync(process.execPath, ['src/start.js', ...args], options)
-}
+const restore = (url: Secret) => runOperatorCommand({ SVC_DATABASE_URL: url.reveal() }, 'restore', backup())
 
-/** Uses a deployment with an embedded database, and backs it up. Resolves with Ada's refresh token. */
-async function makeBackup(): Promise<string> {
+/** Uses a deployment with an embedded database, and stops it. Resolves with Ada's refresh token. */
+async function useDeployment(): Promise<string> {
   await using service = await startService({ database: await openDatabase(embedded()) })
   const { accessToken, refreshToken } = await service.signIn(ADA, { deviceName: 'Ada’s “laptop”\\' })
   const client = service.clientOf(accessToken)
@@ -61,10 +58,10 @@ async function rowsOf({ query }: Database): Promise<Readonly<Record<string, stri
 }
 
 it('has all rows of the embedded database, and goes on behind them', { timeout: 240_000 }, async () => {
-  const refreshToken = await makeBackup()
-  svc(`embedded:${embedded().directory}`, 'backup', backup())
+  const refreshToken = await useDeployment()
+  await runOperatorCommand({ SVC_DATABASE_URL: `embedded:${embedded().directory}` }, 'backup', backup())
   const url = await postgres.newEmptyDatabase()
-  expect(svc(url.reveal(), 'restore', backup())).toContain('The database of SVC_DATABASE_URL is filled from')
+  expect(await restore(url)).toContain('The database of SVC_DATABASE_URL is filled from')
 
   const [source, target] = await Promise.all([openDatabase(embedded()), openDatabase({ kind: 'postgres', url })])
   const rows = await rowsOf(source)
@@ -77,12 +74,12 @@ it('has all rows of the embedded database, and goes on behind them', { timeout: 
   const refreshed = await service.client.POST('/v1/auth/token/refresh', { body: { account: ADA, refreshToken } })
   expect(refreshed.response.status).toBe(200)
   await service.signIn(ADA, { deviceId: 'another' })
-  expect(() => svc(url.reveal(), 'restore', backup())).toThrow('is in use already')
+  await expect(restore(url)).rejects.toThrow('is in use already')
 })
 
 it('is not filled from a damaged backup', async () => {
   const file = path.join(backup(), 'data/PG_VERSION')
   writeFileSync(file, `${readFileSync(file, 'utf8')}0`)
   const url = await postgres.newEmptyDatabase()
-  expect(() => svc(url.reveal(), 'restore', backup())).toThrow('of the backup is missing or damaged')
+  await expect(restore(url)).rejects.toThrow('of the backup is missing or damaged')
 })
