@@ -16,7 +16,7 @@ import type { TestEngine } from '../support/engine.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { START_ENV } from '../support/process.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { parse } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
 import { newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { readEnvironment } from '../../src/cli/environment.ts'
 import { makeOutput } from '../../src/cli/terminal/output.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
-import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
 import { newMachine } from './machine.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ADA, startAtOwnAddress, startBrowserService } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
+import { ADA, startBrowserService } from '../support/pages/browser-service.ts'
 import type { BrowserService } from '../support/pages/browser-service.ts'
 import { linkOf } from '../support/mailbox.ts'
 import { startOtherSite } from '../support/pages/other-site.ts'

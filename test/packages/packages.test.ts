@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from '../support/loopback.ts'
 import { expectOk } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const run = promisify(execFile)

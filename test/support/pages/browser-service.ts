@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { StartedDeviceLogin } from '../../../generated/sdk/index.js'
-import { startContractProxy } from '../contract/contract-proxy.ts'
 import { linkOf } from '../mailbox.ts'
-import { startService } from '../service.ts'
+import { startAtOwnAddress } from '../own-address.ts'
 import type { TestService } from '../service.ts'
 import { startBrowser } from './browser.ts'
 
@@ -31,26 +30,6 @@ export type BrowserService = AsyncDisposable & {
   signedInPage(options?: PageOptions): Promise<Page>
   /** Starts a login of Ada. */
   startLogin(deviceId?: string): Promise<StartedLogin>
-}
-
-/**
- * Starts a service that can be reached at its own public address, which is that of a proxy: browsers and the command
- * talk to it there, and disposing of it fails when something that they sent or got is not in the contract.
- */
-export async function startAtOwnAddress(
-  env: Readonly<Record<string, string>> = {},
-  host = 'localhost',
-): Promise<TestService> {
-  const proxy = await startContractProxy()
-  const service = await startService({ env: { SVC_BASE_URL: `http://${host}:${proxy.port}`, ...env } })
-  proxy.forwardTo(service.port)
-  return {
-    ...service,
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]()
-      await proxy[Symbol.asyncDispose]()
-    },
-  }
 }
 
 export async function startBrowserService(): Promise<BrowserService> {
