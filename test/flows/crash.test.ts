@@ -234,54 +234,21 @@ describe('a process with an embedded database', () => {
   })
 })
 
-describe.concurrent('svc serve', () => {
-  /** Without a database, so that nothing else can make the start fail. */
-  const GATEWAY = { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'none' }
-
-  it('names all invalid settings and shows no value', async () => {
-    const refused = await refusedStart({
-      SVC_BASE_URL: 'hunter2',
-      SVC_MAIL_URL: 'hunter2',
-      SVC_LOGIN_SECONDS: 'hunter2',
-      SVC_DATABASE_URL: 'hunter2',
-    })
-    expect(refused.code).toBe(1)
-    for (const name of ['SVC_BASE_URL', 'SVC_MAIL_URL', 'SVC_LOGIN_SECONDS', 'SVC_DATABASE_URL'])
-      expect(refused.stderr).toContain(`  ${name}: `)
-    expect(refused.stderr + refused.stdout).not.toContain('hunter2')
-    expect(refused.stderr).not.toMatch(/^\s+at /m)
-  })
-
-  it('names each mistake of an invalid directory file with its line', async () => {
-    await using folder = await newFolder()
-    const file = path.join(folder.path, 'directory.yaml')
-    await writeFile(
-      file,
-      [
-        'organizations:',
-        '  - name: ACME',
-        '    teams:',
-        '      - name: core',
-        '        models: [svc/none]',
-        '        members: [{ email: nobody }]',
-        'models: []',
-      ].join('\n'),
-    )
-    const refused = await refusedStart({ ...GATEWAY, SVC_DIRECTORY_FILE: file })
-    expect(refused.code).toBe(1)
-    expect(refused.stderr).toContain(file)
-    for (const line of [2, 5, 6]) expect(refused.stderr).toMatch(new RegExp(`line ${line}\\b`))
-    expect(refused.stderr).not.toMatch(/^\s+at /m)
-  })
-
-  it('writes all of a message that is longer than a pipe holds', async () => {
+describe('svc serve', () => {
+  it('names each mistake of an invalid directory file with its line, also when a pipe cannot hold them all', async () => {
     await using folder = await newFolder()
     const file = path.join(folder.path, 'directory.yaml')
     const field = 'x'.repeat(10_000)
     const mistakes = Array.from({ length: 20 }, (_, at) => `  - { name: acme-${at}, ${field}: 1 }`)
     await writeFile(file, ['organizations:', ...mistakes].join('\n'))
-    const { stderr } = await refusedStart({ ...GATEWAY, SVC_DIRECTORY_FILE: file })
+    // Without a database, so that nothing else can make the start fail.
+    const gateway = { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'none', SVC_DIRECTORY_FILE: file }
+    const { code, stderr } = await refusedStart(gateway)
+    expect(code).toBe(1)
+    expect(stderr).toContain(file)
+    expect(stderr).toMatch(/line 2\b[^]*line 21\b/)
     expect(stderr.split(field)).toHaveLength(21)
+    expect(stderr).not.toMatch(/^\s+at /m)
   })
 })
 

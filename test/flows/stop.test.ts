@@ -238,10 +238,9 @@ describe('a process', { timeout: 120_000 }, () => {
 
   it('SIGTERM as soon as the port is open ends a process in order', async () => {
     const port = await freePort()
-    const env = { ...START_ENV, SVC_PORT: String(port), SVC_BASE_URL: 'http://localhost', SVC_DATABASE_URL: 'memory:' }
     const child = spawn(process.execPath, ['src/start.js', 'serve'], {
       cwd: ROOT,
-      env,
+      env: { ...START_ENV, SVC_PORT: String(port), ...ENV },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [output, ended] = [text(child.stdout), once(child, 'exit')]
