@@ -6,6 +6,7 @@ import { toDays, toWholeNumber } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
+import { findGatewayWithoutDatabase } from '../deployment/gateway-database.ts'
 import { findKeyOwner } from '../deployment/key-owner.ts'
 import type { KeyOwner } from '../deployment/key-owner.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
@@ -85,14 +86,17 @@ function noKeys(options: Options): string {
 
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
   refuseTwoFormats(options)
-  const { model, days } = options
-  const owner = await openOwner(cli, options)
+  const { model, days, url, service, team } = options
+  const deployment = await openDeployment(cli.environment.folder, url)
+  const owner = await findKeyOwner(deployment, { url, service, team })
   const made = await owner.create({
     name,
     ...(model && { models: [...model] }),
     ...(days !== undefined && { expiresInDays: days }),
   })
   showKey(cli.output, made, options)
+  const gatewayUrl = await findGatewayWithoutDatabase(deployment)
+  if (gatewayUrl !== null) cli.output.note(`The gateway at ${gatewayUrl} has no database, so it refuses the key.`)
 }
 
 async function rotateKey(cli: Cli, start: string, options: RotateOptions): Promise<void> {

@@ -8,6 +8,7 @@ import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment, openGateway } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
+import { findGatewayWithoutDatabase } from '../deployment/gateway-database.ts'
 import { CommandError } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
@@ -105,7 +106,8 @@ function nameOf({ subject, subjectName, team }: SpendingLimit): string {
 
 /** Changes the limit of the same subject and period where there is one. */
 async function setLimit({ environment, output }: Cli, amountNanoUsd: number, options: SetOptions): Promise<void> {
-  const { control, profile } = await openDeployment(environment.folder, options.url)
+  const deployment = await openDeployment(environment.folder, options.url)
+  const { control, profile } = deployment
   const team = teamOf(options, profile.team)
   const wanted = { ...toSubject(options), period: options.per }
   const limits = await findLimits(control, team)
@@ -119,8 +121,10 @@ async function setLimit({ environment, output }: Cli, amountNanoUsd: number, opt
   const limit: SpendingLimit = await unwrap<SpendingLimit>(saved).catch((error: unknown) => {
     throw wanted.of !== undefined && isRefusedRequest(error) ? new CommandError(explainSubject(team, options)) : error
   })
-  if (options.json) return output.json(limit)
-  output.print(`Now ${nameOf(limit)} may spend ${writeDollars(limit.amountNanoUsd)} a ${limit.period}.`)
+  if (options.json) output.json(limit)
+  else output.print(`Now ${nameOf(limit)} may spend ${writeDollars(limit.amountNanoUsd)} a ${limit.period}.`)
+  const gatewayUrl = await findGatewayWithoutDatabase(deployment)
+  if (gatewayUrl !== null) output.note(`The gateway at ${gatewayUrl} has no database, so it does not apply the limit.`)
 }
 
 function toSubject({ members, member, key, service }: SetOptions): Wanted {

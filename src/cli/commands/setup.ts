@@ -10,6 +10,7 @@ import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
+import { findGatewayWithoutDatabase } from '../deployment/gateway-database.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { findWritten, removeSettings, writeSettings } from '../setup/settings-file.ts'
@@ -102,6 +103,13 @@ type KeyedWrite = {
  * earlier ones use it.
  */
 async function writeWithKey({ environment, output }: Cli, { deployment, tool, options, write }: KeyedWrite) {
+  const gatewayUrl = await findGatewayWithoutDatabase(deployment)
+  if (gatewayUrl !== null) {
+    const run = withSameTarget(`svc run ${tool}`, options)
+    throw new CommandError(
+      `The gateway at ${gatewayUrl} has no database, so it refuses API keys, and ${tool} needs one. Use: ${run}`,
+    )
+  }
   const { info, isNew, warning } = await provideToolKey(deployment, environment, tool, options.days)
   try {
     await write()
