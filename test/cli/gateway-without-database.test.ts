@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listenOnLoopback } from '../support/loopback.ts'
-import { startAtOwnAddress } from '../support/pages/browser-service.ts'
+import { startAtOwnAddress } from '../support/own-address.ts'
 import type { TestService } from '../support/service.ts'
 import { newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'

@@ -5,12 +5,13 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readEnvironment } from '../../src/cli/environment.ts'
 import { makeOutput } from '../../src/cli/terminal/output.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
 import { newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/package-entry.ts')
 
@@ -40,18 +41,29 @@ function pressAt(key: string, shown: string, args: readonly string[], home: stri
   return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
 }
 
-it.runIf(hasScript)('Ctrl-C ends commands that wait for an answer, and say so, with status 130', async () => {
-  await using service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
-  await using machine = await newMachine()
-  await machine.signIn(service)
+describe.runIf(hasScript)('Ctrl-C ends with status 130, while the deployment does not answer,', () => {
   const silent = createServer()
-  const url = `http://localhost:${await listenOnLoopback(silent)}`
-  await machine.moveProfile(service, url)
-  const press = (shown: string, ...args: string[]) => pressAt(CTRL_C, shown, [...args, '--url', url], machine.home)
-  expect(await press('Asking the deployment', 'status')).toBe(130)
-  expect(await press('Asking the deployment', 'setup', 'codex')).toBe(130)
-  expect(await press('Waiting for the answer', 'chat', 'Hello')).toBe(130)
-  silent.close()
+  let url: string
+  let machine: Machine
+  beforeAll(async () => {
+    await using service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+    machine = await newMachine()
+    await machine.signIn(service)
+    url = `http://localhost:${await listenOnLoopback(silent)}`
+    await machine.moveProfile(service, url)
+  })
+  afterAll(async () => {
+    silent.close()
+    await machine[Symbol.asyncDispose]()
+  })
+
+  it.each([
+    ['status', 'Asking the deployment', []],
+    ['setup', 'Asking the deployment', ['codex']],
+    ['chat', 'Waiting for the answer', ['Hello']],
+  ])('svc %s, which shows "%s"', async (command, shown, args) => {
+    expect(await pressAt(CTRL_C, shown, [command, ...args, '--url', url], machine.home)).toBe(130)
+  })
 })
 
 it.runIf(hasScript)('a terminal that says it has no columns gets no question, but the option to give', async () => {
