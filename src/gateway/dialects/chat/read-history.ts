@@ -12,7 +12,7 @@ import type { TranslationContext } from '../translated-dialect.ts'
 /** Reads the messages of a chat request as turns, one for each message. */
 export function readChatHistory({ messages }: Json, context: TranslationContext): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'It must be a list.')
-  return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, context))
+  return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${at}`, context))
 }
 
 function readMessage(message: Json, path: string, context: TranslationContext): Turn {
@@ -49,7 +49,7 @@ function readAssistant(message: Json, path: string, context: TranslationContext)
     ...readReasoning(message, calls, context).map((part) => ({ ...part, path })),
     ...requireTexts('assistant', readContentList(message.content ?? '', `${path}.content`, readOwnPart)),
     ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal, path } as const]),
-    ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${String(at)}`)),
+    ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${at}`)),
   ]
 }
 

@@ -8,7 +8,7 @@ import type { FindTool } from '../tools/tool-choice.ts'
 
 /** Reads the tools of a chat request, and the choice among them. */
 export function readChatTools(body: Json): Pick<NeutralRequest, 'tools' | 'choice' | 'parallel'> {
-  const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
+  const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${at}`))
   const { allowed_tools: allowed } = readObject(body.tool_choice)
   return {
     tools,

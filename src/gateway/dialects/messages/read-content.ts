@@ -13,7 +13,7 @@ export function readBlocks(content: unknown, path: string): readonly Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of blocks.')
   return readList(content).map((block, at) =>
-    isObject(block) ? block : refuse(`${path}.${String(at)}`, 'A block of content must be an object.'),
+    isObject(block) ? block : refuse(`${path}.${at}`, 'A block of content must be an object.'),
   )
 }
 
@@ -29,7 +29,7 @@ export function readParts(role: Turn['role'], content: unknown, path: string, co
   // A system message may have only settings.
   const given = role === 'system' ? (content ?? []) : content
   return readBlocks(given, path).flatMap((block, at) => {
-    const place = `${path}.${String(at)}`
+    const place = `${path}.${at}`
     return toParts(read(block, place, context), block, place)
   })
 }
@@ -88,7 +88,7 @@ function readAssistantBlock(block: Json, path: string, { seals }: TranslationCon
 function readUserBlock(block: Json, path: string): readonly Found[] {
   if (block.type !== 'tool_result') return readShown(block, path)
   const parts = readBlocks(block.content ?? '', `${path}.content`).flatMap((inner, at) => {
-    const place = `${path}.content.${String(at)}`
+    const place = `${path}.content.${at}`
     return toParts(readShown(inner, place), inner, place)
   })
   const callPath = `${path}.tool_use_id`
@@ -167,7 +167,7 @@ function readDocument(block: Json, path: string): readonly Found[] {
 function readContentSource(content: unknown, said: Pick<DocumentPart, 'title' | 'context'>, place: string): Found[] {
   const head = toDocumentText({ name: null, ...said }, null)
   const parts = readBlocks(content, `${place}.content`).flatMap((inner, at) => {
-    const inside = `${place}.content.${String(at)}`
+    const inside = `${place}.content.${at}`
     return toParts(readShown(inner, inside), inner, inside)
   })
   return head === '' ? parts : [{ type: 'text', text: head, path: place }, ...parts]

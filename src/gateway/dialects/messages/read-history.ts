@@ -14,7 +14,7 @@ export function readMessagesHistory({ system, messages }: Json, context: Transla
 function readSystem(system: unknown): Turn[] {
   if (system === undefined || system === null) return []
   return readBlocks(system, 'system').flatMap((block, at) => {
-    const path = `system.${String(at)}`
+    const path = `system.${at}`
     const text = readSystemText(block, path)
     // One agent writes this block first, with a value that differs in each conversation. It would prevent a shared
     // cache.
@@ -33,7 +33,7 @@ function readTurns(messages: unknown, context: TranslationContext): Turn[] {
   const listed = readList(messages).map(readObject)
   const lastUserAt = listed.findLastIndex(({ role }) => role === 'user')
   return listed.flatMap(({ role, content, clear_at: clearAt }, at) => {
-    const path = `messages.${String(at)}`
+    const path = `messages.${at}`
     // The vendor shows such a system message only until the user's next one.
     if (role === 'system' && clearAt === 'next_user_message' && at < lastUserAt) return []
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {

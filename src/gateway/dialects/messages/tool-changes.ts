@@ -36,7 +36,7 @@ export type ListedTool = { readonly tool: Json; readonly path: string }
 
 /** The tools of a request after all changes that its system messages make to them. */
 export function listTools(body: Json): readonly ListedTool[] {
-  const listed = readList(body.tools).map((tool, at) => ({ tool: readObject(tool), path: `tools.${String(at)}` }))
+  const listed = readList(body.tools).map((tool, at) => ({ tool: readObject(tool), path: `tools.${at}` }))
   const changes = findChanges(body.messages)
   if (changes.length === 0) return listed
   const known = new Map(listed.map((one) => [readText(one.tool.name), one]))
@@ -57,7 +57,7 @@ function findChanges(messages: unknown): readonly { readonly change: ToolChange;
     const { role, content } = readObject(message)
     if (role !== 'system') return []
     return readList(content).flatMap((block, nth) => {
-      const path = `messages.${String(at)}.content.${String(nth)}`
+      const path = `messages.${at}.content.${nth}`
       const change = readToolChange(readObject(block), path)
       return change ? [{ change, path }] : []
     })

@@ -13,7 +13,7 @@ export function readContentList(content: unknown, path: string, readPart: ReadPa
   if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of parts.')
   return readList(content).map((given, at) => {
     const part = readObject(given)
-    const place = `${path}.${String(at)}`
+    const place = `${path}.${at}`
     return { ...readPart(part, place), path: place, ...readBreakpoint(part) }
   })
 }

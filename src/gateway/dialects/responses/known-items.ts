@@ -86,7 +86,7 @@ export function noteContent({ contents }: KnownItem, event: Json): void {
 
 /** The key of a content by its place among those of its type. */
 export function toContentKey(itemKey: string, type: ContentType, place: number): string {
-  return `${itemKey}.${type}.${String(place)}`
+  return `${itemKey}.${type}.${place}`
 }
 
 /** llama.cpp's server writes no id of an item that is a call. */

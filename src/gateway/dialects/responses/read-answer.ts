@@ -138,7 +138,7 @@ export class ResponsesReader implements AnswerReader {
     const given = [...this.#given].flatMap(([key, text]) => this.#parts.close(key, { text, cut: isIncomplete }))
     const ended = [...this.#start(), ...given, ...this.#parts.end(isIncomplete)]
     const missed = readList(response.output).map(readObject).filter(this.#isMissed)
-    const closing = [...ended, ...missed.flatMap((item, at) => this.#closeItem(`missed ${String(at)}`, item))]
+    const closing = [...ended, ...missed.flatMap((item, at) => this.#closeItem(`missed ${at}`, item))]
     if (isIncomplete && !CUT.has(reason ?? '')) {
       return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }

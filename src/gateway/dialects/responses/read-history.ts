@@ -21,7 +21,7 @@ export function readResponsesHistory(body: Json, context: TranslationContext): T
   const items = readList(body.input)
   const lastAt = isCompaction(body) ? items.length - 1 : -1
   items.forEach((item, at) => {
-    const path = `input.${String(at)}`
+    const path = `input.${at}`
     const turn = at === lastAt ? toText('user', path, SUMMARY_REQUEST) : readItem(readObject(item), path, context)
     if (turn) turns.push(turn)
   })

@@ -12,11 +12,11 @@ import { toPrefix } from '../tools/tool-names.ts'
  * tools that the vendor runs. Some agents send them in items `additional_tools` instead of the member `tools`.
  */
 export function readResponsesTools(body: Json): Pick<NeutralRequest, 'tools' | 'choice' | 'parallel'> {
-  const listed = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${String(at)}`))
+  const listed = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${at}`))
   const added = readList(body.input).flatMap((item, at) => {
     if (readObject(item).type !== 'additional_tools') return []
     return readList(readObject(item).tools).flatMap((tool, nth) =>
-      readEntry(readObject(tool), `input.${String(at)}.tools.${String(nth)}`),
+      readEntry(readObject(tool), `input.${at}.tools.${nth}`),
     )
   })
   const tools = [...listed, ...added]
@@ -41,7 +41,7 @@ const VENDOR_TOOLS: ReadonlySet<unknown> = new Set(['namespace', 'custom'])
 function readEntry(entry: Json, path: string): Tool[] {
   if (entry.type !== 'namespace') return [readTool(entry, null, path)]
   const namespace = readName(entry.name)
-  return readList(entry.tools).map((tool, at) => readTool(readObject(tool), namespace, `${path}.tools.${String(at)}`))
+  return readList(entry.tools).map((tool, at) => readTool(readObject(tool), namespace, `${path}.tools.${at}`))
 }
 
 /** Says what the namespaces among these tools are for, as other dialects cannot; null when none has a description. */

@@ -20,7 +20,7 @@ export class SseEventTooLarge extends Error {
   readonly code = 'too_large'
 
   constructor(limit: number) {
-    super(`An event of the stream is larger than ${String(limit)} characters.`)
+    super(`An event of the stream is larger than ${limit} characters.`)
   }
 }
 

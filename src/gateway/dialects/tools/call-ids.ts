@@ -63,7 +63,7 @@ class CallIds {
 
   ofCall(id: string): string {
     const count = (this.#counts.get(id) ?? 0) + 1
-    const own = count === 1 ? id : `${id}#${String(count)}`
+    const own = count === 1 ? id : `${id}#${count}`
     this.#counts.set(id, count)
     this.#latest.set(id, own)
     const waiting = this.#waiting.get(id) ?? { ids: [], answered: 0 }
