@@ -5,9 +5,10 @@ import { spanAt } from '../../spending/periods.ts'
 import { counterOf, findCounting, indexLimits, limitsOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { CountedLimit, LimitIndex, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
-import type { CallEvent, EventBatch } from '../usage/events.ts'
-import { addSpending, sumSpending, toSpendingSum } from '../usage/spending-sums.ts'
-import type { SpendingSum } from '../usage/spending-sums.ts'
+import type { CallEvent } from '../usage/events.ts'
+import { toSpendingSum } from '../usage/spending-sums.ts'
+import { makeOwnSums } from './own-sums.ts'
+import type { OwnSums } from './own-sums.ts'
 import { judgeSpending } from './rules.ts'
 import type { SpendingVerdict, UsedLimit } from './rules.ts'
 import { makeTeamRefresher } from './team-refresher.ts'
@@ -36,21 +37,13 @@ export type SpendingLedger = {
 }
 
 /** A ledger that is told what the calls of this process spend. */
-export type OpenLedger = SpendingLedger & {
-  /** Counts a call that has ended, before its event is saved. */
-  record(event: CallEvent): void
-  /** Notes which events are saved together. */
-  noteBatch(batch: EventBatch): void
-  /** Notes that a batch is saved, so that the next sums include it. */
-  noteSaved(batch: Pick<EventBatch, 'id'>): void
-  /**
-   * Notes that a batch is not saved. Its events are counted as before, also when they are lost: their calls were paid
-   * for, and a limit must hold when the events of a caller cannot be saved.
-   */
-  noteRefused(batch: EventBatch): void
-  /** Loads the limits again before the next call, because this process has changed them. */
-  expire(): void
-}
+export type OpenLedger = SpendingLedger &
+  Pick<OwnSums, 'noteBatch' | 'noteSaved' | 'noteRefused'> & {
+    /** Counts a call that has ended, before its event is saved. */
+    record(event: CallEvent): void
+    /** Loads the limits again before the next call, because this process has changed them. */
+    expire(): void
+  }
 
 type Needs = {
   /** Loads the limits of teams with the saved sums, and names those of the batches that the sums include. */
@@ -68,12 +61,7 @@ type Needs = {
 export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs): OpenLedger {
   /** The limits of each team with the saved sums. */
   const teams = new Map<string, LimitIndex<CountedLimit>>()
-  /** What is recorded and in no batch: it is not in one yet, or it is lost. Lost events stay until the process ends. */
-  let unbatched = new Map<string, SpendingSum>()
-  /** What is in batches that the sums do not include, by the batch's id. */
-  const batchSums = new Map<string, readonly SpendingSum[]>()
-  /** The batches that are known to be saved. The database says which others are, and forgets that after some days. */
-  const savedIds = new Set<string>()
+  const ownSums = makeOwnSums()
   const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
   let unsaved = new Map<string, number>()
@@ -81,11 +69,11 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
 
   const refresher = makeTeamRefresher({
     async load(used) {
+      const { teams: waiting, saved, unknown } = ownSums.batches()
       // Without the new sums of its team, a batch could not be forgotten while the database is unavailable afterwards.
-      const names = new Set([...used, ...[...batchSums.values()].flat().map(({ team }) => team)])
-      const [included, others] = [[...savedIds], [...batchSums.keys()].filter((id) => !savedIds.has(id))]
-      const { limits, savedBatches } = await load([...names], others)
-      for (const id of [...included, ...savedBatches]) forget(id)
+      const names = new Set([...used, ...waiting])
+      const { limits, savedBatches } = await load([...names], unknown)
+      ownSums.forget([...saved, ...savedBatches])
       replace(names, limits)
     },
     onFailure(error, isFirst) {
@@ -94,12 +82,6 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     },
     answerOrLastKnown,
   })
-
-  /** Counts a batch no more, because the sums include it. */
-  function forget(batch: string): void {
-    batchSums.delete(batch)
-    savedIds.delete(batch)
-  }
 
   function replace(names: ReadonlySet<string>, limits: readonly CountedLimit[]): void {
     const byTeam = Map.groupBy(limits, ({ team }) => team)
@@ -126,7 +108,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   function countOwn(): void {
     unsaved = new Map()
     reserved = new Map()
-    for (const sum of [...unbatched.values(), ...[...batchSums.values()].flat()]) add(unsaved, sum.team, sum, sum)
+    for (const sum of ownSums.all()) add(unsaved, sum.team, sum, sum)
     for (const { team, spender, nanoUsd } of reservations) add(reserved, team, spender, { nanoUsd })
   }
 
@@ -198,31 +180,15 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
     record(event) {
       if (!event.result || event.result.spent.nanoUsd === 0) return
       const sum = toSpendingSum(event)
-      addSpending(unbatched, sum)
+      ownSums.add(sum)
       add(unsaved, sum.team, sum, sum)
     },
-    noteBatch({ id, events }) {
-      const sums = sumCosts(events)
-      if (sums.length === 0) return
-      batchSums.set(id, sums)
-      for (const sum of sums) addSpending(unbatched, sum, -1)
-      unbatched = new Map([...unbatched].filter(([, { nanoUsd }]) => nanoUsd !== 0))
-    },
-    noteSaved({ id }) {
-      if (batchSums.has(id)) savedIds.add(id)
-    },
-    noteRefused({ id, events }) {
-      batchSums.delete(id)
-      for (const sum of sumCosts(events)) addSpending(unbatched, sum)
-    },
+    noteBatch: ownSums.noteBatch,
+    noteSaved: ownSums.noteSaved,
+    noteRefused: ownSums.noteRefused,
     expire: refresher.expire,
   }
 }
 
 /** A gateway without a database knows no limits. */
 export const NO_LEDGER: SpendingLedger = { reserve: () => null, findStates: async () => [] }
-
-/** Sums the events of calls that cost something. */
-function sumCosts(events: readonly CallEvent[]): readonly SpendingSum[] {
-  return sumSpending(events).filter(({ nanoUsd }) => nanoUsd !== 0)
-}
