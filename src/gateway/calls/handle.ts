@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { isListed } from '../plan/candidate.ts'
+import { hasBackendList } from '../plan/candidate.ts'
 import { planCall } from '../plan/plan.ts'
 import type { Plan } from '../plan/plan.ts'
 import { admit } from './admit.ts'
@@ -42,7 +42,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const candidates = await findCandidates(needs.backends, admission, req.body)
     const plan = planCall(admission, candidates, needs.affinity.find(admission))
     const { writeCount } = operation
-    if (writeCount && isListed(admission.model) && cannotCount(plan))
+    if (writeCount && hasBackendList(admission.model) && cannotCount(plan))
       return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
@@ -63,7 +63,7 @@ function cannotCount(plan: Plan): boolean {
 function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model, caller }: Admission): ApiError {
   if (code === 'model_unavailable')
     return new ApiError(code, { message: caller.isOffline ? OFFLINE : explainUnserved(model) })
-  if (!isListed(model)) return new ApiError(code)
+  if (!hasBackendList(model)) return new ApiError(code)
   const { path, dialect } = operation
   return new ApiError(code, {
     message: `No backend of ${model.id} supports POST ${path}: it needs one that speaks the ${dialect} dialect.`,
@@ -71,7 +71,7 @@ function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, mo
 }
 
 function explainUnserved(model: Admission['model']): string {
-  if (isListed(model))
+  if (hasBackendList(model))
     return `You may call ${model.id}, but none of its backends can be used on this gateway. Tell the operator.`
   return (
     `You may call ${model.id}, but no backend serves it on this route. The operator can name backends for it in the ` +

@@ -44,7 +44,7 @@ export type Candidate = Placement & {
 }
 
 /** Whether the directory lists the backends of a model. Otherwise, the route of a call decides. */
-export function isListed({ serve }: Pick<PlacedModel, 'serve'>): boolean {
+export function hasBackendList({ serve }: Pick<PlacedModel, 'serve'>): boolean {
   return serve.length > 0
 }
 
@@ -57,7 +57,7 @@ type Configured = {
 
 /** The backends that have a model for a call, in the order of preference. Not all of them may be configured. */
 export function listPlacements(model: PlacedModel, configured: Configured): readonly Placement[] {
-  if (!isListed(model)) return listByRoute(model, configured)
+  if (!hasBackendList(model)) return listByRoute(model, configured)
   return model.serve.map(({ when, ...placement }) => ({ ...placement, isOfflineOnly: when === 'offline' }))
 }
 

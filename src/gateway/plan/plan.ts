@@ -1,6 +1,6 @@
 /** Decides which backends serve a call, in which order, and in which dialect each of them is called. */
 import type { Dialect } from '../dialects/dialect.ts'
-import { isListed } from './candidate.ts'
+import { hasBackendList } from './candidate.ts'
 import type { Candidate, PlacedModel, Placement } from './candidate.ts'
 import { orderCandidates } from './order.ts'
 import type { Affinity } from './order.ts'
@@ -43,7 +43,7 @@ export function planCall(call: PlannedCall, candidates: readonly Candidate[], af
   })
   const [first] = able
   if (!first) return 'not_supported'
-  if (isListed(call.model)) return orderCandidates(able, call.operation.dialect, affinity).map(toStep)
+  if (hasBackendList(call.model)) return orderCandidates(able, call.operation.dialect, affinity).map(toStep)
   // What is known of a backend may be old, so without another one it is tried in any state.
   return [toStep(able.find(({ isReady }) => isReady) ?? first)]
 }
@@ -61,6 +61,6 @@ export function toStep({ backend, model, caps, isOfflineOnly, isReachable, diale
 function chooseDialect({ operation, model }: PlannedCall, { kind, dialects }: Candidate): Dialect | null {
   const { dialect, reach } = operation
   if (dialects.includes(dialect)) return reach === 'vendor_only' && kind === 'engine' ? null : dialect
-  if (reach === 'own_dialect' && kind === 'engine' && !isListed(model)) return dialect
+  if (reach === 'own_dialect' && kind === 'engine' && !hasBackendList(model)) return dialect
   return reach === 'any_dialect' ? (dialects[0] ?? null) : null
 }

@@ -52,9 +52,8 @@ export function prepareSameDialect(call: CallStep, req: CallRequest): PreparedCa
 function changeBody({ admission, step, backend }: CallStep, req: CallRequest, usage: Json): Buffer {
   const { body } = req
   const parsed = parsedOf(req)
-  const dialect = DIALECTS[admission.operation.dialect]
-  const isRefused = backend.traits.refusesUnsignedContent
-  const bytes = isRefused ? dialect.withoutUnsignedContent(parsed.bytes, body) : parsed.bytes
+  const { withoutUnsignedContent } = DIALECTS[admission.operation.dialect]
+  const bytes = backend.traits.refusesUnsignedContent ? withoutUnsignedContent(parsed.bytes, body) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(body, backend.maxTokens)
   const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, body) : {}
   const changes = { model: step.model, ...limits, ...usage, ...effort }
