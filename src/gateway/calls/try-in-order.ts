@@ -31,42 +31,40 @@ export async function tryInOrder(needs: SendNeeds, call: AdmittedCall, steps: re
   const refusals: ApiError[] = []
   const tried: TriedStep[] = []
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
-    const attempt = await attemptStep(needs, call, { step, isOnly: steps.length === 1, refusedParts: [] }, attempts)
-    if (!attempt || attempt instanceof ApiError) {
-      if (attempt) refusals.push(attempt)
-      tried.push({ step, result: 'refused' })
-      continue
-    }
-    if (!isTriedNext(attempt.outcome)) break
-    tried.push({ step, result: attempt.outcome.kind === 'unreachable' ? 'unreachable' : 'answered' })
+    const sending = { step, isOnly: steps.length === 1, refusedParts: [], earlier: attempts }
+    const { sent, refusal } = await attemptStep(needs, call, sending)
+    attempts.push(...sent)
+    if (refusal) refusals.push(refusal)
+    const ended = refusal ? undefined : sent.at(-1)
+    if (ended && !isTriedNext(ended.outcome)) break
+    const result = ended?.outcome.kind === 'unreachable' ? 'unreachable' : 'answered'
+    tried.push({ step, result: ended ? result : 'refused' })
   }
   const last = attempts.at(-1)
   const isSettled = last && (last.outcome.answered || last.outcome.kind === 'left')
   return { attempts, settledBy: isSettled ? last : null, refusals }
 }
 
-/**
- * Sends a step, and again without each part that its backend refuses. Adds what was sent to `attempts`, and resolves
- * with the last of it; null when there is nothing to send, or no backend any more.
- */
+/** What was sent of a step, and what its backend cannot be asked. Neither: the backend is gone. */
+type TriedSending = { readonly sent: readonly Attempt[]; readonly refusal: ApiError | null }
+
+/** Sends a step, and again without each part that its backend refuses. */
 async function attemptStep(
   needs: SendNeeds,
   call: AdmittedCall,
-  asked: Omit<Sending, 'backend' | 'earlier'>,
-  attempts: Attempt[],
-): Promise<Attempt | ApiError | null> {
-  const backend = needs.backends.find(asked.step.backend)
+  sending: Omit<Sending, 'backend'>,
+): Promise<TriedSending> {
+  const backend = needs.backends.find(sending.step.backend)
   // The directory has lost the backend since the plan was made.
-  if (!backend) return null
-  const ended = sendStep(needs, call, { ...asked, backend, earlier: attempts })
-  if (!ended || ended instanceof ApiError) return ended
+  const ended = backend && sendStep(needs, call, { ...sending, backend })
+  if (!ended || ended instanceof ApiError) return { sent: [], refusal: ended }
   const attempt = await ended
-  attempts.push(attempt)
   const part = attempt.outcome.kept?.refusedPart
-  if (!part || asked.refusedParts.includes(part)) return attempt
+  if (!part || sending.refusedParts.includes(part)) return { sent: [attempt], refusal: null }
   restoreBody(call.req)
-  const again = { ...asked, refusedParts: [...asked.refusedParts, part] }
-  return (await attemptStep(needs, call, again, attempts)) ?? attempt
+  const earlier = [...sending.earlier, attempt]
+  const again = await attemptStep(needs, call, { ...sending, earlier, refusedParts: [...sending.refusedParts, part] })
+  return { ...again, sent: [attempt, ...again.sent] }
 }
 
 function isTriedNext(outcome: Outcome): boolean {
