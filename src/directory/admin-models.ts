@@ -6,7 +6,7 @@
  * Only the team sees its names. Where the file has the same name, the file wins. All of this is decided when the
  * directory is loaded, so that a change of the file takes effect on these models too.
  */
-import { teamOfBackend, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import { teamOfBackend } from '../kernel/backend-name.ts'
 import { prefixOfTeam } from '../kernel/team-name.ts'
 import { isTaken } from './aliases.ts'
 import type { NameTable } from './aliases.ts'
@@ -16,7 +16,8 @@ import { alias, flag, list, object, orNull, text, tokens } from './fields.ts'
 import { invalid, readSettings, taken } from './mistakes.ts'
 import type { AdminMistake } from './mistakes.ts'
 import { capsAt, isCallable } from './rules.ts'
-import type { DirectoryModel, SnapshotModel } from './rules.ts'
+import type { SnapshotModel } from './rules.ts'
+import { serveEntriesOf } from './serve-entries.ts'
 
 /** What an admin says of a model. */
 export type AdminModelSettings = {
@@ -148,20 +149,6 @@ export function refuseListed(id: string): AdminMistake {
 }
 
 // ---- Loading --------------------------------------------------------------------------------------------------------
-
-/** What can serve a model of the file, as a list of backends. */
-export function serveEntriesOf(model: DirectoryModel): readonly ServeEntry[] {
-  const { id, serve, backendModel, upstreamModel } = model
-  if (serve.length > 0) return serve
-  const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]
-  // As in the gateway's plans: without a name at the upstream, a model of the worker is not sent there.
-  const atUpstreams = upstreamModel === null && backendModel !== null ? [] : UPSTREAM_NAMES
-  return [...onWorker, ...atUpstreams.map((name) => toEntry(name, upstreamModel ?? id))]
-}
-
-function toEntry(backend: string, model: string): ServeEntry {
-  return { backend, model, when: 'always', rank: 0, weight: 1 }
-}
 
 /** A model of the file, and the entry by which a backend serves it. */
 type Source = { readonly model: SnapshotModel; readonly listed: ServeEntry }

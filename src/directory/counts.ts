@@ -1,6 +1,6 @@
-import { serveEntriesOf } from './admin-models.ts'
 import { isCallable } from './rules.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
+import { serveEntriesOf } from './serve-entries.ts'
 
 /** What a directory has. */
 export type DirectoryCounts = {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { PlacedModel } from '../../src/directory/serve-entries.ts'
 import { listPlacements } from '../../src/gateway/plan/candidate.ts'
-import type { Candidate, PlacedModel } from '../../src/gateway/plan/candidate.ts'
+import type { Candidate } from '../../src/gateway/plan/candidate.ts'
 import { planCall } from '../../src/gateway/plan/plan.ts'
 import type { Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'

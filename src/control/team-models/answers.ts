@@ -1,7 +1,7 @@
 import type { TeamModel, TeamModelList } from '../../../generated/openapi.ts'
-import { serveEntriesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
+import { serveEntriesOf } from '../../directory/serve-entries.ts'
 import { versionOfModel } from '../../directory/version.ts'
 import type { ModelsOfTeam } from './store.ts'
 

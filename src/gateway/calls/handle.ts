@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
+import { hasBackendList } from '../../directory/serve-entries.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { hasBackendList } from '../plan/candidate.ts'
 import { planCall } from '../plan/plan.ts'
 import type { Plan } from '../plan/plan.ts'
 import { admit } from './admit.ts'

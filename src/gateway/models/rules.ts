@@ -5,12 +5,12 @@
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import { isCallable } from '../../directory/rules.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
+import type { PlacedModel } from '../../directory/serve-entries.ts'
 import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { writeShortList } from '../../kernel/formats/short-list.ts'
 import { listPlacements } from '../plan/candidate.ts'
-import type { PlacedModel } from '../plan/candidate.ts'
 
 /** What calls need to know of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' | 'timeZone'>

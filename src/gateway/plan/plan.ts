@@ -1,7 +1,8 @@
 /** Decides which backends serve a call, in which order, and in which dialect each of them is called. */
+import { hasBackendList } from '../../directory/serve-entries.ts'
+import type { PlacedModel } from '../../directory/serve-entries.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { hasBackendList } from './candidate.ts'
-import type { Candidate, PlacedModel, Placement } from './candidate.ts'
+import type { Candidate, Placement } from './candidate.ts'
 import { orderCandidates } from './order.ts'
 import type { Affinity } from './order.ts'
 

@@ -1,9 +1,9 @@
 import type { Worker } from '../../../generated/openapi.ts'
+import type { PlacedModel } from '../../directory/serve-entries.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { judgeModel, judgeWorker } from '../backends/worker-state.ts'
 import type { ProbeResult, WorkerState } from '../backends/worker-state.ts'
 import { namesAtWorker } from '../models/rules.ts'
-import type { PlacedModel } from '../plan/candidate.ts'
 
 /**
  * Returns the worker as the contract shows it, with those of `models` that it serves. `found` is null when no worker is
