@@ -53,6 +53,25 @@ it.each(PATHS)('POST %s forwards no other model than those that the team may cal
   upstream.restart(answersJson({}))
 })
 
+it('POST /v1/chat/completions forwards the options of Gemini in extra_body, and no others', async () => {
+  const outcome = async (extra: string) =>
+    outcomeOf(await gateway.post('/v1/chat/completions', `{${BODY},"extra_body":${extra}}`))
+  for (const extra of [
+    '{"model":"v/secret"}',
+    '{"google":{},"model":"v/secret"}',
+    '{"Google":{}}',
+    '["google"]',
+    '1',
+  ]) {
+    expect([extra, await outcome(extra)]).toEqual([extra, '400 invalid_request'])
+  }
+  expect(upstream.calls).toEqual([])
+  const options = '{"google":{"thinking_config":{"thinking_budget":0}}}'
+  expect(await outcome(options)).toBe('200')
+  expect(upstream.last().body.toString()).toContain(`"extra_body":${options}`)
+  upstream.restart(answersJson({}))
+})
+
 it.each<[path: string, more: string]>([
   ['/v1/responses', '"input":[{"type":"additional_tools","role":"developer","tools":[TOOL]}]'],
   [

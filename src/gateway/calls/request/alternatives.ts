@@ -61,7 +61,7 @@ type Call = {
  * backend of the call has them under the names that the body gives.
  */
 export function judgeAlternatives(call: Call, body: Json): ApiError | null {
-  for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
+  for (const name of REFUSED) if (isGiven(body[name]) && !isOfGemini(name, body[name])) return refuseMember(name)
   const plugin = findPlugin(body)
   if (plugin) return refuseMember(plugin)
   for (const name of LISTS) {
@@ -89,6 +89,11 @@ function findPlugin({ plugins }: Json): string | null {
   if (!Array.isArray(plugins)) return 'plugins'
   const at = plugins.findIndex((plugin) => !PLUGINS.has(readText(readObject(plugin).id)))
   return at === -1 ? null : `plugins.${at}`
+}
+
+/** Google's chat completions take options of Gemini in `extra_body.google`. None of them chooses a model. */
+function isOfGemini(name: string, value: unknown): boolean {
+  return name === 'extra_body' && isObject(value) && Object.keys(value).every((option) => option === 'google')
 }
 
 /** At least one value, because an entry must name a model. */
