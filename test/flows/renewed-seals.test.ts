@@ -23,22 +23,31 @@ const USER = { role: 'user', content: 'Read it.' }
 const RESULT = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'x' }] }
 
 let vendor: TestUpstream
-beforeAll(async () => void (vendor = await startUpstream()))
-afterAll(() => vendor[Symbol.asyncDispose]())
+let another: TestUpstream
+beforeAll(async () => {
+  vendor = await startUpstream(answersJson(RESPONSE))
+  another = await startUpstream(answersJson(RESPONSE))
+})
+afterAll(async () => {
+  for (const one of [vendor, another]) await one[Symbol.asyncDispose]()
+})
 
-const backendOf = (env: string) => ({
+const backendOf = (env: string, { url }: TestUpstream = vendor) => ({
   name: 'vendor',
   dialects: ['responses'] as const,
-  url: vendor.url.href,
+  url: url.href,
   basePath: '/v1',
   credential: { env, file: null, as: 'bearer' as const },
 })
 
+const KEYS = [newEncryptionKey()] as const
+
 it.each([
-  ['is sent back where the deployment has a secret key', [newEncryptionKey()] as const, 'gAAA'],
-  ['is left out where the seal depends on the credential alone', null, undefined],
-])('%s', async (_what, encryptionKeys, expected) => {
-  vendor.restart(answersJson(RESPONSE))
+  ['is sent back where the deployment has a secret key', KEYS, () => vendor, 'gAAA'],
+  ['is left out where the seal depends on the credential alone', null, () => vendor, undefined],
+  ['is left out where another server has the name of the backend now', KEYS, () => another, undefined],
+])('%s', async (_what, encryptionKeys, findNext, expected) => {
+  const next = findNext()
   const team = { models: [servedModel('any/large', { serve: [serveEntry('vendor', 'large')] })] }
   await using gateway = await startGateway({ backends: [backendOf('FIRST_HOUR')], team, encryptionKeys })
   const ask = async (messages: readonly object[]) => {
@@ -49,10 +58,10 @@ it.each([
   }
 
   const content = await ask([USER])
-  gateway.applyBackends([backendOf('SECOND_HOUR')])
+  gateway.applyBackends([backendOf('SECOND_HOUR', next)])
   await ask([USER, { role: 'assistant', content }, RESULT])
 
-  const [, second] = readList(bodyOf(vendor.last()).input).map(readObject)
-  expect(vendor.last().headers.authorization).toBe('Bearer secret-of-SECOND_HOUR')
+  const [, second] = readList(bodyOf(next.last()).input).map(readObject)
+  expect(next.last().headers.authorization).toBe('Bearer secret-of-SECOND_HOUR')
   expect(second?.encrypted_content).toBe(expected)
 })

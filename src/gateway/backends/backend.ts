@@ -16,6 +16,8 @@ export type Backend = {
   readonly name: string
   readonly kind: BackendKind
   readonly traits: KindTraits
+  /** Scheme, host and port of its URL. */
+  readonly origin: string
   /** The path of its API: that of its URL, and then `/v1`, or the `basePath` that the directory has in its place. */
   readonly apiPath: string
   readonly credential: Credential | null
@@ -86,7 +88,7 @@ export function openBackendPool(url: URL, { idleTimeoutMs, ...connect }: PoolSet
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  return { pool, apiPath: url.pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
+  return { pool, origin: url.origin, apiPath: url.pathname.replace(/\/+$/, '') + basePath, idleTimeoutMs }
 }
 
 /** Makes a function that connects to a host, closes the connection at once, and says whether that worked. */

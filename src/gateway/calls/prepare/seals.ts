@@ -22,9 +22,16 @@ type SealedCall = {
  * credential. Without the former, a renewed credential ends the seals of before.
  */
 export function sealsFor({ backend, step, team, secrets }: SealedCall): Seals {
-  const { name, credential } = backend
+  const { name, origin, apiPath, credential } = backend
   const id = createHash('sha256').update(`${name} ${step.dialect}`).digest('base64url').slice(0, 8)
-  const known = credential ? [...secrets, credential.secret] : secrets
-  const keys = known.map((secret) => hkdfSync('sha256', secret.reveal(), '', `${KEY_LABEL} ${id}`, KEY_BYTES))
-  return makeSeals({ backend: id, model: step.model, team, keys: keys.map((key) => new Uint8Array(key)) })
+  const keys = [
+    // Another server that gets the name later cannot read this one's reasoning.
+    ...secrets.map((secret) => deriveKey(secret, `${id} ${origin}${apiPath}`)),
+    ...(credential ? [deriveKey(credential.secret, id)] : []),
+  ]
+  return makeSeals({ backend: id, model: step.model, team, keys })
+}
+
+function deriveKey(secret: Secret, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret.reveal(), '', `${KEY_LABEL} ${purpose}`, KEY_BYTES))
 }
