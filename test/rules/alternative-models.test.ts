@@ -44,6 +44,7 @@ describe('the models that a body names beside model', () => {
     ['a moderation that names no model', { moderation: { policy: null } }],
     ['a search of OpenRouter', { tools: [{ type: 'openrouter:web_search' }], plugins: [{ id: 'web' }] }],
     ['a fallback of Vercel that the team may call', { providerOptions: { gateway: { models: ['v/small'] } } }],
+    ["Groq's Compound with its own models", { compound_custom: { models: { answering_model: null }, tools: {} } }],
     ['options of Vercel without models', { providerOptions: { gateway: { order: ['x'] }, anthropic: {} } }],
     [
       'a function with a parameter called model',
@@ -140,6 +141,12 @@ describe('the models that a body names beside model', () => {
       { providerOptions: { gateway: { models: ['v/small', 'v/none'] } } },
       ['model_not_allowed', 'providerOptions.gateway.models.1'],
     ],
+    [
+      "a part of Groq's Compound",
+      { compound_custom: { models: { reasoning_model: 'v/none' } } },
+      ['model_not_allowed', 'compound_custom.models.reasoning_model'],
+    ],
+    ["a configuration of LiteLLM's router", { user_config: { model_list: [] } }, ['invalid_request', '"user_config"']],
     ['an entry without a name', { fallbacks: [{}] }, ['invalid_request', 'fallbacks.0']],
     ['a choice that is left to the vendor', { fallbacks: 'default' }, ['invalid_request', '"fallbacks"']],
     ['a text in place of a list', { models: 'v/large' }, ['invalid_request', '"models"']],

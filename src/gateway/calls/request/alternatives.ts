@@ -27,6 +27,7 @@ const REFUSED = [
   'context_window_fallback_dict',
   'content_policy_fallbacks',
   'router_settings_override',
+  'user_config',
   'custom_llm_provider',
   'api_base',
   'base_url',

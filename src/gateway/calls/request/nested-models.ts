@@ -12,17 +12,17 @@ export type NestedModel = {
 }
 
 /**
- * The models that a body names for its moderation, in Vercel's list of fallbacks, and in its tools: some tools that a
- * vendor runs have one of their own. Tools are defined in `tools`, in items of `input` (`additional_tools`,
- * `tool_search_output`), and in blocks of `messages` that change the tools or repeat such changes (`tool_addition`,
- * `compaction`).
+ * The models that a body names for its moderation, as Vercel's fallbacks, as parts of Groq's Compound, and in its
+ * tools: some tools that a vendor runs have one of their own. Tools are defined in `tools`, in items of `input`
+ * (`additional_tools`, `tool_search_output`), and in blocks of `messages` that change the tools or repeat such changes
+ * (`tool_addition`, `compaction`).
  */
 export function findNestedModels(body: Json): readonly NestedModel[] {
-  const { moderation, providerOptions, tools, input, messages } = body
+  const { moderation, providerOptions, compound_custom: compound, tools, input, messages } = body
   const found: NestedModel[] = []
   addNamed(found, readObject(moderation), 'moderation')
-  for (const [at, name] of readList(readObject(readObject(providerOptions).gateway).models).entries())
-    found.push({ path: `providerOptions.gateway.models.${at}`, name })
+  addAll(found, readObject(readObject(providerOptions).gateway).models, 'providerOptions.gateway.models')
+  addAll(found, readObject(compound).models, 'compound_custom.models')
   addFromList(found, tools, 'tools')
   for (const [at, item] of readList(input).entries())
     if (isObject(item) && item.tools !== undefined) addFromList(found, item.tools, `input.${at}.tools`)
@@ -31,6 +31,12 @@ export function findNestedModels(body: Json): readonly NestedModel[] {
       if (changesTools(block)) addFromBlock(found, block, `messages.${at}.content.${nth}`)
   }
   return found
+}
+
+/** Adds the names in a list, or in the members of an object. */
+function addAll(found: NestedModel[], names: unknown, path: string): void {
+  if (typeof names !== 'object' || names === null) return
+  for (const [at, name] of Object.entries(names)) if (isGiven(name)) found.push({ path: `${path}.${at}`, name })
 }
 
 /** A tool can be a namespace of others. */
