@@ -504,6 +504,13 @@ describe('when all backends fail', () => {
     expect([headers.get('retry-after'), headers.get('retry-after-ms')]).toEqual(['2', '1500'])
   })
 
+  it('a rate limit that names no time does not shorten the time of another one', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(429))
+    b.restart(fails(429, { 'retry-after': '30' }))
+    expect((await post()).headers.get('retry-after')).toBe('30')
+  })
+
   it('the end of the session is 401, whatever the backends before have answered', async () => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(429))

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError, ERRORS } from '../../http/errors.ts'
-import { headersOf, retryAfterOf, writeWhole } from '../exchange/answer.ts'
+import { headersOf, knownRetryAfter, writeWhole } from '../exchange/answer.ts'
 import type { KeptAnswer } from '../exchange/answer.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
 import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
@@ -48,7 +48,7 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
     return [{ ...toRefused(refusal), by, ...(isError && { status }) }]
   }
   if (!kept) return []
-  const retryAfterSeconds = readRetryAfter(retryAfterOf(headersOf(kept)), now)
+  const retryAfterSeconds = readRetryAfter(knownRetryAfter(kept), now)
   return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]
 }
 

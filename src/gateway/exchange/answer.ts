@@ -21,8 +21,8 @@ export type WholeAnswer = {
   readonly body: Buffer
   /** The content type, where it differs from the backend's. */
   readonly contentType?: string
-  /** Headers where the backend sent none. */
-  readonly defaults?: Readonly<Record<string, string>>
+  /** Of a rate limit: the seconds after which to repeat the call, as its message says; null where it does not. */
+  readonly retryAfterSeconds?: number | null
 }
 
 /** Makes an answer of JSON, parsed or as bytes. */
@@ -43,7 +43,7 @@ export function toFailureAnswer(
   failure: Failure,
 ): WholeAnswer | ApiError {
   if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
-  return { ...toJsonAnswer(failureAnswer(failure)), ...retryAfterDefault(failure) }
+  return { ...toJsonAnswer(failureAnswer(failure)), ...retryTimeOf(failure) }
 }
 
 /**
@@ -51,12 +51,11 @@ export function toFailureAnswer(
  * without `Retry-After` gets one, because Codex takes it for permanent otherwise.
  */
 export function toUntouchedAnswer({ status }: AnswerHead, body: Buffer): WholeAnswer {
-  return { status, body, ...(status === 429 && retryAfterDefault(readFailure(parseError(body), status))) }
+  return { status, body, ...(status === 429 && retryTimeOf(readFailure(parseError(body), status))) }
 }
 
-function retryAfterDefault({ kind, message }: Failure): Pick<WholeAnswer, 'defaults'> {
-  if (kind !== 'rateLimit') return {}
-  return { defaults: { 'retry-after': String(readRetryTime(message) ?? 1) } }
+function retryTimeOf({ kind, message }: Failure): Pick<WholeAnswer, 'retryAfterSeconds'> {
+  return kind === 'rateLimit' ? { retryAfterSeconds: readRetryTime(message) } : {}
 }
 
 /** A whole answer as the caller would get it. */
@@ -81,19 +80,25 @@ export function writeHead(
   res.writeHead(status, { ...toCallerHeaders(headers, res, isTranslated), ...more })
 }
 
-/** The headers of a kept answer, with its defaults. A body of another type is not compressed. */
-export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
-  const { contentType, defaults } = answer
-  if (contentType === undefined && defaults === undefined) return head.headers
-  const retryAfter = retryAfterOf(head.headers)
-  const headers = { ...defaults, ...head.headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
-  if (contentType === undefined) return headers
-  const { 'content-encoding': _dropped, ...others } = headers
+/** The headers of a kept answer. A rate limit has `Retry-After`. A body of another type is not compressed. */
+export function headersOf(kept: KeptAnswer): IncomingHttpHeaders {
+  const { headers } = kept.head
+  const { contentType, retryAfterSeconds } = kept.answer
+  if (contentType === undefined && retryAfterSeconds === undefined) return headers
+  const retryAfter = knownRetryAfter(kept) ?? (retryAfterSeconds === null ? '1' : undefined)
+  const all = { ...headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
+  if (contentType === undefined) return all
+  const { 'content-encoding': _dropped, ...others } = all
   return { ...others, 'content-type': contentType }
 }
 
+/** `Retry-After` of a kept answer, as its headers or its message say; undefined where they do not. */
+export function knownRetryAfter({ head, answer }: KeptAnswer): string | undefined {
+  return retryAfterOf(head.headers) ?? answer.retryAfterSeconds?.toString()
+}
+
 /** `Retry-After`, also of a backend that says the time in milliseconds only, which few clients read. */
-export function retryAfterOf(headers: IncomingHttpHeaders): string | undefined {
+function retryAfterOf(headers: IncomingHttpHeaders): string | undefined {
   const { 'retry-after': given, 'retry-after-ms': ms } = headers
   if (given !== undefined || typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return given
   return String(Math.max(1, Math.ceil(Number(ms) / 1000)))
