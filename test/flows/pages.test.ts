@@ -167,6 +167,16 @@ describe('the pages in a browser', () => {
     expect(marked).toEqual(['Usage'])
   })
 
+  it('show how much of a limit is left where the colours are forced', async () => {
+    const page = await browser.newPage({ width: 1280, scheme: 'light' })
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(`${server.url}/team-limits`)
+    const styles = await page
+      .locator('.meter')
+      .evaluateAll((meters) => meters.map((meter) => getComputedStyle(meter).borderTopStyle))
+    expect(new Set(styles)).toEqual(new Set(['solid']))
+  })
+
   it('refuse an injected script by their Content-Security-Policy', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light' })
     await page.goto(`${server.url}/sign-in`)
