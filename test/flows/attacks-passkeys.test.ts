@@ -16,7 +16,8 @@ import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const TIMES = 50
+/** As many as two processes have connections to Postgres, so that no request waits for one on a busy machine. */
+const TIMES = 20
 
 describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
   const persons = people(12)
@@ -48,7 +49,7 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
   }
 
   /**
-   * Sends fifty requests at once. On Postgres a lock makes sure that several have read the challenge before the first
+   * Sends requests at once. On Postgres a lock makes sure that several have read the challenge before the first
    * spends it.
    */
   async function race(ask: (index: number) => Promise<string>): Promise<string[]> {
@@ -63,7 +64,7 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
     return outcomes
   }
 
-  it('sign in once with an assertion that is sent fifty times at once', async () => {
+  it('sign in once with an assertion that is sent many times at once', async () => {
     // A synced passkey has no counter, so only its challenge distinguishes a replay.
     const { email, authenticator } = await passkeyOwner({ signCounterIncrement: 0 })
     const credential = authenticator.get(await startSignIn(first))
@@ -82,7 +83,7 @@ describe.each(REPLICA_SETS)('passkeys with %s', (_, start) => {
     expect([await use(7), await use(8)]).toEqual([true, false])
   })
 
-  it('keep one new passkey that is sent fifty times at once', async () => {
+  it('keep one new passkey that is sent many times at once', async () => {
     const { email, by } = await signedInMember()
     const credential = newAuthenticator().create(await startRegistration(first, by))
     const outcomes = await race(async (index) => outcomeOf(await finishRegistration(serviceFor(index), by, credential)))
