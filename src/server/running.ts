@@ -12,10 +12,9 @@ import type { Reload } from './files/apply-files.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
-import { openManagement } from './management.ts'
-import type { Management, ManagementActions } from './management.ts'
 import { receiveConnections } from './processes/receive-connections.ts'
 import type { Resources } from './roles.ts'
+import { startManagement } from './start-management.ts'
 import { serveMetrics, shareMetrics } from './telemetry/metrics.ts'
 import type { MetricsListener } from './telemetry/metrics.ts'
 
@@ -62,7 +61,7 @@ async function start(
   const counts = await service.countDirectory()
   const metrics = await startMetrics(config, service, log)
   const http = openHttpServer(service.app, timeouts, { messageClasses: makeMessageClasses(service.app), log })
-  const management = await startManagement(config, { reload, database, clock, log })
+  const management = await startManagement(config, { database, clock, log }, reload)
   // Opened last: once calls can arrive, a signal to stop must find a service that has started.
   const port = await openPort(http.server, config).catch(async (error: unknown) => {
     await Promise.all([management?.close(), metrics?.close()])
@@ -114,24 +113,4 @@ async function startMetrics(
   if (metrics && cluster.isWorker) shareMetrics(metrics, log)
   if (cluster.isWorker) return null
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0, log)
-}
-
-/** The socket of operators' commands; null where none is configured. */
-async function startManagement(
-  { managementSocket: socket }: Config,
-  { reload, database, clock, log }: Pick<Resources, 'database' | 'clock' | 'log'> & Pick<Running, 'reload'>,
-): Promise<Management | null> {
-  // The process above several ones has the socket.
-  if (socket === null || cluster.isWorker) return null
-  const actions: ManagementActions = {
-    reload: (options) => reload(options.has('force')),
-    ...(database?.copyFiles && {
-      backup: database.copyFiles,
-      erase: async (options) => {
-        const { eraseAccount } = await import('../control/erasure/erase.ts')
-        return eraseAccount(database, options.get('email') ?? '', clock.now())
-      },
-    }),
-  }
-  return openManagement(socket, actions, log)
 }

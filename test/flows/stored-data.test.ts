@@ -1,7 +1,8 @@
-/** The statements of docs/data.md, run as an operator would, and what `svc erase` leaves of a person. */
+/** The statements of docs/data.md, run as an operator would, and what `svc export` shows and `svc erase` leaves of a person. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { TransactionClient } from '../../generated/prisma/internal/prismaNamespace.ts'
-import { eraseAccount } from '../../src/control/erasure/erase.ts'
+import { eraseAccount } from '../../src/control/stored-person/erase.ts'
+import { exportAccount } from '../../src/control/stored-person/export.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -78,9 +79,8 @@ it('of reports need no rights beyond those of their user', async () => {
   await expect(trial).rejects.toBe(undo)
 })
 
-it('show all that is stored of a person', async () => {
-  const [row] = await read('person', { email: BOB })
-  const stored = JSON.parse(String(row?.['jsonb_pretty'])) as Readonly<Record<string, readonly object[]>>
+it('all that is stored of a person is exported, without secrets', async () => {
+  const stored = JSON.parse(await exportAccount(service.database, BOB)) as Readonly<Record<string, readonly object[]>>
   expect(stored).toMatchObject({
     account: { email: BOB },
     devices: [{ device_name: 'bob’s laptop' }],

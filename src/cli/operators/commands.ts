@@ -68,7 +68,13 @@ const makeErase: MakeCommand = () =>
   new Command('erase')
     .description('Erase a person who has left from the database. What was used stays in the sums of their team.')
     .argument('<email>', 'the address of the person')
-    .action((email: string) => run(async () => (await import('./erase.ts')).erasePerson(email)))
+    .action((email: string) => run(async () => (await import('./stored-person.ts')).erasePerson(email)))
+
+const makeExport: MakeCommand = () =>
+  new Command('export')
+    .description('Print what is stored of a person, as JSON.')
+    .argument('<email>', 'the address of the person')
+    .action((email: string) => run(async () => (await import('./stored-person.ts')).exportPerson(email)))
 
 /** The commands of operators, in the order of the help. They ask no deployment, so `--url` is not in their help. */
 export const operatorCommands = inGroup(
@@ -79,6 +85,7 @@ export const operatorCommands = inGroup(
     reload: async () => makeReload,
     backup: async () => makeBackup,
     restore: async () => makeRestore,
+    export: async () => makeExport,
     erase: async () => makeErase,
     migrate: async () => makeMigrate,
     prices: async () => makePrices,

@@ -7,19 +7,15 @@ import type { Database, Transaction } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
-
-/** A person cannot be erased. The message says why, and what to do. */
-class ErasureError extends OperatorError {
-  override readonly name = 'ErasureError'
-}
+import { unknownPerson } from './unknown-person.ts'
 
 /**
  * Erases the account with this address, and resolves with sentences that say what was removed. Rejects with an
- * `ErasureError` when there is no such account, or while it has an invitation. It can be repeated after a failure.
+ * `OperatorError` when there is no such account, or while it has an invitation. It can be repeated after a failure.
  */
 export async function eraseAccount({ prisma }: Pick<Database, 'prisma'>, email: string, now: Date): Promise<string> {
   const account = await prisma.account.findUnique({ where: { email } })
-  if (!account) throw new ErasureError(`No person with the address ${email} is stored.`)
+  if (!account) throw unknownPerson(email)
   await requireLeft(prisma, account)
   const events = await clearAuditEvents(prisma, account.id)
   const removed = await inTransaction(prisma, (tx) => removeRows(tx, account, now))
@@ -39,7 +35,7 @@ async function requireLeft(tx: Transaction, { id, email }: Person): Promise<void
   })
   if (invitations.length === 0) return
   const teams = invitations.map(({ team }) => teamNameOf(team)).toSorted()
-  throw new ErasureError(
+  throw new OperatorError(
     `${email} is still invited to ${teams.join(', ')}, so nothing was erased. Remove the person from the directory ` +
       `file and run "svc reload", or let an admin run "svc uninvite ${email}". Then run this again.`,
   )

@@ -6,24 +6,31 @@ import { systemClock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { openLog } from '../../log.ts'
-import { eraseInDatabase } from '../../server/erase.ts'
 import { askService } from '../../server/management.ts'
+import { actInDatabase } from '../../server/stored-person.ts'
+import type { PersonActions } from '../../server/stored-person.ts'
 import { requireData } from './backup.ts'
 import { requireSocket } from './reload.ts'
 
 /** `svc erase EMAIL`: erases a person who has left, whether the service runs or not. Prints what was removed. */
-export async function erasePerson(address: string): Promise<void> {
+export const erasePerson = (address: string) => act('erase', address)
+
+/** `svc export EMAIL`: prints what is stored of a person as JSON, whether the service runs or not. */
+export const exportPerson = (address: string) => act('export', address)
+
+async function act(action: keyof PersonActions, address: string): Promise<void> {
   const email = toEmail(address)
   if (email === null) throw new OperatorError(`${address} is not an email address.`)
   const { database, logLevel } = readConfig()
   const log = await openLog(logLevel)
-  const erased = await eraseInDatabase(requireStored(database), email, systemClock, log).catch((error: unknown) => {
+  const needs = { database: requireStored(database), clock: systemClock, log }
+  const answer = await actInDatabase(action, email, needs).catch((error: unknown) => {
     // The service has an embedded database for itself.
     if (!(error instanceof DirectoryInUseError)) throw error
-    return askService(requireSocket(), 'erase', { email })
+    return askService(requireSocket(), action, { email })
   })
   await log.close()
-  process.stdout.write(`${erased}\n`)
+  process.stdout.write(`${answer}\n`)
 }
 
 /** Throws where opening the database would make a new one. */
