@@ -4,6 +4,8 @@ import type { TransactionClient } from '../../generated/prisma/internal/prismaNa
 import { eraseAccount } from '../../src/control/stored-person/erase.ts'
 import { exportAccount } from '../../src/control/stored-person/export.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
+import { unwrap } from '../../src/sdk/index.ts'
+import type { CreateSpendingLimit } from '../../src/sdk/index.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { blocksOf, readPage } from '../support/source/documents.ts'
@@ -26,7 +28,15 @@ beforeAll(async () => {
   const { prisma } = service.database
   const { accessToken } = await service.signIn(BOB, { deviceName: 'bob’s laptop' })
   bob = (await prisma.account.findUniqueOrThrow({ where: { email: BOB } })).id
-  await service.clientOf(accessToken).POST('/v1/keys', { body: { name: 'bob’s key' } })
+  const key = await unwrap(service.clientOf(accessToken).POST('/v1/keys', { body: { name: 'bob’s key' } }))
+  const admin = service.clientOf((await service.signIn(ADA)).accessToken)
+  const setLimit = (limit: Pick<CreateSpendingLimit, 'subject' | 'of'>) =>
+    admin.POST('/v1/teams/{team}/limits', {
+      params: { path: { team: '@acme/core' } },
+      body: { ...limit, period: 'day', amountNanoUsd: 5e9 },
+    })
+  await unwrap(setLimit({ subject: 'member', of: BOB }))
+  await unwrap(setLimit({ subject: 'key', of: key.info.id }))
   await prisma.auditEvent.create({
     data: { kind: 'passkey.renamed', at: service.clock.now(), accountId: bob, details: { name: 'bob’s phone' } },
   })
@@ -86,6 +96,7 @@ it('all that is stored of a person is exported, without secrets', async () => {
     devices: [{ device_name: 'bob’s laptop' }],
     keys: [{ name: 'bob’s key' }],
     calls: [{ request_id: 'req_1' }],
+    limits: [{ subject: 'member' }],
   })
   expect(JSON.stringify(stored)).not.toMatch(/"(?:hash|salt|user_handle|public_key)"/)
 })
@@ -94,12 +105,13 @@ it('is erased of a person who has left, but for what the sums need', async () =>
   const { database, clock } = service
   const { prisma } = database
   const left = { where: { accountId: bob }, data: { revokedAt: clock.now() } }
-  const events = await prisma.auditEvent.count({ where: { accountId: bob } })
+  // And those of two limits.
+  const events = 2 + (await prisma.auditEvent.count({ where: { accountId: bob } }))
   await expect(eraseAccount(database, BOB, clock.now())).rejects.toThrow('still invited to @acme/core')
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBeGreaterThan(0)
   await prisma.invitation.updateMany(left)
   expect(await eraseAccount(database, BOB, clock.now())).toContain(
-    'Removed: invitations 1, devices 1, browsers 1, passkeys 0, API keys 1, spending limits 0. ' +
+    'Removed: invitations 1, devices 1, browsers 1, passkeys 0, API keys 1, spending limits 1. ' +
       `Audit events without network addresses and names now: ${events}.`,
   )
   const tables = await prisma.$queryRaw<{ name: string }[]>`
@@ -110,6 +122,8 @@ it('is erased of a person who has left, but for what the sums need', async () =>
   const rows = stored.flat().map((each) => JSON.stringify(each))
   expect(rows.filter((each) => each.includes('bob'))).toEqual([])
   expect(rows.some((each) => each.includes(ADA))).toBe(true)
+  const ofLimits = await prisma.auditEvent.findMany({ where: { kind: 'spending_limit.created' } })
+  expect(ofLimits.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1'])
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBe(0)
   expect(await prisma.usageDay.count({ where: { accountId: bob } })).toBe(1)
 })

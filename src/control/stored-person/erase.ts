@@ -4,6 +4,7 @@
  */
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
+import { sql } from '../../database/sql.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
@@ -44,16 +45,21 @@ async function requireLeft(tx: Transaction, { id, email }: Person): Promise<void
 /** How many audit events one statement reads, so that other statements run in between. */
 const EVENTS_PER_BATCH = 10_000n
 
-/** Clears the events of the account, and those of what it did as an admin. Resolves with their number. */
+/**
+ * Clears the events of the account and those of what it did as an admin, and takes its names out of the events of
+ * spending limits that admins have set for it or its API keys. Resolves with their number.
+ */
 async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promise<number> {
+  const keys = await prisma.apiKey.findMany({ where: { invitation: { accountId } }, select: { id: true } })
+  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId})`
+  const isAboutIt = sql`coalesce(details->>'of', '') = ANY(${[accountId, ...keys.map(({ id }) => id)]})`
   const { _max } = await prisma.auditEvent.aggregate({ _max: { id: true } })
   let cleared = 0
   for (let first = 0n; first <= (_max.id ?? -1n); first += EVENTS_PER_BATCH) {
     cleared += await prisma.$executeRaw`
-      UPDATE audit_events SET ip = NULL,
-        details = CASE WHEN kind ~ '^(passkey|api_key)' THEN details - 'name' ELSE details END
-      WHERE id >= ${first} AND id < ${first + EVENTS_PER_BATCH}
-        AND (account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId})`
+      UPDATE audit_events SET ip = CASE WHEN ${isOwn} THEN NULL ELSE ip END,
+        details = CASE WHEN ${isAboutIt} OR kind ~ '^(passkey|api_key)' THEN details - 'name' ELSE details END
+      WHERE id >= ${first} AND id < ${first + EVENTS_PER_BATCH} AND (${isOwn} OR ${isAboutIt})`
   }
   return cleared
 }

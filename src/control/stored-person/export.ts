@@ -21,7 +21,7 @@ export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email:
       'usage', (SELECT jsonb_agg(to_jsonb(u)) FROM usage_days u WHERE u.account_id = a.id),
       'calls', (SELECT jsonb_agg(to_jsonb(c)) FROM call_events c WHERE c.account_id = a.id),
       'audit', (SELECT jsonb_agg(to_jsonb(e)) FROM audit_events e
-        WHERE e.account_id = a.id OR e.details->>'adminId' = a.id::text)
+        WHERE e.account_id = a.id OR a.id::text IN (e.details->>'adminId', e.details->>'of'))
     )) AS stored
     FROM accounts a WHERE a.email = ${email}`
   if (!found) throw unknownPerson(email)
