@@ -36,7 +36,7 @@ export async function openManagement(socket: string, actions: ManagementActions,
     silent.delete(req.socket)
     const [name = '', query] = (req.url ?? '/').slice(1).split('?')
     const action = Object.hasOwn(actions, name) ? actions[name] : undefined
-    if (req.method !== 'POST' || !action) return end(res, 404, `This version has no action /${name}.`)
+    if (req.method !== 'POST' || !action) return end(res, 404, `No action: /${name}`)
     action(new URLSearchParams(query)).then(
       (answer) => end(res, 200, answer),
       (error: unknown) => end(res, 409, error instanceof Error ? error.message : String(error)),
@@ -72,6 +72,8 @@ export async function openManagement(socket: string, actions: ManagementActions,
   }
 }
 
+const OTHER_VERSION = 'The service that runs is of another version, which cannot do this. Restart it with this version.'
+
 /** Asks the service at the socket for an action. Rejects with a `ManagementError`. */
 export async function askService(
   socket: string,
@@ -84,7 +86,7 @@ export async function askService(
     const sending = request({ socketPath: shortest(socket), method: 'POST', path }, (res) => {
       text(res).then((answer) => {
         if (res.statusCode === 200) resolve(answer)
-        else reject(new ManagementError(answer))
+        else reject(new ManagementError(res.statusCode === 404 ? OTHER_VERSION : answer))
       }, fail)
     })
     sending.on('error', fail)

@@ -22,7 +22,8 @@ async function act(action: keyof PersonActions, address: string): Promise<void> 
   const email = toEmail(address)
   if (email === null) throw new OperatorError(`${address} is not an email address.`)
   const { database, logLevel } = readConfig()
-  const log = await openLog(logLevel)
+  // The log is on stdout too, and an export must be JSON only.
+  const log = await openLog(action === 'export' ? 'silent' : logLevel)
   const needs = { database: requireStored(database), clock: systemClock, log }
   const answer = await actInDatabase(action, email, needs).catch((error: unknown) => {
     // The service has an embedded database for itself.
