@@ -84,9 +84,14 @@ it('a backend that limits the calls of one model has a closed breaker, and other
   expect(condition.isTripped('large')).toBe(false)
 })
 
-it('a backend that answers 404 shows that, and has a closed breaker', () => {
+it('a backend that answers 404 shows that until a call succeeds, and has a closed breaker', () => {
   const condition = openCondition({ canConnect: null, random: () => 0.5, clock: testClock() })
-  const unknown: Outcome = { ...UNREACHABLE, kind: 'whole', isSent: true, status: 404, reason: null }
-  for (let call = 0; call < 10; call++) condition.noteEnd('large', unknown)
+  const ended: Outcome = { ...UNREACHABLE, kind: 'whole', isSent: true, status: 404, reason: null }
+  for (let call = 0; call < 10; call++) {
+    condition.noteEnd('large', ended)
+    condition.noteNotFound()
+  }
   expect(condition.show()).toMatchObject({ breaker: 'closed', lastError: { result: '404' } })
+  condition.noteEnd('large', { ...ended, status: 200 })
+  expect(condition.show().lastError).toBeNull()
 })

@@ -19,6 +19,8 @@ export type Condition = {
   noteAnswer(model: string, startedAt: number): void
   /** A call has ended. */
   noteEnd(model: string, outcome: Outcome): void
+  /** The backend has answered 404 to a call that it should know: its path or the name of the model may be wrong. */
+  noteNotFound(): void
   /** What its models accept, as far as answers have shown. */
   readonly learned: LearnedCaps
   show(): ShownCondition
@@ -29,7 +31,10 @@ export type Condition = {
 export type ShownCondition = {
   /** Of the whole backend, not of its models. */
   readonly breaker: Breaker['kind']
-  /** The last failure or 404: the backend's status, or why there was no answer. Null: none since the start. */
+  /**
+   * The last failure: the backend's status, or why there was no answer. Null: none since the start. A 404 is shown until
+   * a call succeeds, because it may be about one request.
+   */
   readonly lastError: { readonly at: Date; readonly result: string } | null
 }
 
@@ -116,11 +121,16 @@ export function openCondition({ canConnect, random, clock }: Needs): Condition {
     noteEnd(model, outcome) {
       if (outcome.kind === 'unreachable') noteUnreachable()
       else if (outcome.status !== null && !isReachable) noteReached()
-      if (isSuccess(outcome)) changeBreakers(model, afterSuccess)
-      const isBadForAll = isBad(outcome)
-      if (isBadForAll) noteFailure(model, outcome.status)
-      // The backend may know none of its models: its path may be wrong.
-      if (isBadForAll || outcome.status === NOT_FOUND) lastError = { at: clock.now(), result: resultOf(outcome) }
+      if (isSuccess(outcome)) {
+        changeBreakers(model, afterSuccess)
+        if (lastError?.result === NOT_FOUND) lastError = null
+      }
+      if (!isBad(outcome)) return
+      noteFailure(model, outcome.status)
+      lastError = { at: clock.now(), result: resultOf(outcome) }
+    },
+    noteNotFound() {
+      lastError = { at: clock.now(), result: NOT_FOUND }
     },
     show: () => ({ breaker: breaker.kind, lastError }),
     close() {
@@ -141,5 +151,5 @@ function isBad(outcome: Outcome): boolean {
   return status === LIMITED || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
 }
 
-const NOT_FOUND = 404
+const NOT_FOUND = '404'
 const NOT_IMPLEMENTED = 501

@@ -87,7 +87,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
   const stopWatching = needs.watchAccess(caller.sessionId, () => exchange.end(ACCESS_ENDED))
   return exchange.outcome.then((outcome) => {
     stopWatching()
-    noteEnd(sending, outcome)
+    noteEnd(admission, sending, outcome)
     const { name, kind: backendKind } = backend
     const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, ...observer.end() }
     if (span) endAttemptSpan(span, attempt)
@@ -127,9 +127,11 @@ function noteServed({ affinity }: SendNeeds, admission: Admission, sending: Send
 }
 
 /** What the answer says of the backend and of its models is remembered for later calls. */
-function noteEnd(sending: Sending, outcome: Outcome): void {
+function noteEnd({ operation }: Admission, sending: Sending, outcome: Outcome): void {
   const { condition, health } = sending.backend
   condition.noteEnd(sending.step.model, outcome)
+  // Not every backend knows the other operations.
+  if (outcome.status === 404 && operation.reach === 'any_dialect') condition.noteNotFound()
   if (isSuccess(outcome)) noteLearned(sending)
   if (suggestsUnready(outcome)) health.recheck()
 }
