@@ -40,7 +40,7 @@ it('svc limits set says that the gateway of the team does not apply the limit', 
 
 it('svc keys create says that the gateway of the team refuses the key', async () => {
   const { status, stdout, stderr } = await machine.svc(['keys', 'create', 'nightly', '--print'])
-  expect([status, stdout]).toEqual([0, expect.stringMatching(/^svck_\w+\n$/)])
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^svck_[\w-]+\n$/)])
   expect(stderr).toBe(`The gateway at ${gatewayUrl} has no database, so it refuses the key.\n`)
 })
 

@@ -32,8 +32,8 @@ export type ShownCondition = {
   /** Of the whole backend, not of its models. */
   readonly breaker: Breaker['kind']
   /**
-   * The last failure: the backend's status, or why there was no answer. Null: none since the start. A 404 is shown until
-   * a call succeeds, because it may be about one request.
+   * The last failure: the backend's status, or why there was no answer. Null: none since the start. A 404 may be about
+   * one request, so it is shown until a call succeeds.
    */
   readonly lastError: { readonly at: Date; readonly result: string } | null
 }
