@@ -21,8 +21,8 @@ export function readSampling(body: Json, name: string): number | null {
 }
 
 /**
- * Reads the reasoning effort of the chat or the responses dialect; null where there is none. Chat has the first member,
- * and responses has the second. Open WebUI sends that of chat in responses, and Qwen Code that of responses in chat.
+ * Reads the reasoning effort of the chat or the responses dialect; null where there is none. Open WebUI also sends
+ * `reasoning_effort`, the member of chat, in responses. Qwen Code sends `reasoning.effort`, that of responses, in chat.
  */
 export function readEffort(body: Json): string | null {
   return readName(body.reasoning_effort) ?? readName(readObject(body.reasoning).effort)

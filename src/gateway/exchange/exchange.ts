@@ -57,7 +57,7 @@ export function startExchange(
 
 type Finish = Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>
 
-/** The error for a caller that has no byte yet. This side ends calls of callers without access, and on overload. */
+/** The error for a caller that has no byte yet. The gateway ends calls on overload, or of callers without access. */
 function toRefusal({ kind, message }: StreamFailure): ApiError {
   if (kind !== 'overloaded') return new ApiError('unauthorized')
   return new ApiError('service_unavailable', { message, retryAfterSeconds: RETRY_AFTER_SECONDS })

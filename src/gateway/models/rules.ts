@@ -5,12 +5,12 @@
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import { isCallable } from '../../directory/rules.ts'
 import type { SnapshotModel } from '../../directory/rules.ts'
+import { serveEntriesOf } from '../../directory/serve-entries.ts'
 import type { PlacedModel } from '../../directory/serve-entries.ts'
 import type { SnapshotTeam } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { writeShortList } from '../../kernel/formats/short-list.ts'
-import { listPlacements } from '../plan/candidate.ts'
 
 /** What calls need to know of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' | 'timeZone'>
@@ -107,6 +107,5 @@ const MAX_SHOWN = 128
 
 /** The names of a model at the worker. */
 export function namesAtWorker(model: PlacedModel): string[] {
-  const placements = listPlacements(model, { worker: WORKER_NAME, upstream: null })
-  return placements.filter(({ backend }) => backend === WORKER_NAME).map(({ model: name }) => name)
+  return serveEntriesOf(model).flatMap((entry) => (entry.backend === WORKER_NAME ? [entry.model] : []))
 }

@@ -19,7 +19,7 @@ type SealedCall = {
 
 /**
  * The seals of one translated call. Their keys are derived from the secrets of the deployment and from the backend's
- * credential. Without the former, a renewed credential ends the seals of before.
+ * credential. Without such secrets, seals do not open after the credential was renewed.
  */
 export function sealsFor({ backend, step, team, secrets }: SealedCall): Seals {
   const { name, origin, apiPath, credential } = backend

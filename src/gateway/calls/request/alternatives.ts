@@ -31,7 +31,6 @@ const REFUSED = [
   'custom_llm_provider',
   'api_base',
   'base_url',
-  'extra_body',
 ] as const
 
 /** The plugins of OpenRouter that neither run a model nor choose one. */
@@ -45,7 +44,7 @@ const PLUGINS: ReadonlySet<string> = new Set([
 ])
 
 /** Two readers of a body must not disagree about these members. */
-export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED, 'plugins']
+export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED, 'extra_body', 'plugins']
 
 /** What the models beside `model` are judged by. */
 type Call = {
@@ -62,7 +61,8 @@ type Call = {
  * backend of the call has them under the names that the body gives.
  */
 export function judgeAlternatives(call: Call, body: Json): ApiError | null {
-  for (const name of REFUSED) if (isGiven(body[name]) && !isOfGemini(name, body[name])) return refuseMember(name)
+  for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
+  if (isGiven(body.extra_body) && !hasOnlyGemini(body.extra_body)) return refuseMember('extra_body')
   const plugin = findPlugin(body)
   if (plugin) return refuseMember(plugin)
   for (const name of LISTS) {
@@ -93,8 +93,8 @@ function findPlugin({ plugins }: Json): string | null {
 }
 
 /** Google's chat completions take options of Gemini in `extra_body.google`. None of them chooses a model. */
-function isOfGemini(name: string, value: unknown): boolean {
-  return name === 'extra_body' && isObject(value) && Object.keys(value).every((option) => option === 'google')
+function hasOnlyGemini(extra: unknown): boolean {
+  return isObject(extra) && Object.keys(extra).every((name) => name === 'google')
 }
 
 /** At least one value, because an entry must name a model. */

@@ -22,8 +22,8 @@ const ESCAPE = 'u00'
  * the member. That settles nearly every body with native searches. All other bodies are read character by character.
  *
  * The names of `MODEL_HOLDERS` are not searched for, because they are frequent. A second member of such a name matters
- * only when it names a model, and then `model` occurs inside it too. One with nothing but tools of OpenRouter that name
- * no model is not found.
+ * only when it names a model, and then `model` occurs inside it too. A second `tools` is not found when it only has
+ * tools of OpenRouter without a `model`.
  */
 export function locateDecisive(bytes: Buffer, shortened: ShortenedJson, body: Json): TopLevel | null {
   const { text } = shortened

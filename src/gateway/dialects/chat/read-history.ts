@@ -53,12 +53,12 @@ function readAssistant(message: Json, path: string, context: TranslationContext)
   ]
 }
 
-/** Reads a part of the assistant. The text of a thought is not needed: without a seal, no other vendor gets it. */
+/** Reads a part of an assistant message. The text of reasoning is not read: without a seal, it is sent to no vendor. */
 function readOwnPart(part: Json, path: string): PartContent {
   return THOUGHTS.has(part.type) ? { type: 'reasoning', text: '', seal: null } : readPart(part, path)
 }
 
-/** Mistral's models think in their content. The second is one of Claude, when a session has moved from there. */
+/** Parts with reasoning: Mistral writes the first, and sessions that began with Claude may have the second. */
 const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
 
 function refuseUnsupported({ function_call: called, audio }: Json, path: string): void {
