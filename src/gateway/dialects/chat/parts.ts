@@ -1,12 +1,12 @@
 import type { NewId } from '../dialect.ts'
-import { makeObjectEnd } from '../json/object-end.ts'
-import type { ObjectEnd } from '../json/object-end.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerSeal, Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
 import { makePartQueue } from '../parts/part-queue.ts'
 import type { GivenEnd, PartQueue } from '../parts/part-queue.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 import { addDetails, sealReplayData } from './replay-data.ts'
+import { makeCalls } from './tool-calls.ts'
+import type { Call } from './tool-calls.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
 export type ChatParts = Pick<PartQueue<Part>, 'end' | 'has' | 'hasNamelessCall'> & {
@@ -77,8 +77,8 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
 
   function addCall({ extras }: ToolDelta): Call {
     if (extras) contentOf('reasoning').extras = extras
-    const call = newCall()
-    return calls.add(add(call, toOpen(call)))
+    const call = calls.add()
+    return add(call, toOpen(call))
   }
 
   function takeTool(delta: ToolDelta, inChunk: number): void {
@@ -149,19 +149,6 @@ type Content = {
   extras: Json | null
 }
 
-type Call = {
-  readonly kind: 'tool'
-  index: number | null
-  id: string | null
-  name: string
-  /** There are arguments. */
-  hasBegun: boolean
-  /** It is the call of a custom tool. */
-  isFreeText: boolean
-  /** The end of the arguments of a function. */
-  readonly argsEnd: ObjectEnd
-}
-
 function newContent(kind: Content['kind'], start: number): Content {
   return { kind, isBlank: true, start, citations: [], details: [], extras: null }
 }
@@ -170,11 +157,6 @@ function newContent(kind: Content['kind'], start: number): Content {
 function moveRange({ range, ...page }: Citation, start: number): Citation {
   const isInside = range !== null && range.start >= start
   return { ...page, range: isInside ? { start: range.start - start, end: range.end - start } : null }
-}
-
-function newCall(): Call {
-  const argsEnd = makeObjectEnd()
-  return { kind: 'tool', index: null, id: null, name: '', hasBegun: false, isFreeText: false, argsEnd }
 }
 
 /** Most chat servers do not sign reasoning. Its seal then only records which backend wrote the text. */
@@ -209,54 +191,4 @@ function hasFollower(parts: readonly Part[]): boolean {
 
 function isComplete(part: Part): boolean {
   return part.kind !== 'tool' || part.argsEnd.isReached()
-}
-
-/** The calls of one answer. */
-type Calls = {
-  /**
-   * Finds the call that a fragment belongs to; null for a new call. The `index` decides, else the id. Without both, the
-   * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
-   * same index; then another id, or a name after complete arguments, starts a new call.
-   */
-  find(delta: ToolDelta, inChunk: number): Call | null
-  add(call: Call): Call
-  /** Sets the index and the id of a call, where it has none yet. */
-  identify(call: Call, delta: ToolDelta): void
-}
-
-function makeCalls(): Calls {
-  const calls: Call[] = []
-  const byIndex = new Map<number, Call>()
-  const byId = new Map<string, Call>()
-  const known = ({ index, position }: ToolDelta, inChunk: number) => {
-    if (index !== null) return byIndex.get(index)
-    return inChunk > 1 ? calls[position] : calls.at(-1)
-  }
-  return {
-    find(delta, inChunk) {
-      if (delta.index === null && delta.id !== null) return byId.get(delta.id) ?? null
-      const call = known(delta, inChunk)
-      return call && !startsNewCall(call, delta) ? call : null
-    },
-    add(call) {
-      calls.push(call)
-      return call
-    },
-    identify(call, { index, id }) {
-      if (call.index === null && index !== null) {
-        call.index = index
-        byIndex.set(index, call)
-      }
-      if (call.id === null && id !== null) {
-        call.id = id
-        byId.set(id, call)
-      }
-    },
-  }
-}
-
-function startsNewCall(known: Call, delta: ToolDelta): boolean {
-  if (delta.name === '') return false
-  if (delta.id !== null && known.id !== null) return delta.id !== known.id
-  return delta.args !== '' && known.argsEnd.isReached()
 }
