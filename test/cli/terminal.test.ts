@@ -60,7 +60,10 @@ describe.runIf(hasScript)('Ctrl-C ends with status 130, while the deployment doe
   it.each([
     ['status', 'Asking the deployment', []],
     ['setup', 'Asking the deployment', ['codex']],
+    ['usage', 'Asking the deployment', []],
+    ['models', 'Asking the deployment', []],
     ['chat', 'Waiting for the answer', ['Hello']],
+    ['logout', 'Signing out', []],
   ])('svc %s, which shows "%s"', async (command, shown, args) => {
     expect(await pressAt(CTRL_C, shown, [command, ...args, '--url', url], machine.home)).toBe(130)
   })

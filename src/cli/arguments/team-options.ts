@@ -31,9 +31,9 @@ export function toNameInTeam(team: string, name: string): string {
 
 /** Opens the deployment. The team is that of the options, or else that of the sign-in. */
 export async function openTeam(
-  { environment }: Cli,
+  cli: Cli,
   { url, team }: TeamOptions,
 ): Promise<{ readonly deployment: Deployment; readonly control: Deployment['control']; readonly team: string }> {
-  const deployment = await openDeployment(environment.folder, url)
+  const deployment = await openDeployment(cli, url)
   return { deployment, control: deployment.control, team: team ?? deployment.profile.team }
 }

@@ -18,13 +18,10 @@ export const makeChat: MakeCommand = (cli) =>
     .option('--model <id>', 'the model to ask (default: the default model of your team)')
     .action(actionOf(cli, chat))
 
-async function chat(
-  { environment, input, output }: Cli,
-  words: readonly string[],
-  { url, model }: Options,
-): Promise<void> {
+async function chat(cli: Cli, words: readonly string[], { url, model }: Options): Promise<void> {
+  const { input, output } = cli
   const content = await readText(input, words)
-  const deployment = await openDeployment(environment.folder, url)
+  const deployment = await openDeployment(cli, url)
   const answer = ask(deployment, { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) })
   let hasBegun = false
   try {

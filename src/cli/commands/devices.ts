@@ -22,8 +22,9 @@ export const makeDevices: MakeCommand = (cli) =>
         .action(actionOf(cli, revokeDevice)),
     )
 
-async function listDevices({ environment, output }: Cli, { url, json }: Options): Promise<void> {
-  const { control } = await openDeployment(environment.folder, url)
+async function listDevices(cli: Cli, { url, json }: Options): Promise<void> {
+  const { output } = cli
+  const { control } = await openDeployment(cli, url)
   const { devices } = await unwrap(control.GET('/v1/devices'))
   if (json) return output.json(devices)
   output.table(
@@ -39,8 +40,9 @@ async function listDevices({ environment, output }: Cli, { url, json }: Options)
   )
 }
 
-async function revokeDevice({ environment, output }: Cli, start: string, { url, json }: Options): Promise<void> {
-  const { control } = await openDeployment(environment.folder, url)
+async function revokeDevice(cli: Cli, start: string, { url, json }: Options): Promise<void> {
+  const { output } = cli
+  const { control } = await openDeployment(cli, url)
   const { devices } = await unwrap(control.GET('/v1/devices'))
   const device = findById(devices, start, { plural: 'devices' })
   if (!device)

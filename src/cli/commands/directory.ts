@@ -35,7 +35,7 @@ export const makeDirectory: MakeCommand = (cli) =>
     )
 
 async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise<void> {
-  const { control } = await openDeployment(cli.environment.folder, url)
+  const { control } = await openDeployment(cli, url)
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory: await readInput(cli, file) } }))
   if (json) return cli.output.json(plan)
   printPlan(cli, plan)
@@ -48,10 +48,10 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
 
 /** Applies exactly what was shown: the service refuses when the teams have changed meanwhile. */
 async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): Promise<void> {
-  const { environment, output } = cli
+  const { output } = cli
   if (json && !yes) throw wrongUsage('With --json the command does not ask. Add --yes to apply the file.')
   const directory = await readInput(cli, file)
-  const { control } = await openDeployment(environment.folder, url)
+  const { control } = await openDeployment(cli, url)
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory } }))
   if (!json) printPlan(cli, plan)
   if (plan.changes.length === 0) return json ? output.json(plan) : undefined

@@ -19,7 +19,7 @@ async function runChecks(cli: Cli, { url, json }: Options): Promise<void> {
   const { environment, output } = cli
   const findings = await output.busy('Checking', async () => {
     const folder = await checkFolder(environment)
-    const { findings: ofDeployment, callable } = await checkDeployment(environment, url)
+    const { findings: ofDeployment, callable } = await checkDeployment(cli, url)
     const agents = await Promise.all(AGENT_NAMES.map((name) => checkAgent(environment, name, { callable, url })))
     return [folder, ...ofDeployment, ...checkVariables(environment), ...agents]
   })

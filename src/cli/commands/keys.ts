@@ -54,8 +54,8 @@ export const makeKeys: MakeCommand = (cli) =>
         .action(actionOf(cli, revokeKey)),
     )
 
-async function openOwner({ environment }: Cli, { url, service, team }: Options): Promise<KeyOwner> {
-  return findKeyOwner(await openDeployment(environment.folder, url), { url, service, team })
+async function openOwner(cli: Cli, { url, service, team }: Options): Promise<KeyOwner> {
+  return findKeyOwner(await openDeployment(cli, url), { url, service, team })
 }
 
 async function listKeys(cli: Cli, options: Options): Promise<void> {
@@ -87,7 +87,7 @@ function noKeys(options: Options): string {
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
   refuseTwoFormats(options)
   const { model, days, url, service, team } = options
-  const deployment = await openDeployment(cli.environment.folder, url)
+  const deployment = await openDeployment(cli, url)
   const owner = await findKeyOwner(deployment, { url, service, team })
   const made = await owner.create({
     name,

@@ -69,8 +69,9 @@ function toNanoUsd(text: string): number {
   return nano
 }
 
-async function listLimits({ environment, output }: Cli, { url, team, json }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
+async function listLimits(cli: Cli, { url, team, json }: Options): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, url)
   const limits =
     team === undefined
       ? await findOwnLimits(await openGateway(deployment))
@@ -105,8 +106,9 @@ function nameOf({ subject, subjectName, team }: SpendingLimit): string {
 }
 
 /** Changes the limit of the same subject and period where there is one. */
-async function setLimit({ environment, output }: Cli, amountNanoUsd: number, options: SetOptions): Promise<void> {
-  const deployment = await openDeployment(environment.folder, options.url)
+async function setLimit(cli: Cli, amountNanoUsd: number, options: SetOptions): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, options.url)
   const { control, profile } = deployment
   const team = teamOf(options, profile.team)
   const wanted = { ...toSubject(options), period: options.per }
@@ -160,8 +162,9 @@ function isMeant(
   return isSame && (of === undefined || names.includes(of.trim().toLowerCase()))
 }
 
-async function removeLimit({ environment, output }: Cli, start: string, options: Options): Promise<void> {
-  const { control, profile } = await openDeployment(environment.folder, options.url)
+async function removeLimit(cli: Cli, start: string, options: Options): Promise<void> {
+  const { output } = cli
+  const { control, profile } = await openDeployment(cli, options.url)
   const team = teamOf(options, profile.team)
   const limits = await findLimits(control, team)
   const limit = findById(limits, start, { plural: 'limits' })

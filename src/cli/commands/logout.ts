@@ -27,7 +27,7 @@ async function logout({ environment, output }: Cli, { url: given, everywhere = f
   const tokens = profiles.tokens(url)
   if (!(await hasTokens(tokens))) throw notSignedIn(url)
   const control = createClient({ baseUrl: url, tokens, fetch: sendRequest, longestWaitSeconds: 5 })
-  const [ended] = await Promise.allSettled([endSession(control, everywhere)])
+  const [ended] = await Promise.allSettled([output.busy('Signing out', () => endSession(control, everywhere))])
   const [deleted] = await Promise.allSettled([forget(tokens)])
   if (ended.status === 'rejected') throw toLogoutError(url, ended.reason, deleted)
   if (deleted.status === 'rejected') throw toLeftError(url, deleted.reason)

@@ -55,8 +55,9 @@ const makeAdd: MakeCommand = (cli) =>
     .option('--context-window <tokens>', 'in tokens (default: that of the model at the first backend)', toWholeNumber)
     .action(actionOf(cli, addModel))
 
-async function showModels({ environment, output }: Cli, { url, json }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
+async function showModels(cli: Cli, { url, json }: Options): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, url)
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
   const listed = await listModels(deployment.gatewayAt(gatewayUrl))
   const models = listed.map(({ id, owned_by, metadata }) => ({

@@ -27,13 +27,11 @@ export const makeRun: MakeCommand = (cli) =>
 
 /** Resolves when the agent has ended. Its exit status is that of the command. */
 async function run(cli: Cli, name: AgentName, args: readonly string[], options: Options): Promise<void> {
-  const { environment, output } = cli
-  const deployment = await openDeployment(environment.folder, options.url)
+  const { environment } = cli
+  const deployment = await openDeployment(cli, options.url)
   const { accessToken, renewAccessToken } = deployment
   const agent: Agent = AGENTS[name]
-  const settings = await output.busy('Asking the deployment', () =>
-    findAgentSettings(deployment, environment, options.model, agent.modelSuffix),
-  )
+  const settings = await findAgentSettings(deployment, environment, options.model, agent.modelSuffix)
   const open = () => openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken, renewAccessToken })
   const launch = await agent.launch(settings, open, environment)
   cli.setExitStatus(await start(agent, environment, { ...launch, args: [...launch.args, ...args] }))

@@ -30,8 +30,9 @@ export const makeSessions: MakeCommand = (cli) =>
         .action(actionOf(cli, watchSession)),
     )
 
-async function listSessions({ environment, output }: Cli, { url, json, account }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
+async function listSessions(cli: Cli, { url, json, account }: Options): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, url)
   const sessions = await findSessions(deployment, account, 50)
   if (json) return output.json(sessions)
   if (sessions.length === 0) return output.print(`The team ${deployment.profile.team} has no sessions yet.`)
@@ -48,8 +49,9 @@ async function listSessions({ environment, output }: Cli, { url, json, account }
   )
 }
 
-async function watchSession({ environment, output }: Cli, start: string, options: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, options.url)
+async function watchSession(cli: Cli, start: string, options: Options): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, options.url)
   const { isListed, ...session } = await findSession(deployment, start, options.account)
   const { team } = deployment.profile
   const id = printable(session.sessionId)

@@ -79,12 +79,9 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   )
 }
 
-async function askDeployment({ environment, output }: Cli, { url, model }: Options, suffix?: string) {
-  const deployment = await openDeployment(environment.folder, url)
-  const settings = await output.busy('Asking the deployment', () =>
-    findAgentSettings(deployment, environment, model, suffix),
-  )
-  return { deployment, settings }
+async function askDeployment(cli: Cli, { url, model }: Options, suffix?: string) {
+  const deployment = await openDeployment(cli, url)
+  return { deployment, settings: await findAgentSettings(deployment, cli.environment, model, suffix) }
 }
 
 function isAgent(tool: AgentName | PrintedName): tool is AgentName {
@@ -102,7 +99,8 @@ type KeyedWrite = {
  * Provides the API key and writes the settings. A new key is revoked when the settings cannot be written, unless
  * earlier ones use it.
  */
-async function writeWithKey({ environment, output }: Cli, { deployment, tool, options, write }: KeyedWrite) {
+async function writeWithKey(cli: Cli, { deployment, tool, options, write }: KeyedWrite) {
+  const { environment, output } = cli
   const gatewayUrl = await findGatewayWithoutDatabase(deployment)
   if (gatewayUrl !== null) {
     const run = withSameTarget(`svc run ${tool}`, options)
@@ -110,12 +108,12 @@ async function writeWithKey({ environment, output }: Cli, { deployment, tool, op
       `The gateway at ${gatewayUrl} has no database, so it refuses API keys, and ${tool} needs one. Use: ${run}`,
     )
   }
-  const { info, isNew, warning } = await provideToolKey(deployment, environment, tool, options.days)
+  const { info, isNew, warning } = await provideToolKey(cli, deployment, tool, options.days)
   try {
     await write()
   } catch (error) {
     const isUsed = (await findWritten(environment.folder, tool)) !== null
-    if (isNew && !isUsed) await revokeToolKey(environment, tool)
+    if (isNew && !isUsed) await revokeToolKey(cli, tool)
     throw error
   }
   const until = toLocalTime(info.expiresAt)
@@ -124,11 +122,12 @@ async function writeWithKey({ environment, output }: Cli, { deployment, tool, op
 }
 
 /** Undoes `--write`: takes the settings out, and then revokes the API key. */
-async function remove({ environment, output }: Cli, tool: AgentName): Promise<void> {
+async function remove(cli: Cli, tool: AgentName): Promise<void> {
+  const { environment, output } = cli
   const { isDone, kept } = await removeSettings(environment.folder, tool)
   output.print(isDone ? `Removed from the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
   if (kept.length > 0) output.note(`These stay, because they were changed since: ${kept.join(', ')}`)
-  await revokeToolKey(environment, tool)
+  await revokeToolKey(cli, tool)
 }
 
 async function printOnly(cli: Cli, tool: PrintedName, options: Options): Promise<void> {

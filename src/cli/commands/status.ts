@@ -17,18 +17,16 @@ export const makeStatus: MakeCommand = (cli) =>
     .action(actionOf(cli, showStatus))
 
 async function showStatus(cli: Cli, { url, json }: Options): Promise<void> {
-  const { environment, output } = cli
-  const deployment = await openDeployment(environment.folder, url)
+  const { output } = cli
+  const deployment = await openDeployment(cli, url)
   const refreshed = refreshProfile(deployment)
   const gatewayOf = async () => deployment.gatewayAt((await refreshed).gatewayUrl)
-  const [profile, account, gateway, workers] = await output.busy('Asking the deployment', () =>
-    Promise.all([
-      refreshed.catch(() => deployment.profile),
-      check(() => findAccount(deployment), url),
-      check(async () => findModels(await gatewayOf()), url),
-      check(async () => findWorkers(await gatewayOf()), url),
-    ]),
-  )
+  const [profile, account, gateway, workers] = await Promise.all([
+    refreshed.catch(() => deployment.profile),
+    check(() => findAccount(deployment), url),
+    check(async () => findModels(await gatewayOf()), url),
+    check(async () => findWorkers(await gatewayOf()), url),
+  ])
   const tokens = await deployment.profiles.tokens(deployment.url).load()
   const others = (await deployment.profiles.list()).filter((other) => other !== deployment.url)
   const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, others }

@@ -11,8 +11,9 @@ export const makeToken: MakeCommand = (cli) =>
     .option('--new', 'print a new one, which is valid longest, for tools that read it once')
     .action(actionOf(cli, printToken))
 
-async function printToken({ environment, output }: Cli, { url, new: isNew = false }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
+async function printToken(cli: Cli, { url, new: isNew = false }: Options): Promise<void> {
+  const { output } = cli
+  const deployment = await openDeployment(cli, url)
   const noteOld = (reason: string) => output.note(`${reason} This is the last token, which may have expired.`)
   output.print(await (isNew ? deployment.newAccessToken() : deployment.accessToken(noteOld)))
 }

@@ -42,8 +42,9 @@ function toDay(text: string): string {
   throw new InvalidArgumentError('Give a day, such as 2026-11-01.')
 }
 
-async function showUsage({ environment, output }: Cli, options: Options): Promise<void> {
-  const { control, profile } = await openDeployment(environment.folder, options.url)
+async function showUsage(cli: Cli, options: Options): Promise<void> {
+  const { output } = cli
+  const { control, profile } = await openDeployment(cli, options.url)
   const team = options.team === true ? profile.team : options.team
   if (options.csv) return output.write(await unwrap(askFor(control, options, team).asCsv()))
   const report = await unwrap(askFor(control, options, team).asJson())

@@ -1,6 +1,7 @@
 import { withRetries, withSession } from '../../sdk/fetch.ts'
 import { createClient, openSession, unwrap } from '../../sdk/index.ts'
 import type { Send, SvcClient, Team, TokenStore } from '../../sdk/index.ts'
+import type { Cli } from '../command-line.ts'
 import { notSignedIn, sessionEnded, UnreachableError } from '../failures.ts'
 import { sendCall, sendRequest } from './http.ts'
 import { unlessOutage, withOutages } from './outage.ts'
@@ -36,9 +37,12 @@ const LONGEST_WAIT_SECONDS = 5
 /** Sends a refresh once more after 429 and 503, as the client of the SDK does. */
 const sendRefresh = withRetries(sendRequest, { retries: 1, longestWaitSeconds: LONGEST_WAIT_SECONDS })
 
-/** Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it. */
-export async function openDeployment(folder: string, given?: string): Promise<Deployment> {
-  const profiles = openProfiles(folder)
+/**
+ * Opens the deployment with a URL, or else that of the last login. Throws when this machine is not signed in to it.
+ * A spinner is shown during requests of its clients.
+ */
+export async function openDeployment({ environment, output }: Cli, given?: string): Promise<Deployment> {
+  const profiles = openProfiles(environment.folder)
   const url = await findUrl(profiles, given)
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
@@ -47,8 +51,11 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const sessionOf = (store: TokenStore) => openSession({ baseUrl: url, tokens: store, fetch: sendRefresh })
   const session = sessionOf(tokens)
   const outageAware = sessionOf(withOutages(tokens, profiles.outageFile(url)))
-  const clientOf = (baseUrl: string, send: Send) =>
-    createClient({ baseUrl, fetch: withSession(send, { ...session, renew }), longestWaitSeconds: LONGEST_WAIT_SECONDS })
+  const clientOf = (baseUrl: string, send: Send) => {
+    const sendSignedIn = withSession(send, { ...session, renew })
+    const fetch: Send = (request) => output.busy('Asking the deployment', () => sendSignedIn(request))
+    return createClient({ baseUrl, fetch, longestWaitSeconds: LONGEST_WAIT_SECONDS })
+  }
   return {
     url,
     profile,

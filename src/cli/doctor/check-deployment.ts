@@ -6,7 +6,7 @@ import { makeHasModel } from '../agents/settings.ts'
 import { countModels, hasOwnGateway, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
-import type { Environment } from '../environment.ts'
+import type { Cli } from '../command-line.ts'
 import { UnreachableError } from '../failures.ts'
 import { checkModels } from './check-models.ts'
 import { ok, problem, problemOf, warning } from './finding.ts'
@@ -22,12 +22,12 @@ type CheckedDeployment = { readonly findings: readonly Finding[]; readonly calla
  * Checks the sign-in, the control plane, the session and the gateway. Each needs the one before, so the first error
  * ends it. A gateway with an address of its own is also checked when the control plane does not work.
  */
-export async function checkDeployment({ folder }: Environment, given?: string): Promise<CheckedDeployment> {
+export async function checkDeployment(cli: Cli, given?: string): Promise<CheckedDeployment> {
   const findings: Finding[] = []
   let callable: Callable | null = null
   let about = 'sign-in'
   try {
-    const deployment = await openDeployment(folder, given)
+    const deployment = await openDeployment(cli, given)
     const { url, profile } = deployment
     const control = await checkControlPlane(url)
     findings.push(...control.findings)

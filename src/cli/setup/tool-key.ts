@@ -11,6 +11,7 @@ import { openDeployment } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { ownKeys } from '../deployment/key-owner.ts'
 import { isHttpUrl, isText, readStored } from '../deployment/stored-json.ts'
+import type { Cli } from '../command-line.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, toCommandError } from '../failures.ts'
 import { removeSettings } from './settings-file.ts'
@@ -39,21 +40,17 @@ export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean; read
  * week, or `days` is given.
  */
 export function provideToolKey(
+  cli: Cli,
   deployment: Deployment,
-  environment: Environment,
   tool: string,
   days: number | undefined,
 ): Promise<ToolKey> {
   // Of two setups at the same time, the second one finds the key of the first.
-  return withLock(recordFile(environment, tool), () => provide(deployment, environment, tool, days))
+  return withLock(recordFile(cli.environment, tool), () => provide(cli, deployment, tool, days))
 }
 
-async function provide(
-  deployment: Deployment,
-  environment: Environment,
-  tool: string,
-  days: number | undefined,
-): Promise<ToolKey> {
+async function provide(cli: Cli, deployment: Deployment, tool: string, days: number | undefined): Promise<ToolKey> {
+  const { environment } = cli
   const owner = ownKeys(deployment)
   const stored = await findStored(environment, tool)
   const current = stored?.url === deployment.url ? findUsable(await owner.list(), stored.id) : undefined
@@ -74,7 +71,7 @@ async function provide(
     throw error
   }
   // The earlier key is revoked last: when that fails, the new one is in place.
-  const failure = stored && (await revoke(environment, stored))
+  const failure = stored && (await revoke(cli, stored))
   const warning = failure && explainLeft(`The earlier API key of ${tool}`, stored, failure)
   return { info, isNew: true, warning }
 }
@@ -83,10 +80,11 @@ async function provide(
  * Revokes the API key of a tool and removes it from this machine. Throws when the deployment could not be asked: the
  * key may then still work.
  */
-export async function revokeToolKey(environment: Environment, tool: string): Promise<void> {
+export async function revokeToolKey(cli: Cli, tool: string): Promise<void> {
+  const { environment } = cli
   const stored = await findStored(environment, tool)
   if (!stored) return
-  const failure = await revoke(environment, stored)
+  const failure = await revoke(cli, stored)
   await rm(toolKeyFile(environment, tool), { force: true })
   await rm(recordFile(environment, tool), { force: true })
   if (failure === null) return
@@ -101,9 +99,9 @@ function explainLeft(which: string, { url, id }: StoredKey, { message }: Command
 }
 
 /** Returns why the key could not be revoked; null when it was, or when it does not exist any more. */
-async function revoke({ folder }: Environment, { url, id, account }: StoredKey): Promise<CommandError | null> {
+async function revoke(cli: Cli, { url, id, account }: StoredKey): Promise<CommandError | null> {
   try {
-    const deployment = await openDeployment(folder, url)
+    const deployment = await openDeployment(cli, url)
     // The deployment answers 404 for the key of another account too.
     if (account !== deployment.profile.account) return keyOfAnother(account, url)
     await ownKeys(deployment).revoke(id)

@@ -34,7 +34,10 @@ export type Output = {
   readonly isTerminal: boolean
   /** Whether a person can answer questions. In a terminal that says it has no columns, each letter would be a line. */
   readonly isInteractive: boolean
-  /** Runs a task, and shows a spinner with a message meanwhile if stderr is a terminal. */
+  /**
+   * Runs a task, and shows a spinner with a message meanwhile if stderr is a terminal. Tasks that run at the same time
+   * share the spinner of the first one.
+   */
   busy<T>(message: string, task: () => Promise<T>): Promise<T>
 }
 
@@ -45,6 +48,7 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
   const painter = (stream: Sink) => (style: Style, text: string) =>
     hasColour(stream, variables) ? styleText(style, text, { validateStream: false }) : text
   const style = painter(stdout)
+  const spin = makeSpinner(stderr)
   return {
     print,
     note,
@@ -58,7 +62,7 @@ export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }
     noteStyle: painter(stderr),
     isTerminal: stdout.isTTY === true,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true && stderr.columns !== 0,
-    busy: (message, task) => (canSpin(stderr, message, variables) ? withSpinner(stderr, message, task) : task()),
+    busy: (message, task) => (canSpin(stderr, message, variables) ? spin(message, task) : task()),
   }
 }
 
@@ -77,14 +81,26 @@ const FRAMES = ['|', '/', '-', '\\']
 const FRAME_MS = 100
 
 /** Not that of `@clack/prompts`: it reads the terminal meanwhile, and ends the process with status 0 at Ctrl-C. */
-async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise<T>): Promise<T> {
+function makeSpinner(stderr: Sink): Output['busy'] {
+  let running = 0
+  let stop: (() => void) | undefined
+  return async (message, task) => {
+    if (running++ === 0) stop = startSpinner(stderr, message)
+    try {
+      return await task()
+    } finally {
+      if (--running === 0) stop?.()
+    }
+  }
+}
+
+/** Returns what removes it. */
+function startSpinner(stderr: Sink, message: string): () => void {
   let count = 0
   const draw = () => stderr.write(`\r${FRAMES[count++ % FRAMES.length]} ${message}`)
   draw()
   const timer = setInterval(draw, FRAME_MS)
-  try {
-    return await task()
-  } finally {
+  return () => {
     clearInterval(timer)
     stderr.write(`\r${' '.repeat(message.length + 2)}\r`)
   }
