@@ -106,8 +106,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   /** Whether the form signs out the browser that sends it. */
   async function isOwn(req: Request, { action, sessionId }: DeviceForm): Promise<boolean> {
     if (action !== 'revoke-device' || sessionId === undefined) return false
-    const { devices: own, browser } = await signOut.findCurrent(req)
-    return own.includes(sessionId) || browser === sessionId
+    return (await signOut.findCurrent(req)).includes(sessionId)
   }
 
   return async (req, res, form) => {

@@ -66,10 +66,7 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
       notice: notice ?? null,
       userCode: userCode ?? null,
       found: found ? toPendingLogin(found, ipOf(req)) : null,
-      devices: listed.map((device) => ({
-        ...device,
-        current: current.devices.includes(device.sessionId) || current.browser === device.sessionId,
-      })),
+      devices: listed.map((device) => ({ ...device, current: current.includes(device.sessionId) })),
       passkeys: own,
       keys: await keys.list({ accountId }, now),
       models: holder ? await keys.findModels(holder.teamId) : [],

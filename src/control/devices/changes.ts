@@ -5,8 +5,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
-import type { CurrentSessions, SignOut } from '../tokens/sign-out.ts'
-import type { DeviceStore, KeptSessions } from './store.ts'
+import type { SignOut } from '../tokens/sign-out.ts'
+import type { DeviceStore } from './store.ts'
 
 export type SignOutRequest = {
   /** `others` keeps the calling client signed in. */
@@ -67,8 +67,10 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
       const addedSince = unknownDevice === undefined ? null : await devices.findFirstSignIn(unknownDevice, accountId)
       if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
-      const kept = scope === 'others' ? toKeptSessions(await signOut.findCurrent(req), sessionId) : NOTHING
-      const ended = await devices.revokeAll(actor, { kept: without(kept, unknownDevice), addedSince }, now)
+      const own = scope === 'others' ? [...(await signOut.findCurrent(req)), sessionId] : []
+      // What its owner did not sign in is never kept. Requests may name its id in capital letters.
+      const kept = own.filter((id) => id !== unknownDevice?.toLowerCase())
+      const ended = await devices.revokeAll(actor, { kept, addedSince }, now)
       for (const id of [...ended.devices, ...ended.apiKeys]) onCallerEnd(id)
       const counted = {
         devices: ended.devices.length + ended.browsers,
@@ -80,17 +82,4 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
       return counted
     },
   }
-}
-
-const NOTHING: KeptSessions = { devices: [], browsers: [] }
-
-/** The caller's session is a device session or a browser session; its id in the other list matches nothing. */
-function toKeptSessions({ devices, browser }: CurrentSessions, callerSessionId: string): KeptSessions {
-  return { devices: [...devices, callerSessionId], browsers: [callerSessionId, ...(browser ? [browser] : [])] }
-}
-
-/** What its owner did not sign in is never kept. Requests may name its id in capital letters. */
-function without({ devices, browsers }: KeptSessions, unknownDevice: string | undefined): KeptSessions {
-  const isKnown = (id: string) => id !== unknownDevice?.toLowerCase()
-  return { devices: devices.filter(isKnown), browsers: browsers.filter(isKnown) }
 }

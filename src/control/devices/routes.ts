@@ -21,8 +21,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
-      const { devices: ofDevices, browser } = await signOut.findCurrent(req)
-      const current = [...ofDevices, browser]
+      const current = await signOut.findCurrent(req)
       res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current)) })
     },
 
@@ -45,7 +44,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
   }
 }
 
-function toOwnDevice(device: ListedDevice, current: readonly (string | null)[]) {
+function toOwnDevice(device: ListedDevice, current: readonly string[]) {
   return {
     kind: device.kind,
     id: device.sessionId,

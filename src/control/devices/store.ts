@@ -26,9 +26,6 @@ export type ListedDevice = {
   readonly approverName: string | null
 }
 
-/** The sessions that stay signed in. */
-export type KeptSessions = { readonly devices: readonly string[]; readonly browsers: readonly string[] }
-
 export type DeviceStore = ReturnType<typeof makeDeviceStore>
 
 /** The devices of an account, for their owner. */
@@ -65,13 +62,13 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /**
-     * Ends every session of the account but the kept ones, cancels every login that could still become a session, and
-     * removes the passkeys and API keys that were added since a time (null: none). Returns the ids of the device
-     * sessions and keys that ended, how many browsers besides, and the names of the removed passkeys.
+     * Ends every session of the account but those with a kept id, cancels every login that could still become a
+     * session, and removes the passkeys and API keys that were added since a time (null: none). Returns the ids of the
+     * device sessions and keys that ended, how many browsers besides, and the names of the removed passkeys.
      */
     async revokeAll(
       actor: Actor,
-      { kept, addedSince }: { readonly kept: KeptSessions; readonly addedSince: Date | null },
+      { kept, addedSince }: { readonly kept: string[]; readonly addedSince: Date | null },
       now: Date,
     ): Promise<{ devices: string[]; browsers: number; passkeys: string[]; apiKeys: string[] }> {
       const { accountId, ip } = actor
@@ -80,15 +77,14 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
         // A session that is being opened waits for this row, and then finds its login cancelled.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
         await cancelSignIns(tx, accountId, end)
-        const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
-        const ended = await endDeviceSessions(tx, devices, end)
-        const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
+        const unkept = { id: { notIn: kept }, invitation: { accountId } }
+        const devices = await endDeviceSessions(tx, unkept, end)
         // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
-        const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
-        const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, end)
+        const ofNoKept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: kept } }] }
+        const browsers = await endBrowserSessions(tx, { ...unkept, ...ofNoKept }, end)
         const passkeys = addedSince ? await removePasskeysSince(tx, actor, addedSince, now) : []
         const apiKeys = addedSince ? await revokeKeysSince(tx, actor, addedSince, now) : []
-        return { devices: ended, browsers: endedBrowsers, passkeys, apiKeys }
+        return { devices, browsers, passkeys, apiKeys }
       })
     },
   }

@@ -22,16 +22,12 @@ type Needs = {
   readonly clock: Clock
 }
 
-/** The sessions that a request carries credentials of. An expired access token still names its session. */
-export type CurrentSessions = {
-  readonly devices: readonly string[]
-  /** The session of the session cookie. */
-  readonly browser: string | null
-}
-
 export type SignOut = {
-  /** Finds the sessions that the request is signed in with. */
-  findCurrent(req: RequestHead): Promise<CurrentSessions>
+  /**
+   * Finds the ids of the device and browser sessions that the request carries credentials of. An expired access token
+   * still names its session.
+   */
+  findCurrent(req: RequestHead): Promise<string[]>
   /** Ends them. Unknown credentials leave nothing to end, so this never refuses. */
   here(req: RequestHead): Promise<void>
   /** Ends the session of an access token or a refresh token. A token that is not genuine leaves nothing to end. */
@@ -52,7 +48,7 @@ export function makeSignOut(needs: Needs): SignOut {
     onCallerEnd(sessionId)
   }
 
-  async function findCurrent(req: RequestHead): Promise<CurrentSessions> {
+  async function findByCredentials(req: RequestHead) {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
     const ofAccess = access ? await findByAccess(new Secret(access)) : undefined
     const refresh = cookieOf(req, 'svc_refresh')
@@ -61,15 +57,18 @@ export function makeSignOut(needs: Needs): SignOut {
     const browser = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
     if (cookie && !browser) onUnknownCredential(ipOf(req))
     const devices = [ofAccess, ofRefresh, browser?.deviceSessionId]
-    return { devices: [...new Set(devices.filter((id) => typeof id === 'string'))], browser: browser?.id ?? null }
+    return { devices: new Set(devices.filter((id) => typeof id === 'string')), browser }
   }
 
   return {
-    findCurrent,
+    async findCurrent(req) {
+      const { devices, browser } = await findByCredentials(req)
+      return browser ? [...devices, browser.id] : [...devices]
+    },
     async here(req) {
-      const { devices, browser } = await findCurrent(req)
+      const { devices, browser } = await findByCredentials(req)
       for (const sessionId of devices) await endDevice(sessionId, ipOf(req))
-      if (browser) await browserSessions.signOut(browser, clock.now(), ipOf(req))
+      if (browser) await browserSessions.signOut(browser.id, clock.now(), ipOf(req))
     },
     async byToken(token, ip) {
       // Tried as a refresh token last, because that reports every other text as an unknown credential.
