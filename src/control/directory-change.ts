@@ -10,23 +10,24 @@ import { ApiError } from '../http/errors.ts'
 import { lockTeam } from './team-access.ts'
 import type { TeamActor } from './team-access.ts'
 
-/** Why a change was refused. `busy`: the directory file is being applied. */
-export type DirectoryRefusal = AdminMistake | { readonly kind: 'not_found' | 'busy'; readonly mistakes?: undefined }
+/** The directory file is being applied. */
+export type DirectoryBusy = { readonly kind: 'busy'; readonly mistakes?: undefined }
+
+/** Why a change was refused. */
+export type DirectoryRefusal =
+  AdminMistake | DirectoryBusy | { readonly kind: 'not_found'; readonly mistakes?: undefined }
 
 type Work<Result> = (tx: Transaction) => Promise<Result>
 
 /** Longer than another admin's change takes, and shorter than the statements of a request may take together. */
 const LOCK_TRIES = 20
 
-/**
- * Does work in a transaction while the directory is locked, and resolves with its result. `busy`: the directory file is
- * being applied.
- */
+/** Does work in a transaction while the directory is locked, and resolves with its result. */
 export async function withLockedDirectory<Result>(
   db: PrismaClient,
   work: Work<Result>,
   timeLimits?: TimeLimits,
-): Promise<Result | 'busy'> {
+): Promise<Result | DirectoryBusy> {
   try {
     const locked: Work<Result> = async (tx) => {
       await lockDirectory(tx, LOCK_TRIES)
@@ -34,7 +35,7 @@ export async function withLockedDirectory<Result>(
     }
     return await inTransaction(db, locked, timeLimits)
   } catch (error) {
-    if (error instanceof DirectoryBusyError) return 'busy'
+    if (error instanceof DirectoryBusyError) return { kind: 'busy' }
     throw error
   }
 }
@@ -49,14 +50,13 @@ export async function changeDirectory<Result extends DirectoryRefusal | 'unchang
   admin: TeamActor,
   now: Date,
   change: Work<Result>,
-): Promise<Result | { readonly kind: 'busy' }> {
-  const done = await withLockedDirectory(db, async (tx) => {
+): Promise<Result | DirectoryBusy> {
+  return withLockedDirectory(db, async (tx) => {
     await lockTeam(tx, admin)
     const result = await change(tx)
     if (result === null) await raiseVersion(tx, now)
     return result
   })
-  return done === 'busy' ? { kind: 'busy' } : done
 }
 
 /** The error of a refused change. */

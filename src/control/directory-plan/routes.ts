@@ -45,7 +45,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   return {
     async planDirectory(req, res) {
       const plans = await directory.plan(await readTeams(req, req.body.directory))
-      if ('mistakes' in plans) throw toChangeError(plans, 'model')
+      if ('kind' in plans) throw toChangeError(plans, 'model')
       res.status(200).json(toAnswer(plans))
     },
 
@@ -55,8 +55,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       const applied = await directory.apply(teams, req.body.fingerprint, actor, clock.now())
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
-      if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
-      if ('mistakes' in applied) throw toChangeError(applied, 'model')
+      if ('kind' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onCallerEnd)
       log.info({ teams: teams.map(({ admin }) => admin.teamId), by: actor.accountId }, 'team_directory.applied')
       for (const { admin, invitation } of applied.invited) await announce(invitation, admin)

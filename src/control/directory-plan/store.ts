@@ -6,6 +6,7 @@ import { toAdminModel } from '../../directory/rows/model-rows.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import { withLockedDirectory } from '../directory-change.ts'
+import type { DirectoryBusy } from '../directory-change.ts'
 import { isFresh } from '../fresh.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
@@ -31,9 +32,9 @@ export type AppliedPlan = {
 
 /**
  * `changed`: the fingerprint is of another plan, as the team or the directory has changed. `reauthenticate`: the plan
- * makes an admin, and the sign-in is not fresh. `busy`: the directory file is being applied.
+ * makes an admin, and the sign-in is not fresh.
  */
-export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminMistake
+export type ApplyRefusal = 'changed' | 'reauthenticate' | DirectoryBusy | AdminMistake
 
 export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 
