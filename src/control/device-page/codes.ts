@@ -10,14 +10,13 @@ import { judgeCode } from './rules.ts'
 import type { UserCodeStore } from './store.ts'
 
 /** What a user code leads to. */
-export type Lookup =
-  | { readonly verdict: 'open' | 'approved' | 'denied'; readonly login: FoundLogin }
+export type Lookup = { readonly verdict: 'open'; readonly login: FoundLogin } | CodeDecision
+
+/** A login that is decided, or what prevented the decision. */
+export type CodeDecision =
+  | { readonly verdict: 'approved' | 'denied'; readonly login: FoundLogin }
   | { readonly verdict: 'not_found' | 'expired' }
   | { readonly verdict: 'too_many'; readonly waitSeconds: number }
-
-/** The state of a login after a decision, or what prevented the decision. */
-export type CodeDecision =
-  { readonly status: 'approved' | 'denied'; readonly login: FoundLogin } | Exclude<Lookup, { login: FoundLogin }>
 
 /** Finds and decides logins of the caller's account by their user codes. */
 export type UserCodes = {
@@ -69,8 +68,7 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
     find,
     async decide(caller, userCode, wanted, ip) {
       const found = await find(caller, userCode, ip)
-      if (!('login' in found)) return found
-      if (found.verdict !== 'open') return { status: found.verdict, login: found.login }
+      if (found.verdict !== 'open') return found
 
       const { login } = found
       const now = clock.now()
@@ -78,13 +76,12 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
       const decides = wanted === 'approved' ? logins.approve : logins.deny
       if (await decides(login, now, decision)) {
         log.info({ loginId: login.id, via: decision.via }, `device_login.${wanted}`)
-        return { status: wanted, login }
+        return { verdict: wanted, login }
       }
       // Another request was faster: report what it decided. When none was, the session of the caller has ended.
       const current = await lookUp(caller, userCode)
-      if (!('login' in current)) return current
       if (current.verdict === 'open') throw new ApiError('authenticate_first')
-      return { status: current.verdict, login: current.login }
+      return current
     },
   }
 }

@@ -133,7 +133,7 @@ function afterDecision(
   userCode: string | undefined,
 ): FormOutcome {
   if (!('login' in decided)) return { ...withoutLogin(decided), userCode }
-  if (decided.status === wanted) return { notice: wanted }
+  if (decided.verdict === wanted) return { notice: wanted }
   return { notice: wanted === 'approved' ? 'denied_code' : 'approved_code' }
 }
 

@@ -41,9 +41,9 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
       const wanted = req.body.action === 'deny' ? 'denied' : 'approved'
       const decided = await codes.decide(callerOf(req), req.body.userCode, wanted, ipOf(req))
       if (!('login' in decided)) throw toRefusal(decided)
-      const { status, login } = decided
-      if (status !== wanted) throw new ApiError('conflict', { message: `This login was ${status} before.` })
-      res.status(200).json({ approved: status === 'approved', user: { email: login.email, team: login.team } })
+      const { verdict, login } = decided
+      if (verdict !== wanted) throw new ApiError('conflict', { message: `This login was ${verdict} before.` })
+      res.status(200).json({ approved: verdict === 'approved', user: { email: login.email, team: login.team } })
     },
   }
 }
