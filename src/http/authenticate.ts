@@ -88,13 +88,13 @@ export function authenticate(
     const { operationId: id } = operationOf(req)
     const { schemes, names, isOpen } = access.get(id) ?? NO_ACCESS
     const found = await firstCaller(schemes, req, onFailure)
-    if (found && !(found instanceof ApiError)) {
-      req.caller = found
-      onCaller?.(found, req)
-    } else if (!isOpen)
-      throw (
-        found ?? (await refuse(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized', names, req, explainToken))
-      )
+    if (!found || found instanceof ApiError) {
+      if (isOpen) return next()
+      const code = signInFirst.has(id) ? 'authenticate_first' : 'unauthorized'
+      throw found ?? (await refuse(code, names, req, explainToken))
+    }
+    req.caller = found
+    onCaller?.(found, req)
     next()
   }
 }
