@@ -24,29 +24,20 @@ type CheckedDeployment = { readonly findings: readonly Finding[]; readonly calla
  */
 export async function checkDeployment(cli: Cli, given?: string): Promise<CheckedDeployment> {
   const findings: Finding[] = []
-  let callable: Callable | null = null
-  let about = 'sign-in'
   try {
     const deployment = await openDeployment(cli, given)
     const { url, profile } = deployment
     const control = await checkControlPlane(url)
     findings.push(...control.findings)
-    if (!control.works && !hasOwnGateway(profile)) return { findings, callable }
     if (control.works) {
       await deployment.accessToken()
-      findings.push(ok(about, `Signed in to ${url} as ${profile.account}, team ${profile.team}.`))
-    }
-    about = 'gateway'
-    const { gatewayUrl } = control.works ? await refreshProfile(deployment) : profile
-    const gateway = deployment.gatewayAt(gatewayUrl)
-    const listed = await listModels(gateway)
-    callable = { url, gatewayUrl, hasModel: makeHasModel(listed) }
-    const teamModels = control.works ? await findTeamModels(deployment) : null
-    findings.push(...(await checkGateway({ gatewayUrl, gateway, models: countModels(listed), teamModels }, given)))
+      findings.push(ok('sign-in', `Signed in to ${url} as ${profile.account}, team ${profile.team}.`))
+    } else if (!hasOwnGateway(profile)) return { findings, callable: null }
+    const gateway = await checkGateway(deployment, control.works, given)
+    return { findings: [...findings, ...gateway.findings], callable: gateway.callable }
   } catch (error) {
-    findings.push(problemOf(about, error, given))
+    return { findings: [...findings, problemOf('sign-in', error, given)], callable: null }
   }
-  return { findings, callable }
 }
 
 type CheckedControlPlane = { readonly works: boolean; readonly findings: readonly Finding[] }
@@ -77,6 +68,26 @@ function checkClock(url: string, date: string | null): Finding {
   return problem('clock', text)
 }
 
+/** Checks the gateway. Without the control plane, its address is that of the last sign-in. */
+async function checkGateway(
+  deployment: Deployment,
+  controlWorks: boolean,
+  given: string | undefined,
+): Promise<CheckedDeployment> {
+  let callable: Callable | null = null
+  try {
+    const { gatewayUrl } = controlWorks ? await refreshProfile(deployment) : deployment.profile
+    const gateway = deployment.gatewayAt(gatewayUrl)
+    const listed = await listModels(gateway)
+    callable = { url: deployment.url, gatewayUrl, hasModel: makeHasModel(listed) }
+    const teamModels = controlWorks ? await findTeamModels(deployment) : null
+    const answering = { gatewayUrl, gateway, models: countModels(listed), teamModels }
+    return { findings: await checkAnswering(answering, given), callable }
+  } catch (error) {
+    return { findings: [problemOf('gateway', error, given)], callable }
+  }
+}
+
 /** The models of the team with their backends. Null for a member who is no admin of it. */
 async function findTeamModels({ control, profile }: Deployment): Promise<TeamModelList | null> {
   const params = { path: { team: profile.team } }
@@ -91,7 +102,8 @@ type Answering = {
   readonly teamModels: TeamModelList | null
 }
 
-async function checkGateway(answering: Answering, given?: string): Promise<Finding[]> {
+/** What works at the gateway: the models of the team, the local workers and the backends. */
+async function checkAnswering(answering: Answering, given?: string): Promise<Finding[]> {
   const { gatewayUrl, gateway, models, teamModels } = answering
   const [{ workers }, backends] = await Promise.all([
     unwrap(gateway.GET('/v1/workers')),
