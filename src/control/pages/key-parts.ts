@@ -6,9 +6,9 @@ import type { ListedKey } from '../api-keys/store.ts'
 import { actionButton } from './buttons.ts'
 import { choiceField } from './choice-field.ts'
 import type { ChoiceField } from './choice-field.ts'
-import { mistakenField, mistakeText } from './field-mistake.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
+import { inputField } from './input-field.ts'
 import { KEY_NOTICES } from './key-notices.ts'
 import { confirmFirst, fold, quoted, time } from './parts.ts'
 
@@ -64,20 +64,14 @@ export function createKeyForm(models: readonly string[], forms: KeyFormOptions, 
   return html`<form method="post" action="${forms.path}" class="fields add">
     ${hiddenFields(forms)}
     <input type="hidden" name="formId" value="${forms.formId}" />
-    <div>
-      <label for="${id('name')}">Name of a new key</label>
-      ${mistakeText(id('name'), mistakes.name)}
-      <input
-        id="${id('name')}"
-        name="name"
-        value="${draft?.name ?? ''}"
-        required
-        maxlength="64"
-        autocomplete="off"
-        placeholder="opencode on laptop-1"
-        ${mistakenField(id('name'), mistakes.name)}
-      />
-    </div>
+    ${inputField({
+      id: id('name'),
+      name: 'name',
+      label: 'Name of a new key',
+      value: draft?.name,
+      attributes: html`required maxlength="64" placeholder="opencode on laptop-1"`,
+      mistake: mistakes.name,
+    })}
     ${choiceField({
       id: id('model'),
       name: 'model',

@@ -4,8 +4,8 @@ import type { Html, Interpolation } from '../../../http/page.ts'
 import type { NewKey } from '../../api-keys/changes.ts'
 import type { ServiceAccountKey } from '../../api-keys/store.ts'
 import { actionButton } from '../../pages/buttons.ts'
-import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { PATHS } from '../../pages/forms.ts'
+import { AS_TYPED, inputField } from '../../pages/input-field.ts'
 import { createKeyForm, keyRows, newKeyPart } from '../../pages/key-parts.ts'
 import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import type { ListedServiceAccount } from '../../service-accounts/store.ts'
@@ -31,7 +31,6 @@ export type TeamKeysPage = TeamFormOutcome<TeamKeysForm> & {
 export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
   const path = `${viewer.path}/keys`
   const { accounts, fresh, notice, madeKey, draft } = data
-  const mistake = mistakeOf(notice, 'invalid_account', 'account_exists')
   return teamPage(
     viewer,
     'keys',
@@ -44,24 +43,16 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
           ${!fresh && html`To create or rotate keys, ${confirmFirst(path)}.`}
         </p>
         <form method="post" action="${path}" class="fields">
-          <div>
-            <label for="account">Name <small>small letters, digits, . _ -</small></label>
-            ${mistakeText('account', mistake)}
-            <input
-              id="account"
-              name="account"
-              value="${(draft?.action === 'create-account' && draft.account) || ''}"
-              required
-              maxlength="64"
-              pattern="[a-z0-9][a-z0-9._\\-]{0,63}"
-              title="Small letters, digits, dots, underscores and hyphens, the first one a letter or a digit"
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck="false"
-              placeholder="nightly-review"
-              ${mistakenField('account', mistake)}
-            />
-          </div>
+          ${inputField({
+            id: 'account',
+            name: 'account',
+            label: 'Name',
+            hint: 'small letters, digits, . _ -',
+            value: draft?.action === 'create-account' ? draft.account : '',
+            attributes: html`required maxlength="64" pattern="[a-z0-9][a-z0-9._\\-]{0,63}" title="${ACCOUNT_NAME_RULE}"
+            placeholder="nightly-review" ${AS_TYPED}`,
+            mistake: mistakeOf(notice, 'invalid_account', 'account_exists'),
+          })}
           ${actionButton('create-account', 'Create the account', 'primary')}
         </form>
       </section>
@@ -69,6 +60,8 @@ export function teamKeysPage(viewer: FramedViewer, data: TeamKeysPage): Html {
       ${accounts.map((account) => accountPart(account, path, data))}`,
   )
 }
+
+const ACCOUNT_NAME_RULE = 'Small letters, digits, dots, underscores and hyphens, the first one a letter or a digit'
 
 function accountPart(account: ListedServiceAccount, path: string, data: TeamKeysPage): Html {
   const { keys, models, fresh, formId, draft, notice } = data

@@ -8,7 +8,7 @@ import { PERIODS } from '../../../spending/periods.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
-import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
+import { inputField } from '../../pages/input-field.ts'
 import { countOf, fold } from '../../pages/parts.ts'
 import type { TeamFormOutcome } from '../form-outcome.ts'
 import { teamPage } from '../frame.ts'
@@ -125,21 +125,15 @@ function toWhoseChoices({ members, serviceAccounts, keys }: LimitChoices): reado
 }
 
 function amountField(id: string, value: string, notice: TeamNotice | null): Html {
-  const mistake = mistakeOf(notice, 'invalid_amount')
-  return html`<div>
-    <label for="${id}">Amount <small>USD, such as 50 or 2.50</small></label>
-    ${mistakeText(id, mistake)}
-    <input
-      id="${id}"
-      name="amount"
-      value="${value}"
-      required
-      maxlength="64"
-      inputmode="decimal"
-      autocomplete="off"
-      ${mistakenField(id, mistake)}
-    />
-  </div>`
+  return inputField({
+    id,
+    name: 'amount',
+    label: 'Amount',
+    hint: 'USD, such as 50 or 2.50',
+    value,
+    attributes: html`required maxlength="64" inputmode="decimal"`,
+    mistake: mistakeOf(notice, 'invalid_amount'),
+  })
 }
 
 function editPart(limit: LimitAnswer, path: string, { draft, notice }: Outcome): Html {

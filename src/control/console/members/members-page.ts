@@ -7,8 +7,8 @@ import type { ListedMember } from '../../members/store.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
 import type { Choice } from '../../pages/choice-field.ts'
-import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
 import { ICONS } from '../../pages/icons.ts'
+import { inputField } from '../../pages/input-field.ts'
 import { confirmFirst, fold, time } from '../../pages/parts.ts'
 import type { TeamFormOutcome } from '../form-outcome.ts'
 import { teamPage } from '../frame.ts'
@@ -56,26 +56,18 @@ function toPage(path: string, after: string): string {
 }
 
 function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
-  const mistake = mistakeOf(notice, 'invalid_email', 'invited_before')
   const given = draft?.action === 'invite' ? draft : null
   return html`<section class="part" aria-labelledby="invite">
     <h2 id="invite">Invite a person</h2>
     <form method="post" action="${path}" class="fields">
-      <div>
-        <label for="email">Email address</label>
-        ${mistakeText('email', mistake)}
-        <input
-          id="email"
-          name="email"
-          type="email"
-          value="${given?.email ?? ''}"
-          required
-          maxlength="254"
-          autocomplete="off"
-          spellcheck="false"
-          ${mistakenField('email', mistake)}
-        />
-      </div>
+      ${inputField({
+        id: 'email',
+        name: 'email',
+        label: 'Email address',
+        value: given?.email,
+        attributes: html`type="email" required maxlength="254" spellcheck="false"`,
+        mistake: mistakeOf(notice, 'invalid_email', 'invited_before'),
+      })}
       ${choiceField({
         id: 'role',
         name: 'role',

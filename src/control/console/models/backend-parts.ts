@@ -6,9 +6,9 @@ import type { Dialect } from '../../../kernel/dialect.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { actionButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
-import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
+import { mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
+import { AS_TYPED, inputField } from '../../pages/input-field.ts'
 import { confirmFirst, fold, time } from '../../pages/parts.ts'
-import { textField } from '../../pages/text-field.ts'
 import { versionField } from './model-parts.ts'
 import type { ModelsPageForms } from './model-parts.ts'
 import { LABELS } from './models-outcome.ts'
@@ -102,13 +102,13 @@ function addForm({ path, draft, mistakes, team }: ModelsPageForms): Html {
     'Add a backend',
     '',
     html`<form method="post" action="${path}" class="fields roomy">
-      ${textField({
+      ${inputField({
         id: 'new-backend-backend',
         name: 'backend',
         label: `Name, after ${prefixOfTeam(team)}`,
+        value: given?.backend,
+        attributes: html`required maxlength="64" ${AS_TYPED}`,
         mistake: given ? mistakes['name'] : undefined,
-        value: given?.backend ?? '',
-        isName: true,
       })}
       ${backendFields({
         prefix: 'new-backend',
@@ -140,47 +140,38 @@ type BackendFields = {
 
 /** The credential is never filled in: it is not known to the page. */
 function backendFields({ prefix, values, hasCredential, mistakes }: BackendFields): Interpolation {
-  const { url = '', basePath = '/v1', credentialAs = 'bearer' } = values
+  const { url, basePath = '/v1', credentialAs = 'bearer' } = values
   return [
-    textField({
+    inputField({
       id: `${prefix}-url`,
       name: 'url',
       label: LABELS.url,
-      mistake: mistakes['url'],
       value: url,
-      maxLength: 500,
-      isName: true,
+      attributes: html`required maxlength="500" ${AS_TYPED}`,
+      mistake: mistakes['url'],
     }),
-    textField({
+    inputField({
       id: `${prefix}-path`,
       name: 'basePath',
       label: LABELS.basePath,
-      mistake: mistakes['basePath'],
+      hint: 'optional',
       value: basePath,
-      isOptional: true,
-      maxLength: 200,
-      isName: true,
+      attributes: html`maxlength="200" ${AS_TYPED}`,
+      mistake: mistakes['basePath'],
     }),
     html`<fieldset class="whole ticks" ${mistakenGroup(`${prefix}-dialects`, mistakes['dialects'])}>
       <legend>${LABELS.dialects}</legend>
       ${mistakeText(`${prefix}-dialects`, mistakes['dialects'])}
       ${DIALECT_NAMES.map((name) => tick({ name, label: DIALECT_TITLES[name], isChecked: values[name] === '1' }))}
     </fieldset>`,
-    html`<div>
-      <label for="${prefix}-credential"
-        >${LABELS.credential} <small>${hasCredential ? 'empty: as it is' : 'optional'}</small></label
-      >
-      ${mistakeText(`${prefix}-credential`, mistakes['credential'])}
-      <input
-        id="${prefix}-credential"
-        name="credential"
-        type="password"
-        maxlength="4096"
-        autocomplete="off"
-        spellcheck="false"
-        ${mistakenField(`${prefix}-credential`, mistakes['credential'])}
-      />
-    </div>`,
+    inputField({
+      id: `${prefix}-credential`,
+      name: 'credential',
+      label: LABELS.credential,
+      hint: hasCredential ? 'empty: as it is' : 'optional',
+      attributes: html`type="password" maxlength="4096" spellcheck="false"`,
+      mistake: mistakes['credential'],
+    }),
     choiceField({
       id: `${prefix}-as`,
       name: 'credentialAs',

@@ -4,8 +4,8 @@ import type { Html, Interpolation } from '../../../http/page.ts'
 import { toCount } from '../../../kernel/formats/number-format.ts'
 import { prefixOfTeam } from '../../../kernel/team-name.ts'
 import { actionButton } from '../../pages/buttons.ts'
+import { AS_TYPED, inputField } from '../../pages/input-field.ts'
 import { fold } from '../../pages/parts.ts'
-import { textField } from '../../pages/text-field.ts'
 import { LABELS } from './models-outcome.ts'
 import type { FormMistakes } from './models-outcome.ts'
 import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
@@ -50,13 +50,13 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
     'Add a model',
     '',
     html`<form method="post" action="${path}" class="fields">
-      ${textField({
+      ${inputField({
         id: 'new-model-model',
         name: 'model',
         label: `Name, after ${prefixOfTeam(team)}`,
+        value: given?.model,
+        attributes: html`required maxlength="64" ${AS_TYPED}`,
         mistake: given ? mistakes['id'] : undefined,
-        value: given?.model ?? '',
-        isName: true,
       })}
       ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
       ${actionButton('add-model', 'Add the model', 'primary')}
@@ -120,35 +120,33 @@ function modelFields(
   mistakes: FormMistakes,
   inherited: number | null = null,
 ): Interpolation {
-  const { displayName = '', aliases = '', contextWindow = '' } = values
+  const { displayName, aliases, contextWindow } = values
   return [
-    textField({
+    inputField({
       id: `${prefix}-displayName`,
       name: 'displayName',
       label: LABELS.displayName,
-      mistake: mistakes['displayName'],
       value: displayName,
-      maxLength: 200,
+      attributes: html`required maxlength="200"`,
+      mistake: mistakes['displayName'],
     }),
-    textField({
+    inputField({
       id: `${prefix}-aliases`,
       name: 'aliases',
       label: LABELS.aliases,
-      mistake: mistakes['aliases'],
+      hint: 'optional',
       value: aliases,
-      isOptional: true,
-      maxLength: 2600,
-      isName: true,
+      attributes: html`maxlength="2600" ${AS_TYPED}`,
+      mistake: mistakes['aliases'],
     }),
-    textField({
+    inputField({
       id: `${prefix}-contextWindow`,
       name: 'contextWindow',
       label: LABELS.contextWindow,
-      mistake: mistakes['contextWindow'],
-      value: contextWindow,
-      isOptional: true,
       hint: inherited === null ? 'empty: inherited' : `empty: inherited, ${toCount(inherited)}`,
-      maxLength: 9,
+      value: contextWindow,
+      attributes: html`maxlength="9"`,
+      mistake: mistakes['contextWindow'],
     }),
     serveFields(prefix, serve, backends, mistakes),
   ]

@@ -5,7 +5,8 @@ import type { ServeEntry } from '../../../directory/backends.ts'
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { choiceField } from '../../pages/choice-field.ts'
-import { mistakenField, mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
+import { mistakenGroup, mistakeText } from '../../pages/field-mistake.ts'
+import { AS_TYPED, inputField } from '../../pages/input-field.ts'
 import { LABELS } from './models-outcome.ts'
 import type { FormMistakes } from './models-outcome.ts'
 
@@ -98,7 +99,13 @@ function mistakesOfRow(mistakes: FormMistakes, at: number): RowMistakes {
 function rowFields(prefix: string, row: ServeRow, backends: readonly string[], mistakes: RowMistakes): Html {
   const names = new Set([...backends, row.backend])
   return html`<div class="fields">
-    ${numberField({ id: `${prefix}-place`, name: 'servePlace', label: 'Place', value: row.place, max: 99 })}
+    ${inputField({
+      id: `${prefix}-place`,
+      name: 'servePlace',
+      label: 'Place',
+      value: row.place,
+      attributes: html`type="number" min="1" max="99"`,
+    })}
     ${choiceField({
       id: `${prefix}-backend`,
       name: 'serveBackend',
@@ -107,20 +114,14 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[], m
       choices: [['', 'None'], ...[...names].filter((name) => name !== '').map((name) => [name, name] as const)],
       chosen: row.backend,
     })}
-    <div>
-      <label for="${prefix}-model">${LABELS.model}</label>
-      ${mistakeText(`${prefix}-model`, mistakes.model)}
-      <input
-        id="${prefix}-model"
-        name="serveModel"
-        value="${row.model}"
-        maxlength="200"
-        autocomplete="off"
-        autocapitalize="none"
-        spellcheck="false"
-        ${mistakenField(`${prefix}-model`, mistakes.model)}
-      />
-    </div>
+    ${inputField({
+      id: `${prefix}-model`,
+      name: 'serveModel',
+      label: LABELS.model,
+      value: row.model,
+      attributes: html`maxlength="200" ${AS_TYPED}`,
+      mistake: mistakes.model,
+    })}
     ${choiceField({
       id: `${prefix}-when`,
       name: 'serveWhen',
@@ -132,38 +133,13 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[], m
       ],
       chosen: row.when,
     })}
-    ${numberField({
+    ${inputField({
       id: `${prefix}-share`,
       name: 'serveShare',
       label: LABELS.weight,
       value: row.share,
-      max: 1000,
+      attributes: html`type="number" min="1" max="1000"`,
       mistake: mistakes.weight,
     })}
-  </div>`
-}
-
-type NumberField = {
-  readonly id: string
-  readonly name: string
-  readonly label: string
-  readonly value: string
-  readonly max: number
-  readonly mistake?: string | undefined
-}
-
-function numberField({ id, name, label, value, max, mistake }: NumberField): Html {
-  return html`<div>
-    <label for="${id}">${label}</label>
-    ${mistakeText(id, mistake)}
-    <input
-      id="${id}"
-      name="${name}"
-      type="number"
-      min="1"
-      max="${max}"
-      value="${value}"
-      ${mistakenField(id, mistake)}
-    />
   </div>`
 }

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../../kernel/durations.ts'
 import { toDayText, toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import { submitButton } from '../../pages/buttons.ts'
 import { choiceField } from '../../pages/choice-field.ts'
-import { mistakenField, mistakeText } from '../../pages/field-mistake.ts'
+import { inputField } from '../../pages/input-field.ts'
 import { noticeBar } from '../../pages/parts.ts'
 import type { PeriodMistake, ReportPeriod } from '../../usage/rules.ts'
 import type { FoundSums } from '../../usage/store.ts'
@@ -93,12 +93,15 @@ function periodPart({ path }: FramedViewer, { period, asked, today, by, mistake 
 }
 
 function dayField(name: keyof ReportPeriod, value: string, found: PeriodMistake | null): Html {
-  const mistake = found?.field === name ? capitalized(found.message) : undefined
-  return html`<div>
-    <label for="${name}">${LABELS[name]} <small>UTC</small></label>
-    ${mistakeText(name, mistake)}
-    <input id="${name}" name="${name}" type="date" value="${value}" required ${mistakenField(name, mistake)} />
-  </div>`
+  return inputField({
+    id: name,
+    name,
+    label: LABELS[name],
+    hint: 'UTC',
+    value,
+    attributes: html`type="date" required`,
+    mistake: found?.field === name ? capitalized(found.message) : undefined,
+  })
 }
 
 /** Periods that people ask for often: each with its first and last day. */
