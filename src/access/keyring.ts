@@ -10,7 +10,7 @@ import { DAY_SECONDS } from '../kernel/durations.ts'
 import { newKeyMaterial, Secret } from '../kernel/secret.ts'
 import type { SigningKey } from './access-token.ts'
 import { toJwk } from './key-set.ts'
-import type { AccessStore, KeyPurpose, StoredKey } from './store.ts'
+import type { KeyPurpose, SigningKeyStore, StoredKey } from './signing-key-store.ts'
 
 /** The keys of a deployment, which its processes share through the database. */
 export type Keyring = {
@@ -57,7 +57,7 @@ type AccessKey = SigningKey & {
  * Opens the keyring. The first process of a deployment creates the keys. `accessTokenSeconds` is the lifetime of
  * tokens.
  */
-export async function openKeyring(store: AccessStore, clock: Clock, accessTokenSeconds: number): Promise<Keyring> {
+export async function openKeyring(store: SigningKeyStore, clock: Clock, accessTokenSeconds: number): Promise<Keyring> {
   await makeMissingKeys(store, clock.now())
   let keys = await loadKeys(store, clock.now())
   let loadedAt = performance.now()
@@ -117,7 +117,7 @@ function newest<Key>(keys: readonly Key[]): Key {
   return key
 }
 
-async function makeMissingKeys(store: AccessStore, now: Date): Promise<void> {
+async function makeMissingKeys(store: SigningKeyStore, now: Date): Promise<void> {
   const stored = await store.findKeys(now)
   const missing = (purpose: KeyPurpose) => !stored.some((key) => key.purpose === purpose)
   // The first keys have fixed names, so that of several processes that start together only one saves its key.
@@ -140,7 +140,7 @@ function newRefreshKey(number: number, signsFrom: Date): StoredKey {
   return { kid: `refresh-${number}`, purpose: 'refresh_token', secret: newKeyMaterial(), signsFrom, retiresAt: null }
 }
 
-async function loadKeys(store: AccessStore, now: Date): Promise<Keys> {
+async function loadKeys(store: SigningKeyStore, now: Date): Promise<Keys> {
   const stored = await store.findKeys(now)
   const of = (purpose: KeyPurpose) => stored.filter((key) => key.purpose === purpose)
   return {

@@ -1,6 +1,7 @@
 import { openKeyring } from '../access/keyring.ts'
 import { openLiveCallers } from '../access/live-callers.ts'
 import type { LiveCallers } from '../access/live-callers.ts'
+import { makeSigningKeyStore } from '../access/signing-key-store.ts'
 import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { ControlPlane } from '../control/app.ts'
@@ -27,7 +28,7 @@ export async function openDatabaseRoles(
 ): Promise<Roles> {
   const { database, mailer, clock, log } = resources
   const access = makeAccessStore(database)
-  const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
+  const keys = await openKeyring(makeSigningKeyStore(database), clock, config.tokens.accessTokenSeconds)
   const adminBackends = await openAdminBackendTrust(config, log)
   if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database, adminBackends, log)
   const openControlPlane = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { openKeyring } from '../../src/access/keyring.ts'
 import type { Keyring } from '../../src/access/keyring.ts'
-import { makeAccessStore } from '../../src/access/store.ts'
+import { makeSigningKeyStore } from '../../src/access/signing-key-store.ts'
 import { signAccessToken, verifyAccessToken } from '../../src/access/access-token.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
@@ -23,7 +23,7 @@ const CLAIMS = {
 async function openTwoKeyrings() {
   const database = await freshDatabase()
   const clock = testClock()
-  const store = makeAccessStore(database)
+  const store = makeSigningKeyStore(database)
   const open = () => openKeyring(store, clock, ACCESS_TOKEN_SECONDS)
   const [one, two] = [await open(), await open()]
   const sign = (by: Keyring) => {
@@ -66,7 +66,7 @@ describe('rotation of the signing key', () => {
 
   it('signs with the first key at once, also on a machine whose clock is behind', async () => {
     await using database = await freshDatabase()
-    const store = makeAccessStore(database)
+    const store = makeSigningKeyStore(database)
     await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
     const behind = await openKeyring(store, testClock(new Date('2026-11-21T10:00:00Z')), ACCESS_TOKEN_SECONDS)
     expect(behind.signingKey().kid).toBe('access-1')
@@ -75,7 +75,7 @@ describe('rotation of the signing key', () => {
   it('loads the keys once for all callers that find a key missing, and again after a failure', async () => {
     await using keyrings = await openTwoKeyrings()
     const { clock, one, database } = keyrings
-    const store = makeAccessStore(database)
+    const store = makeSigningKeyStore(database)
     let isUnavailable = false
     let loads = 0
     const findKeys = (now: Date) => {
@@ -97,7 +97,7 @@ describe('rotation of the signing key', () => {
 
   it('loads the keys at most every five seconds, however many invented keys are named', async () => {
     await using keyrings = await openTwoKeyrings()
-    const store = makeAccessStore(keyrings.database)
+    const store = makeSigningKeyStore(keyrings.database)
     const findKeys = vi.fn<typeof store.findKeys>(store.findKeys)
     const keyring = await openKeyring({ ...store, findKeys }, keyrings.clock, ACCESS_TOKEN_SECONDS)
     const before = findKeys.mock.calls.length
