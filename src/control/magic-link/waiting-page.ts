@@ -6,8 +6,8 @@ import { decisionForm } from '../pages/confirm-page.ts'
 import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import { answer } from '../pages/parts.ts'
-import type { PendingLogin } from '../pages/parts.ts'
 import { passkeyButton } from '../pages/passkey-parts.ts'
+import type { PendingLogin } from '../pages/pending-login.ts'
 
 export type WaitingPage = {
   /** Null unless the caller is signed in to the account of the login: only that caller may decide here. */

@@ -6,8 +6,9 @@ import { actionButton } from './buttons.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { DECISION, loginFacts, noticeBar, otherSignIn, tokenField, warning } from './parts.ts'
-import type { PendingLogin } from './parts.ts'
+import { noticeBar, otherSignIn, tokenField } from './parts.ts'
+import { DECISION, loginFacts, warning } from './pending-login.ts'
+import type { PendingLogin } from './pending-login.ts'
 
 export type ConfirmPage = {
   /** The token of the link. It travels in the form's body, never in an address. */

@@ -1,27 +1,11 @@
-import type { ApprovalMode } from '../../config/values.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/formats/utc-text.ts'
 import type { Secret } from '../../kernel/secret.ts'
-import { sourceOfDeviceName, UNNAMED_DEVICE } from '../devices/device-name.ts'
-import { actionButton } from './buttons.ts'
+import { UNNAMED_DEVICE } from '../devices/device-name.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
 import type { IconName } from './icons.ts'
-
-/** A login that waits for a decision. */
-export type PendingLogin = {
-  /** Reported by the device, cleaned. */
-  readonly deviceName: string
-  /** `XXXX-XXXX` */
-  readonly userCode: string
-  /** The IP address of the device. */
-  readonly startIp: string
-  readonly startedAt: Date
-  readonly expiresAt: Date
-  /** Whether this browser has the same IP address. */
-  readonly sameIp: boolean
-}
 
 /** The colour of a notice or an answer. The text says the same. */
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
@@ -60,45 +44,6 @@ export function answer(tone: Tone, icon: IconName, title: string, sentences: rea
     ${sentences.map((sentence) => html`<p class="lead">${sentence}</p>`)}`
 }
 
-/**
- * What a person compares before approving: the device, its address, the time, and the code unless the person has to
- * type it.
- */
-export function loginFacts(login: PendingLogin, mode: ApprovalMode): Html {
-  return html`<div class="facts">
-    ${
-      mode === 'click' &&
-      html`<div class="facts-code">
-        <p>Code on the device’s screen</p>
-        <p class="code">${login.userCode}</p>
-      </div>`
-    }
-    <dl>
-      <div>
-        <dt>Device</dt>
-        <dd>${deviceNamed(login.deviceName)} <small>${sourceOfDeviceName(login.deviceName)}</small></dd>
-      </div>
-      <div>
-        <dt>Place</dt>
-        <dd><span class="ip">${login.startIp}</span> <small>IP address${ipHint(login.sameIp)}</small></dd>
-      </div>
-      <div>
-        <dt>Started</dt>
-        <dd>${time(login.startedAt)} <small>good until ${timeOfDay(login.expiresAt)}</small></dd>
-      </div>
-    </dl>
-  </div>`
-}
-
-/** The warning above every Approve button (RFC 8628, section 5.4). */
-export function warning(mode: ApprovalMode): Html {
-  const code = mode === 'click' ? 'the code matches your screen' : 'the code is on your own screen'
-  return html`<p class="warning">
-    ${ICONS.shield}
-    <span>Only approve if you started this sign-in and ${code}. Nobody from support will ask you to.</span>
-  </p>`
-}
-
 /** Says that another account is signed in to this browser, and that `step`, such as "approve", ends that sign-in. */
 export function otherSignIn(step: string): Html {
   return html`<p class="about">
@@ -116,11 +61,6 @@ export function ipHint(same: boolean): Interpolation {
 export function tokenField(token: Secret): Html {
   return html`<input type="hidden" name="token" value="${token.reveal()}" />`
 }
-
-/** The buttons Approve and Deny, of equal prominence. They set the field `action`. */
-export const DECISION = html`<div class="decision">
-  ${actionButton('approve', html`${ICONS.check} Approve`)} ${actionButton('deny', html`${ICONS.cross} Deny`)}
-</div>`
 
 /** A second step that works without JavaScript, because these actions cannot be undone. */
 export function fold(label: string, of: string, body: Interpolation, isOpen = false): Html {
