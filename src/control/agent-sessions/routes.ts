@@ -11,11 +11,11 @@ import { findPage, readCursor } from '../paging.ts'
 import { findMemberTeam } from '../team-access.ts'
 import { choosePosition, EVENT_STREAM, NDJSON, readSessionCursor, writeSessionCursor } from './rules.ts'
 import type { StreamFormat } from './rules.ts'
-import type { ListedSession, makeAgentSessionStore } from './store.ts'
+import type { AgentSessionStore, ListedSession } from './store.ts'
 import type { SessionStreams } from './streams.ts'
 
 type Needs = {
-  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list' | 'findPerson' | 'findServiceAccount'>
+  readonly sessions: Pick<AgentSessionStore, 'list' | 'findPerson' | 'findServiceAccount'>
   readonly streams: Pick<SessionStreams, 'open'>
   readonly findMembership: FindMembership
   readonly clock: Clock

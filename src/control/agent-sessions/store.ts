@@ -37,6 +37,8 @@ type Query = {
 /** How many of the latest events of a session are searched for running calls. */
 const MAX_EVENTS_OF_RUNNING = 100
 
+export type AgentSessionStore = ReturnType<typeof makeAgentSessionStore>
+
 /** The sessions and events that gateways have written (src/gateway/usage/store.ts). */
 export function makeAgentSessionStore({ prisma: db }: Pick<Database, 'prisma'>) {
   /** The condition for the sessions of an account; null when there is no such account. */

@@ -3,7 +3,7 @@ import { sendPage } from '../../http/page.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { readSessionCursor, writeSessionCursor } from '../agent-sessions/rules.ts'
-import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
+import type { AgentSessionStore } from '../agent-sessions/store.ts'
 import { pathOfTeam } from '../pages/forms.ts'
 import { findPage, readCursor } from '../paging.ts'
 import { NOTHING_SENT } from './form-outcome.ts'
@@ -18,7 +18,7 @@ import type { FindViewer } from './viewer.ts'
 type Needs = {
   readonly findViewer: FindViewer
   readonly findOverview: ReturnType<typeof makeFindOverview>
-  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list'>
+  readonly sessions: Pick<AgentSessionStore, 'list'>
   readonly models: Pick<ModelForms, 'render'>
   readonly limits: Pick<LimitForms, 'render'>
   readonly clock: Clock

@@ -3,9 +3,9 @@ import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { choosePeriod, writePeriodMistake } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
-import type { makeUsageStore, ReportSubject } from './store.ts'
+import type { ReportSubject, UsageStore } from './store.ts'
 
-type Needs = { readonly usage: ReturnType<typeof makeUsageStore>; readonly clock: Clock }
+type Needs = { readonly usage: UsageStore; readonly clock: Clock }
 
 type Query = Partial<ReportPeriod> & { readonly by?: UsageGrouping | undefined }
 

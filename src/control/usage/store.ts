@@ -95,6 +95,8 @@ const NEGATED = rawSql(
     .join(', '),
 )
 
+export type UsageStore = ReturnType<typeof makeUsageStore>
+
 /** Finds sums of usage. */
 export function makeUsageStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {

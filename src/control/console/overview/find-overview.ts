@@ -2,7 +2,7 @@ import type { Clock } from '../../../kernel/clock.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { thisMonth } from '../../usage/rules.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
-import type { FoundSums, makeUsageStore } from '../../usage/store.ts'
+import type { FoundSums, UsageStore } from '../../usage/store.ts'
 import type { FindLimits } from '../limits/find-limits.ts'
 import type { ConsoleStore, ModelSpeed } from '../store.ts'
 import { subjectOf } from '../viewer.ts'
@@ -24,7 +24,7 @@ export type Overview = {
 const MAX_TOP = 5
 
 type Needs = {
-  readonly usage: ReturnType<typeof makeUsageStore>
+  readonly usage: UsageStore
   readonly store: ConsoleStore
   readonly findLimits: FindLimits
   readonly clock: Clock

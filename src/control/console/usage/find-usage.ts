@@ -3,7 +3,7 @@ import type { Clock } from '../../../kernel/clock.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
 import { choosePeriod, thisMonth } from '../../usage/rules.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
-import type { makeUsageStore } from '../../usage/store.ts'
+import type { UsageStore } from '../../usage/store.ts'
 import { subjectOf } from '../viewer.ts'
 import type { Viewer } from '../viewer.ts'
 import type { UsagePage } from './usage-page.ts'
@@ -15,7 +15,7 @@ type UsageQuery = {
   readonly by?: UsageGrouping | undefined
 }
 
-type Needs = { readonly usage: ReturnType<typeof makeUsageStore>; readonly clock: Clock }
+type Needs = { readonly usage: UsageStore; readonly clock: Clock }
 
 /** Makes the function that finds what the usage page of a viewer shows: this month where the period is not valid. */
 export function makeFindUsage({ usage, clock }: Needs) {

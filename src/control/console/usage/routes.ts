@@ -3,7 +3,7 @@ import { sendPage } from '../../../http/page.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { sendCsv } from '../../usage/csv.ts'
 import { makeFindReport } from '../../usage/find-report.ts'
-import type { makeUsageStore } from '../../usage/store.ts'
+import type { UsageStore } from '../../usage/store.ts'
 import { subjectOf } from '../viewer.ts'
 import type { FindViewer } from '../viewer.ts'
 import { makeFindUsage, withoutEmpty } from './find-usage.ts'
@@ -11,7 +11,7 @@ import { usagePage } from './usage-page.ts'
 
 type Needs = {
   readonly findViewer: FindViewer
-  readonly usage: ReturnType<typeof makeUsageStore>
+  readonly usage: UsageStore
   readonly clock: Clock
 }
 
