@@ -58,7 +58,14 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
         attributes: html`required maxlength="64" ${AS_TYPED}`,
         mistake: given ? mistakes['id'] : undefined,
       })}
-      ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends, given ? mistakes : {})}
+      ${modelFields({
+        prefix: 'new-model',
+        values: given ?? {},
+        serve: readServeRows(given ?? {}),
+        backends,
+        mistakes: given ? mistakes : {},
+        inherited: null,
+      })}
       ${actionButton('add-model', 'Add the model', 'primary')}
     </form>`,
     given !== null,
@@ -68,9 +75,7 @@ function addModelForm(backends: readonly string[], { path, draft, mistakes, team
 function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPageForms): Html {
   const { path, draft, mistakes } = forms
   const { id, displayName, contextWindow, own } = model
-  const inherited = own?.contextWindow ? null : contextWindow
   const given = draft?.action === 'change-model' && draft.model === id ? draft : null
-  const serve = given ? readServeRows(given) : toServeRows(model.serve)
   const hidden = html`<input type="hidden" name="model" value="${id}" />`
   return html`<li class="row">
     <p class="row-name"><span class="name">${displayName}</span></p>
@@ -81,7 +86,14 @@ function ownModel(model: TeamModel, backends: readonly string[], forms: ModelsPa
       [
         html`<form method="post" action="${path}" class="fields">
           ${hidden} ${versionField(model)}
-          ${modelFields(id, given ?? toForm(model), serve, backends, given ? mistakes : {}, inherited)}
+          ${modelFields({
+            prefix: id,
+            values: given ?? toForm(model),
+            serve: given ? readServeRows(given) : toServeRows(model.serve),
+            backends,
+            mistakes: given ? mistakes : {},
+            inherited: own?.contextWindow ? null : contextWindow,
+          })}
           ${actionButton('change-model', 'Save')}
         </form>`,
         html`<form method="post" action="${path}">
@@ -111,15 +123,19 @@ function toForm({ displayName, aliases, own }: TeamModel): Values {
   }
 }
 
-/** `inherited`: the context window that the model has while its field is empty; null: not known. */
-function modelFields(
-  prefix: string,
-  values: Values,
-  serve: readonly ServeRow[],
-  backends: readonly string[],
-  mistakes: FormMistakes,
-  inherited: number | null = null,
-): Interpolation {
+type ModelFields = {
+  /** What the ids of these fields begin with. */
+  readonly prefix: string
+  readonly values: Values
+  readonly serve: readonly ServeRow[]
+  /** The names to choose from. */
+  readonly backends: readonly string[]
+  readonly mistakes: FormMistakes
+  /** The context window that the model has while its field is empty; null: not known. */
+  readonly inherited: number | null
+}
+
+function modelFields({ prefix, values, serve, backends, mistakes, inherited }: ModelFields): Interpolation {
   const { displayName, aliases, contextWindow } = values
   return [
     inputField({
