@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
+import { isDay } from '../../kernel/formats/utc-text.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { AuditEvent } from '../../sdk/index.ts'
-import { isDay } from '../arguments/day.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'

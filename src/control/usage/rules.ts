@@ -3,7 +3,7 @@
  * sees the whole team, and everyone sees their own calls.
  */
 import { DAY_MS } from '../../kernel/durations.ts'
-import { listDays, toIsoDay } from '../../kernel/formats/utc-text.ts'
+import { isDay, listDays, toIsoDay } from '../../kernel/formats/utc-text.ts'
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
 export type ReportPeriod = { readonly from: string; readonly to: string }
@@ -76,10 +76,4 @@ function monthOf(day: string): string {
 export function lastDayOfMonth(day: string): string {
   const [year = 0, month = 0] = day.split('-').map(Number)
   return toIsoDay(Date.UTC(year, month, 0))
-}
-
-/** `Date.parse` accepts 2026-02-31 as a day of March. PostgreSQL has no year 0. */
-function isDay(text: string): boolean {
-  const at = /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }

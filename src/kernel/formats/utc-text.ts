@@ -26,6 +26,15 @@ export function toIsoDay(at: Date | number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
+/**
+ * Whether a text is a day, such as `2026-11-21`. `Date.parse` accepts 2026-02-31 as a day of March, and PostgreSQL has
+ * no year 0.
+ */
+export function isDay(text: string): boolean {
+  const at = /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
+  return !Number.isNaN(at) && toIsoDay(at) === text
+}
+
 /** All days from one to another, such as `2026-11-21`; both are included. */
 export function listDays(from: string, to: string): string[] {
   const first = Date.parse(from)
