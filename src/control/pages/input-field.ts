@@ -24,6 +24,6 @@ export function inputField({ id, name, label, hint, value, attributes, mistake }
   return html`<div>
     <label for="${id}">${label} ${hint && html`<small>${hint}</small>`}</label>
     ${mistakeText(id, mistake)}
-    <input id="${id}" name="${name}" value="${value}" autocomplete="off" ${attributes} ${mistakenField(id, mistake)} />
+    <input id="${id}" name="${name}" value="${value}" ${attributes} autocomplete="off" ${mistakenField(id, mistake)} />
   </div>`
 }
