@@ -3,8 +3,6 @@ import type { Caller } from '../kernel/caller.ts'
 import { teamNameOf } from '../kernel/team-name.ts'
 import type { Use } from './last-seen.ts'
 
-export type AccessStore = ReturnType<typeof makeAccessStore>
-
 /** The device sessions whose access tokens are good: those that have not ended. */
 export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {

@@ -29,7 +29,7 @@ export type ControlPlane = {
 
 /** Opens the control plane: its flows, the callers that they accept, and what runs before them. */
 export function openControlPlane(needs: ControlNeeds): ControlPlane {
-  const { settings, database, access, keys, clock } = needs
+  const { settings, database, keys, clock } = needs
   const { baseUrl, allowedOrigins } = settings
   const contract = contractOf(needs.contract, 'control-plane')
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.signInLimits.startsPerIp })
@@ -51,7 +51,6 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
     },
     schemes: makeControlSchemes({
       database,
-      findDeviceCaller: access.findDeviceCaller,
       findPublicKey: keys.findPublicKey,
       issuer: baseUrl,
       onUnknownCookie: onUnknownCredential,

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis'
 import type { Keyring } from '../access/keyring.ts'
-import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
@@ -28,7 +27,6 @@ export type ControlNeeds = {
   readonly mailer: Mailer | null
   /** Null: each process counts limits for itself. */
   readonly redis: Redis | null
-  readonly access: Pick<AccessStore, 'findDeviceCaller' | 'findAlive'>
   readonly keys: Keyring
   readonly explainToken: ExplainToken
   readonly notify: Notify

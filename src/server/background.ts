@@ -1,6 +1,6 @@
 import { makeApiKeyAccessStore } from '../access/api-key-store.ts'
 import { openLastSeen } from '../access/last-seen.ts'
-import type { AccessStore } from '../access/store.ts'
+import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
@@ -14,7 +14,6 @@ import type { Logger } from '../log.ts'
 
 type Needs = {
   readonly database: Database
-  readonly access: Pick<AccessStore, 'saveUses'>
   /** Publishes the next signing key when it is due, and reads the keys that other processes published. */
   readonly rotateKeys: () => Promise<void>
   /** Null without email. */
@@ -35,11 +34,11 @@ export type BackgroundWork = {
 
 /** Starts what a process with the database does besides answering, whichever role it serves. */
 export function startBackgroundWork(needs: Needs): BackgroundWork {
-  const { database, access, rotateKeys, notify, auditDays, clock, log } = needs
+  const { database, rotateKeys, notify, auditDays, clock, log } = needs
   const store = makeHousekeepingStore(database, { auditDays })
   const announceLimits = notify && makeAnnounceLimits({ database, notify, clock, log })
   const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
-  const devices = openLastSeen({ save: access.saveUses, clock, log })
+  const devices = openLastSeen({ save: makeAccessStore(database).saveUses, clock, log })
   const keys = openLastSeen({ save: makeApiKeyAccessStore(database).saveKeyUses, clock, log })
   return {
     onCaller({ sessionKind, sessionId }, req) {

@@ -2,7 +2,6 @@ import { openKeyring } from '../access/keyring.ts'
 import { openLiveCallers } from '../access/live-callers.ts'
 import type { LiveCallers } from '../access/live-callers.ts'
 import { makeSigningKeyStore } from '../access/signing-key-store.ts'
-import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { ControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/mails/notify.ts'
@@ -27,7 +26,6 @@ export async function openDatabaseRoles(
   given: RoleNeeds,
 ): Promise<Roles> {
   const { database, mailer, clock, log } = resources
-  const access = makeAccessStore(database)
   const keys = await openKeyring(makeSigningKeyStore(database), clock, config.tokens.accessTokenSeconds)
   const adminBackends = await openAdminBackendTrust(config, log)
   if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database, adminBackends, log)
@@ -57,7 +55,6 @@ export async function openDatabaseRoles(
   const gateway = config.role === 'control-plane' ? null : openGateway(gatewayNeeds)
   const background = startBackgroundWork({
     database,
-    access,
     rotateKeys: keys.rotate,
     notify: mailer && notify,
     auditDays: config.auditDays,
@@ -68,7 +65,6 @@ export async function openDatabaseRoles(
     settings: config,
     ...resources,
     ...given,
-    access,
     keys,
     notify,
     command,

@@ -1,4 +1,4 @@
-import type { AccessStore } from '../../access/store.ts'
+import { makeAccessStore } from '../../access/store.ts'
 import type { Database } from '../../database/client.ts'
 import type { MembershipStore } from '../../directory/memberships.ts'
 import { SESSIONS_CHANNEL } from '../../kernel/agent-session.ts'
@@ -13,14 +13,13 @@ import { makeSessionStreams } from './streams.ts'
 
 type Needs = {
   readonly database: Database
-  readonly access: Pick<AccessStore, 'findAlive'>
   readonly memberships: Pick<MembershipStore, 'findMembership' | 'findTeamsOf'>
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** The sessions of agents: their list, and the streams of their events. */
-export function openAgentSessionsFlow({ database, access, memberships, clock, log }: Needs) {
+export function openAgentSessionsFlow({ database, memberships, clock, log }: Needs) {
   const sessions = makeAgentSessionStore(database)
   const reader = openSessionReader({
     ...sessions,
@@ -29,7 +28,7 @@ export function openAgentSessionsFlow({ database, access, memberships, clock, lo
   })
   const watch = makeAccessWatch({
     findAlive: {
-      device: access.findAlive,
+      device: makeAccessStore(database).findAlive,
       browser: makeBrowserSessionStore(database).findAlive,
       // No operation of the control plane accepts an API key.
       api_key: () => Promise.resolve(new Set()),

@@ -1,11 +1,12 @@
 import { verifyAccessToken } from '../../access/access-token.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
+import { makeAccessStore } from '../../access/store.ts'
 import type { Database } from '../../database/client.ts'
 import { bearerOf, callerOfToken } from '../../http/authenticate.ts'
 import type { Schemes } from '../../http/authenticate.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ipOf } from '../../http/request.ts'
-import type { Caller, Identify } from '../../kernel/caller.ts'
+import type { Identify } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { makeIdentifyBrowser } from '../browser-session/identify.ts'
@@ -13,8 +14,6 @@ import { makeBrowserSessionStore } from '../browser-session/store.ts'
 
 type Needs = {
   readonly database: Database
-  /** The caller of a live device session; null when it has ended. */
-  readonly findDeviceCaller: (sessionId: string) => Promise<Caller | null>
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
   /** Called with the IP address of a request whose session cookie is not known. */
@@ -27,7 +26,8 @@ type Needs = {
  * a session that was revoked a moment ago must not change anything.
  */
 export function makeControlSchemes(needs: Needs): Schemes {
-  const { database, findDeviceCaller, findPublicKey, issuer, onUnknownCookie, clock } = needs
+  const { database, findPublicKey, issuer, onUnknownCookie, clock } = needs
+  const { findDeviceCaller } = makeAccessStore(database)
   const identifyBearer: Identify = async (token) => {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)
