@@ -97,6 +97,7 @@ it('all that is stored of a person is exported, without secrets', async () => {
     keys: [{ name: 'bob’s key' }],
     calls: [{ request_id: 'req_1' }],
     limits: [{ subject: 'member' }],
+    passkeys: [],
   })
   expect(JSON.stringify(stored)).not.toMatch(/"(?:hash|salt|user_handle|public_key)"/)
 })

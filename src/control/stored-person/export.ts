@@ -9,18 +9,18 @@ export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email:
   const [found] = await prisma.$queryRaw<{ stored: string }[]>`
     SELECT jsonb_pretty(jsonb_build_object(
       'account', to_jsonb(a) - 'user_handle',
-      'teams', (SELECT jsonb_agg(to_jsonb(i)) FROM invitations i WHERE i.account_id = a.id),
-      'devices', (SELECT jsonb_agg(to_jsonb(d) - 'salt') FROM device_sessions d
+      'teams', ARRAY(SELECT to_jsonb(i) FROM invitations i WHERE i.account_id = a.id),
+      'devices', ARRAY(SELECT to_jsonb(d) - 'salt' FROM device_sessions d
         JOIN invitations i ON i.id = d.invitation_id WHERE i.account_id = a.id),
-      'browsers', (SELECT jsonb_agg(to_jsonb(b) - 'hash') FROM browser_sessions b
+      'browsers', ARRAY(SELECT to_jsonb(b) - 'hash' FROM browser_sessions b
         JOIN invitations i ON i.id = b.invitation_id WHERE i.account_id = a.id),
-      'passkeys', (SELECT jsonb_agg(to_jsonb(p) - 'public_key') FROM passkeys p WHERE p.account_id = a.id),
-      'keys', (SELECT jsonb_agg(to_jsonb(k) - 'hash') FROM api_keys k
+      'passkeys', ARRAY(SELECT to_jsonb(p) - 'public_key' FROM passkeys p WHERE p.account_id = a.id),
+      'keys', ARRAY(SELECT to_jsonb(k) - 'hash' FROM api_keys k
         JOIN invitations i ON i.id = k.invitation_id WHERE i.account_id = a.id),
-      'limits', (SELECT jsonb_agg(to_jsonb(l)) FROM spending_limits l WHERE l.account_id = a.id),
-      'usage', (SELECT jsonb_agg(to_jsonb(u)) FROM usage_days u WHERE u.account_id = a.id),
-      'calls', (SELECT jsonb_agg(to_jsonb(c)) FROM call_events c WHERE c.account_id = a.id),
-      'audit', (SELECT jsonb_agg(to_jsonb(e)) FROM audit_events e
+      'limits', ARRAY(SELECT to_jsonb(l) FROM spending_limits l WHERE l.account_id = a.id),
+      'usage', ARRAY(SELECT to_jsonb(u) FROM usage_days u WHERE u.account_id = a.id),
+      'calls', ARRAY(SELECT to_jsonb(c) FROM call_events c WHERE c.account_id = a.id),
+      'audit', ARRAY(SELECT to_jsonb(e) FROM audit_events e
         WHERE e.account_id = a.id OR a.id::text IN (e.details->>'adminId', e.details->>'of'))
     )) AS stored
     FROM accounts a WHERE a.email = ${email}`
