@@ -69,7 +69,9 @@ describe('finishPasskeyRegistration', () => {
         by,
         newAuthenticator().create(await startRegistration(service, by)),
       )
-      expect(await response.json()).toMatchObject({ name: expect.stringMatching(/^Passkey of \d+ \w+ \d{4}$/) })
+      expect(await response.json()).toMatchObject({
+        name: expect.stringMatching(/^Passkey of \d+ \w+ \d{4}, \d\d:\d\d UTC$/),
+      })
     })
 
     it('keeps the transports of the authenticator, also unknown ones, and drops what is no word', async () => {

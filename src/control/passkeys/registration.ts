@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanName } from '../../kernel/formats/clean-name.ts'
-import { toUtcDay } from '../../kernel/formats/utc-text.ts'
+import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -73,7 +73,7 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
   }
 }
 
-/** `Passkey of 21 Nov 2026` */
+/** `Passkey of 21 Nov 2026, 02:15 UTC`: with the time, so that two of one day can be told apart. */
 function defaultName(now: Date): string {
-  return `Passkey of ${toUtcDay(now)}`
+  return `Passkey of ${toUtcText(now)}`
 }
