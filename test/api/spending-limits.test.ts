@@ -98,11 +98,13 @@ describe('createSpendingLimit', () => {
 })
 
 describe('a spending limit', () => {
-  it('is listed, read, changed and removed, with an audit event for each change', async () => {
+  it('is listed, read, changed and removed, with an audit event for each change, but not for the same amount', async () => {
     const { id } = await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
     expect((await list()).map((limit) => limit.id)).toContain(id)
     const changed = await keys.send('PATCH', `${PATH}/${id}`, { amountNanoUsd: 5 })
     expect(await changed.json()).toMatchObject({ id, amountNanoUsd: 5 })
+    const again = await keys.send('PATCH', `${PATH}/${id}`, { amountNanoUsd: 5 })
+    expect(await again.json()).toMatchObject({ id, amountNanoUsd: 5 })
     expect(await (await keys.send('GET', `${PATH}/${id}`)).json()).toMatchObject({ id, amountNanoUsd: 5 })
     expect(await (await keys.send('DELETE', `${PATH}/${id}`)).json()).toEqual({ ok: true })
     for (const method of ['GET', 'DELETE']) {

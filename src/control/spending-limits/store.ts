@@ -60,16 +60,15 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
       })
     },
 
-    /** Changes the amount of a limit; false when the team has no such limit. */
+    /** Changes the amount of a limit, unless it is that already; false when the team has no such limit. */
     async change(admin: TeamActor, id: string, amountNanoUsd: number, now: Date): Promise<boolean> {
       return inTransaction(db, async (tx) => {
         await lockTeam(tx, admin)
-        const { count } = await tx.spendingLimit.updateMany({
-          where: { id, teamId: admin.teamId },
-          data: { amountNanoUsd: BigInt(amountNanoUsd) },
-        })
-        if (count > 0) await saveEvent(tx, admin, 'spending_limit.changed', id, now)
-        return count > 0
+        const limit = await tx.spendingLimit.findFirst({ where: { id, teamId: admin.teamId } })
+        if (limit === null || Number(limit.amountNanoUsd) === amountNanoUsd) return limit !== null
+        await tx.spendingLimit.update({ where: { id }, data: { amountNanoUsd: BigInt(amountNanoUsd) } })
+        await saveEvent(tx, admin, 'spending_limit.changed', id, now)
+        return true
       })
     },
 
