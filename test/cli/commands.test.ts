@@ -544,7 +544,9 @@ describe('svc invite, members, audit and uninvite', () => {
       '1',
     ])
     expect(changes).toMatchObject([{ action: 'invitation.changed', subject: 'grace@example.com' }])
-    expect((await machine.svc(['audit', '--count', '1'])).stdout).toContain('invitation.changed')
+    expect((await machine.svc(['audit', '--count', '1'])).stdout).toMatch(
+      /invitation\.changed +ada@example\.com +grace@example\.com +127\.0\.0\.1 +role admin, previous role member$/m,
+    )
     expect((await machine.svc(['uninvite', 'Grace@example.com'])).stdout).toBe(
       'grace@example.com is no longer invited to @acme/core. Their devices and API keys of the team have ended.\n',
     )

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { isDay } from '../../kernel/formats/utc-text.ts'
+import { writeAuditDetails } from '../../kernel/formats/audit-details.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { AuditEvent } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
@@ -65,15 +66,20 @@ async function showAudit(cli: Cli, options: Options): Promise<void> {
   if (options.json) return output.json(events)
   if (events.length === 0) return output.print(noEvents(options))
   output.table(
-    ['TIME', 'ACTION', 'WHO', 'WHAT', 'FROM'],
-    events.map(({ at, action, actor, subject, ip }) => [
-      toLocalTime(at),
-      action,
-      actor.email ?? (actor.kind === 'file' ? 'directory file' : (actor.id ?? '')),
-      subject ?? '',
-      ip ?? '',
+    ['TIME', 'ACTION', 'WHO', 'WHAT', 'FROM', 'DETAILS'],
+    events.map((event) => [
+      toLocalTime(event.at),
+      event.action,
+      authorOf(event),
+      event.subject ?? '',
+      event.ip ?? '',
+      writeAuditDetails(event),
     ]),
   )
+}
+
+function authorOf({ actor }: AuditEvent): string {
+  return actor.email ?? (actor.kind === 'file' ? 'directory file' : (actor.id ?? ''))
 }
 
 function noEvents(options: Options): string {

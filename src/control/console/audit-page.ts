@@ -1,9 +1,7 @@
 import type { AuditEvent } from '../../../generated/openapi.ts'
 import { html } from '../../http/page.ts'
 import type { Html, Interpolation } from '../../http/page.ts'
-import { isUuid } from '../../kernel/identifier.ts'
-import { writeDollars } from '../../kernel/formats/usd.ts'
-import { toUtcText } from '../../kernel/formats/utc-text.ts'
+import { writeAuditDetails } from '../../kernel/formats/audit-details.ts'
 import { time } from '../pages/parts.ts'
 import { capitalized } from './format.ts'
 import { teamPage } from './frame.ts'
@@ -43,7 +41,7 @@ const COLUMNS: readonly Column<AuditEvent>[] = [
 
 /** The action, and below it what else is known of it. */
 function changeOf(event: AuditEvent): Interpolation {
-  const details = toList(event)
+  const details = writeAuditDetails(event)
   return html`${toWords(event.action)} ${details && html`<small class="name under">${details}</small>`}`
 }
 
@@ -60,38 +58,4 @@ function text(value: string | null): Interpolation {
 function authorOf({ actor, ip }: AuditEvent): Interpolation {
   const author = actor.kind === 'file' ? 'Directory file' : text(actor.email)
   return html`${author} ${ip && html`<small class="name under ip">${ip}</small>`}`
-}
-
-/** The details that people understand, as `role admin, previous role member`, without the name in the next column. */
-function toList({ subject, details }: AuditEvent): string {
-  return Object.entries(details)
-    .filter(([, value]) => value !== subject)
-    .map(([name, value]) => toText(name, value))
-    .filter(Boolean)
-    .join(', ')
-}
-
-/** Details whose values are names of this service, with underscores. */
-const CODED = ['via', 'reason', 'subject']
-
-/** A detail with its name; empty for ids, empty lists, and what is no text, number or list of texts. */
-function toText(name: string, value: unknown): string {
-  const words = name.replace(/NanoUsd$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  if (typeof value === 'number') return `${words} ${name.endsWith('NanoUsd') ? writeDollars(value) : value}`
-  if (Array.isArray(value)) return value.every(isId) ? '' : `${words} ${shorten(value).join(' ')}`
-  if (typeof value !== 'string' || isId(value)) return ''
-  if (CODED.includes(name)) return `${words} ${value.replaceAll('_', ' ')}`
-  return `${words} ${name.endsWith('At') ? toUtcText(new Date(value)) : value}`
-}
-
-/** More names than this make a row that is higher than the screen. The API has all of them. */
-const MAX_NAMES = 8
-
-function shorten(values: readonly unknown[]): readonly unknown[] {
-  const more = values.length - MAX_NAMES
-  return more > 0 ? [...values.slice(0, MAX_NAMES), `and ${more} more`] : values
-}
-
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && isUuid(value)
 }
