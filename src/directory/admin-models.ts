@@ -7,6 +7,7 @@
  * directory is loaded, so that a change of the file takes effect on these models too.
  */
 import { teamOfBackend } from '../kernel/backend-name.ts'
+import { writeShortList } from '../kernel/formats/short-list.ts'
 import { prefixOfTeam } from '../kernel/team-name.ts'
 import { isTaken } from './aliases.ts'
 import type { NameTable } from './aliases.ts'
@@ -139,8 +140,19 @@ function judgeServe(
   return invalid(
     ['serve'],
     `no model that the directory file gives the team is served by ${backend} as "${model}"${how}.`,
-    'svc backends lists the backends, and GET /v1/teams/{team}/models the names that the models have there.',
+    `The file gives it ${writeSources(fileModels, backend) || 'none'}. svc backends lists all backends.`,
   )
+}
+
+/** The most backends and models that a refusal names. */
+const MAX_NAMED = 10
+
+/** What admins can serve models by at a backend of the file, or at any of them where it serves none: `one=writer-2`. */
+function writeSources(fileModels: readonly SnapshotModel[], backend: string): string {
+  const entries = fileModels.filter(isCallable).flatMap(serveEntriesOf)
+  const there = entries.filter((entry) => entry.backend === backend)
+  const named = (there.length > 0 ? there : entries).map((entry) => `${entry.backend}=${entry.model}`)
+  return writeShortList([...new Set(named)], MAX_NAMED)
 }
 
 /** Why an admin cannot change a model of the directory file. */

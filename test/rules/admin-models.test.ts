@@ -144,6 +144,21 @@ describe('judgeAdminModel', () => {
   })
 
   it.each([
+    ['writer-x', 'at a backend of the team', { backend: 'eu', model: 'writer-x' }, 'eu=writer-2026'],
+    [
+      'small',
+      'at an unknown backend',
+      { backend: 'nowhere', model: 'small' },
+      'vendorb=writer-2026, eu=writer-2026, local-engine=small, vendora=large-2026, vendorb=large-2026, ' +
+        'vendorc=large-2026, local-engine=qwen3:8b',
+    ],
+  ])('names what is possible instead of %s %s', (_model, _where, entry, hint) => {
+    expect(judge({ serve: [entry] })).toMatchObject({
+      mistakes: [{ hint: expect.stringContaining(`The file gives it ${hint}. `) }],
+    })
+  })
+
+  it.each([
     ['acme/other/own', 'invalid'],
     ['own', 'invalid'],
     ['acme/core/', 'invalid'],
