@@ -562,6 +562,14 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
 `
   beforeAll(() => service.applyDirectory(withoutDefault))
 
+  it('says how to name a model where svc chat has no default one', async () => {
+    expect(await machine.svc(['chat', 'hello'])).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: '@acme/core has no default model. Name one with --model. To list them, run: svc models\n',
+    })
+  })
+
   it('adds a model, makes it the default one, and removes it', async () => {
     const serve = ['--serve', 'local-engine=qwen3:8b', '--alias', 'draft', '--name', 'Our writer']
     const added = await machine.svc(['models', 'add', 'writer', ...serve])
@@ -569,7 +577,7 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
       'acme/core/writer can be called by the members of @acme/core, in a few seconds at the latest.\n',
     )
     const chosen = await machine.svc(['models', 'default', 'acme/core/writer'])
-    expect(chosen.stdout).toBe('acme/core/writer is the default model of @acme/core now.\n')
+    expect(chosen.stdout).toBe('acme/core/writer is the default model of @acme/core, in a few seconds at the latest.\n')
     const refused = await machine.svc(['models', 'remove', 'writer'])
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('default model')])
     expect(await machine.svc(['models', 'default', 'none'])).toMatchObject({ status: 0 })

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { unwrap } from '../../sdk/index.ts'
-import { listModels, refreshProfile } from '../deployment/deployment.ts'
+import { listModels, NO_MODEL_ADVICE, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
@@ -32,7 +32,7 @@ export async function findAgentSettings(
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
   }
   const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
-  if (!model) throw new CommandError(`The team ${team} may use no model. Ask an admin of the team.`)
+  if (!model) throw new CommandError(`The team ${team} may use no model. ${NO_MODEL_ADVICE}`)
   const tokenCommand = tokenCommandOf(environment, deployment.url)
   const tokenCommandLine = tokenCommand.map((part) => quoteForShell(part, environment.platform)).join(' ')
   const opencodeModels = readOpencodeModels(discovery.config)

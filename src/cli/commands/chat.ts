@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { streamChatCompletion } from '../../sdk/index.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment, openGateway } from '../deployment/deployment.ts'
+import { openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
 import { withoutControls } from '../terminal/output.ts'
@@ -40,7 +40,10 @@ async function chat(cli: Cli, words: readonly string[], { url, model }: Options)
 
 /** The parts of the answer, as they come. */
 async function* ask(deployment: Deployment, body: Question): AsyncGenerator<string, void> {
-  const gateway = await openGateway(deployment)
+  const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
+  if (body.model === undefined && defaultModel === null)
+    throw wrongUsage(`${team} has no default model. Name one with --model. To list them, run: svc models`)
+  const gateway = deployment.gatewayAt(gatewayUrl)
   for await (const { choices } of streamChatCompletion(gateway, body)) {
     const word = choices[0]?.delta.content
     if (word) yield word

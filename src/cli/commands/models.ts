@@ -6,7 +6,7 @@ import type { TeamOptions } from '../arguments/team-options.ts'
 import { toWholeNumber } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
+import { listModels, NO_MODEL_ADVICE, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
@@ -69,7 +69,7 @@ async function showModels(cli: Cli, { url, json }: Options): Promise<void> {
     aliasOf: metadata.aliasOf,
   }))
   if (json) return output.json(models)
-  if (models.length === 0) return output.print(`The team ${team} may use no model. Ask an admin of the team.`)
+  if (models.length === 0) return output.print(`The team ${team} may use no model. ${NO_MODEL_ADVICE}`)
   output.table(
     ['MODEL', 'NAME', 'OWNER', 'ALIASES', ''],
     models
@@ -123,5 +123,6 @@ async function setDefaultModel(cli: Cli, given: string, options: TeamOptions): P
   const params = { path: { team } }
   const done = await unwrap(control.PATCH('/v1/teams/{team}', { params, body: { defaultModel: name } }))
   if (options.json) return cli.output.json(done)
-  cli.output.print(name === null ? `${team} has no default model now.` : `${name} is the default model of ${team} now.`)
+  const what = name === null ? `${team} has no default model` : `${name} is the default model of ${team}`
+  cli.output.print(`${what}, in a few seconds at the latest.`)
 }

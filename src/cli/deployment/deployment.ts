@@ -154,6 +154,10 @@ export async function listModels(gateway: SvcClient) {
   return (await unwrap(gateway.GET('/v1/models'))).data
 }
 
+/** What to do for a team that may use no model. */
+export const NO_MODEL_ADVICE =
+  'Its admins can add one (svc models add --help), and the operator can list one in the directory file.'
+
 type Listed = Awaited<ReturnType<typeof listModels>>
 
 /** The number of models in such a list, without aliases. */

@@ -3,7 +3,14 @@ import { unwrap } from '../../sdk/index.ts'
 import type { Backend, SvcClient, TeamModelList } from '../../sdk/index.ts'
 import type { AgentSettings } from '../agents/agent.ts'
 import { makeHasModel } from '../agents/settings.ts'
-import { countModels, hasOwnGateway, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
+import {
+  countModels,
+  hasOwnGateway,
+  listModels,
+  NO_MODEL_ADVICE,
+  openDeployment,
+  refreshProfile,
+} from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import type { Cli } from '../command-line.ts'
@@ -113,7 +120,7 @@ async function checkAnswering(answering: Answering, given?: string): Promise<Fin
   return [
     models > 0
       ? ok('gateway', `${gatewayUrl} answers; models that your team may use: ${models}.`)
-      : problem('gateway', `${gatewayUrl} answers, but your team may use no model. Ask an admin of the team.`),
+      : problem('gateway', `${gatewayUrl} answers, but your team may use no model. ${NO_MODEL_ADVICE}`),
     ...workers.map(({ id, state }) =>
       state === 'ready' || state === 'not_configured'
         ? ok('local worker', `${id} is ${state.replaceAll('_', ' ')}.`)
