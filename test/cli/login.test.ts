@@ -335,6 +335,7 @@ describe('svc login', () => {
     [['login', '--email'], /argument missing/],
     [['login', 'ftp://svc.example.com', '--email', 'a@b.c'], /is not the URL of a deployment/],
     [['login', 'not an address', '--email', 'a@b.c'], /is not the URL of a deployment/],
+    [['login', 'ada@example.com'], /^"ada@example\.com" is not the URL .*, and the email address with --email$/m],
     [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /must not contain a user name or a password/],
     [['login', 'svc.example.com/v1/', '--email', 'a@b.c'], /leave out \/v1\/, and give https:\/\/svc\.example\.com$/m],
     [['login', 'svc.example.com'], /svc login https:\/\/svc\.example\.com --email ADDRESS/],

@@ -111,8 +111,10 @@ export function toDeploymentUrl(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)
   const scheme = LOOPBACK.test(parseUrl(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'
   const url = parseUrl(hasScheme ? text : `${scheme}://${text}`)
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw wrongUsage(`"${text}" is not the URL of a deployment. Give one such as https://svc.example.com`)
+  const isEmail = !hasScheme && /^[^:/]+@/.test(text)
+  if (!url || isEmail || !/^https?:$/.test(url.protocol)) {
+    const option = isEmail ? ', and the email address with --email' : ''
+    throw wrongUsage(`"${text}" is not the URL of a deployment. Give one such as https://svc.example.com${option}`)
   }
   if (url.username || url.password)
     throw wrongUsage('The URL of a deployment must not contain a user name or a password.')
