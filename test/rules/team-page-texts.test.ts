@@ -39,7 +39,7 @@ describe('the pages of a team', () => {
     expect(textOf(page).match(/(vendor\/w|W)riter/g)).toHaveLength(count)
   })
 
-  it('name the first of many models that a change has added, and the number of the others', () => {
+  it('name the first of many models that a change has added, the number of the others, and no ids', () => {
     const models = Array.from({ length: 30 }, (_, index) => `model-${index + 1}`)
     const event = {
       id: '1',
@@ -49,10 +49,11 @@ describe('the pages of a team', () => {
       subject: '@acme/core',
       subjectId: null,
       ip: null,
-      details: { modelsAdded: models },
+      details: { modelsAdded: models, deviceId: 'cli-7' },
     } as const
     const text = textOf(auditPage(admin, { events: [event], isFirst: true, next: null }))
     expect(text).toContain(`models added ${models.slice(0, 8).join(' ')} and 22 more`)
+    expect(text).not.toContain('cli-7')
   })
 
   it.each([

@@ -22,7 +22,7 @@ function toText(name: string, value: unknown): string {
   const words = name.replace(/NanoUsd$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   if (typeof value === 'number') return `${words} ${name.endsWith('NanoUsd') ? writeDollars(value) : value}`
   if (Array.isArray(value)) return value.every(isId) ? '' : `${words} ${shorten(value).join(' ')}`
-  if (typeof value !== 'string' || isId(value)) return ''
+  if (typeof value !== 'string' || isId(value) || name.endsWith('Id')) return ''
   if (CODED.includes(name)) return `${words} ${value.replaceAll('_', ' ')}`
   return `${words} ${name.endsWith('At') ? toUtcText(new Date(value)) : value}`
 }
