@@ -16,6 +16,8 @@ export type Invitation = {
 /** What an account is in a team, and what a member may know of the team. */
 export type Membership = {
   readonly invitationId: string
+  /** The address of the account. */
+  readonly email: string
   readonly teamId: string
   readonly role: Role
   readonly defaultModel: string | null
@@ -43,14 +45,20 @@ export function makeMembershipStore({ prisma: db, query }: Pick<Database, 'prism
     },
 
     /** The membership of an account in a team; null when it has none, whether or not the team exists. */
-    async findMembership(team: TeamName, accountId: string): Promise<Membership | null> {
+    async findMembership(name: TeamName, accountId: string): Promise<Membership | null> {
       const row = await db.invitation.findFirst({
-        where: { accountId, revokedAt: null, team: named(team) },
-        select: { id: true, role: true, team: { select: { id: true, defaultModel: true, adminDefaultModel: true } } },
+        where: { accountId, revokedAt: null, team: named(name) },
+        select: {
+          id: true,
+          role: true,
+          account: { select: { email: true } },
+          team: { select: { id: true, defaultModel: true, adminDefaultModel: true } },
+        },
       })
       if (!row) return null
-      const { id: teamId, defaultModel, adminDefaultModel } = row.team
-      return { invitationId: row.id, teamId, role: row.role, defaultModel: defaultModel ?? adminDefaultModel }
+      const { role, account, team } = row
+      const defaultModel = team.defaultModel ?? team.adminDefaultModel
+      return { invitationId: row.id, email: account.email, teamId: team.id, role, defaultModel }
     },
 
     /** The teams that these accounts are members of, as pairs of the account and `@organization/name`. */

@@ -28,20 +28,19 @@ type TeamRequest = ActorRequest & { readonly params: TeamName }
 /** Finds what a caller is in the team of a page. Throws `not_found` when the caller is no member of it. */
 export type FindViewer = (req: TeamRequest) => Promise<Viewer>
 
-type Needs = { readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
+type Needs = { readonly memberships: Pick<MembershipStore, 'findMembership' | 'findTeamsOf'> }
 
 /** Makes the check with which every page of a team begins. */
 export function makeFindViewer({ memberships }: Needs): FindViewer {
   return async (req) => {
     const actor = actorOf(req)
-    const { accountId } = actor
     const team = formatTeamName(req.params)
-    const { membership } = await findMemberTeam(memberships.findMembership, team, accountId)
-    const teams = (await memberships.findTeamsOf([accountId])).map(([, of]) => of).toSorted()
+    const { membership } = await findMemberTeam(memberships.findMembership, team, actor.accountId)
+    const teams = (await memberships.findTeamsOf([actor.accountId])).map(([, of]) => of).toSorted()
     return {
       actor: { ...actor, teamId: membership.teamId, team },
       role: membership.role,
-      email: await memberships.findEmail(accountId),
+      email: membership.email,
       team,
       path: pathOfTeam(team),
       others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOfTeam(other) })),
