@@ -35,7 +35,6 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.signInLimits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
   const memberships = makeMembershipStore(database)
-  const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({
     settings: settings.signInLimits,
     accountRequestsPerMinute: settings.callLimits.accountRequestsPerMinute,
@@ -46,7 +45,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const routes = {
     contract,
     handlers: {
-      ...makeHandlers(needs, { memberships, limits, secure, onUnknownCredential }),
+      ...makeHandlers(needs, { memberships, limits, onUnknownCredential }),
       ...agentSessions.handlers,
     },
     schemes: makeControlSchemes({
@@ -66,14 +65,14 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
 
 /** The handlers of the flows that hold nothing open. */
 function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
-  const { memberships, limits, secure, onUnknownCredential } = shared
+  const { memberships, limits, onUnknownCredential } = shared
   const { settings, database, keys, notify, onCallerEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
   const { findEmail } = memberships
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, shared)
   const { refreshSession, issueTokens, signOut } = tokens
-  const devices = makeDevicesFlow({ database, signOut, findEmail, notify, secure, onCallerEnd, clock, log })
+  const devices = makeDevicesFlow({ database, signOut, findEmail, notify, onCallerEnd, clock, log })
   const apiKeys = makeKeyFlows({ database, memberships, notify, mails: limits.keyNotices, onCallerEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     database,
@@ -86,7 +85,6 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     signOut,
     limits: limits.userCodes,
     rpId,
-    secure,
     clock,
     log,
   })
@@ -109,7 +107,6 @@ function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
     ...makeMagicLinkHandlers({
       database,
       approvalMode: login.approvalMode,
-      secure,
       onUnknownCredential,
       clock,
       log,

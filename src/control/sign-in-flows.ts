@@ -10,21 +10,17 @@ import { makeTokenFlow } from './tokens/flow.ts'
 export type SharedParts = {
   readonly limits: ControlLimits
   readonly memberships: MembershipStore
-  readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
 }
 
 /** Sessions and their tokens, and the flows that open a session: device logins, passkeys and sign-in links. */
-export function makeSignInFlows(
-  needs: ControlNeeds,
-  { limits, memberships, secure, onUnknownCredential }: SharedParts,
-) {
+export function makeSignInFlows(needs: ControlNeeds, { limits, memberships, onUnknownCredential }: SharedParts) {
   const { settings, database, mailer, keys, onCallerEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
   const { findInvitation } = memberships
   /** What each of the flows needs. */
-  const shared = { database, secure, onUnknownCredential, clock, log }
+  const shared = { database, onUnknownCredential, clock, log }
   const tokens = makeTokenFlow({ ...shared, keys, issuer: baseUrl, lifetimes, notify, onCallerEnd })
   const { openSession, answerTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({

@@ -117,6 +117,7 @@ const headAsGet: RequestHandler = (req, _res, next) => {
 
 function parseCookies(secure: boolean): RequestHandler {
   return (req, _res, next) => {
+    req.secureCookies = secure
     req.cookies = readCookies(req.headers.cookie, secure)
     next()
   }

@@ -43,42 +43,33 @@ export function cookieOf(req: Pick<Request, 'cookies'>, name: CookieName): strin
 }
 
 /** Sets a cookie that expires after `maxAgeSeconds`. Its value is sent as it is: only `cookie-octet`s (RFC 6265). */
-export function setCookie(
-  res: CookieReply,
-  name: CookieName,
-  value: Secret,
-  maxAgeSeconds: number,
-  secure: boolean,
-): void {
-  res.cookie(sentName(name, secure), value.reveal(), {
-    ...attributes(name, secure),
+export function setCookie(res: CookieReply, name: CookieName, value: Secret, maxAgeSeconds: number): void {
+  const { secureCookies } = res.req
+  res.cookie(sentName(name, secureCookies), value.reveal(), {
+    ...attributes(name, secureCookies),
     encode: String,
     maxAge: maxAgeSeconds * 1000,
   })
 }
 
 /** Clears every cookie that signs a browser in. */
-export function clearCookies(res: CookieReply, secure: boolean): void {
-  for (const name of CREDENTIALS) clearCookie(res, name, secure)
+export function clearCookies(res: CookieReply): void {
+  for (const name of CREDENTIALS) clearCookie(res, name)
 }
 
 /** Clears the cookies that carry tokens, where the request was signed in to another account than this one. */
-export function clearTokensOfOthers(
-  { caller }: Pick<Request, 'caller'>,
-  res: CookieReply,
-  accountId: string,
-  secure: boolean,
-): void {
+export function clearTokensOfOthers({ caller }: Pick<Request, 'caller'>, res: CookieReply, accountId: string): void {
   if (caller === undefined || caller.accountId === accountId) return
-  for (const name of TOKENS) clearCookie(res, name, secure)
+  for (const name of TOKENS) clearCookie(res, name)
 }
 
 /** Clears a cookie. Browsers do that only for the path that it was set with. */
-export function clearCookie(res: CookieReply, name: CookieName, secure: boolean): void {
-  res.clearCookie(sentName(name, secure), attributes(name, secure))
+export function clearCookie(res: CookieReply, name: CookieName): void {
+  const { secureCookies } = res.req
+  res.clearCookie(sentName(name, secureCookies), attributes(name, secureCookies))
 }
 
-export type CookieReply = Pick<Response, 'cookie' | 'clearCookie'>
+export type CookieReply = Pick<Response, 'cookie' | 'clearCookie'> & { readonly req: Pick<Request, 'secureCookies'> }
 
 function attributes(name: CookieName, secure: boolean) {
   const { path, sameSite } = COOKIES[name]

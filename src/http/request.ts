@@ -17,6 +17,8 @@ declare global {
       isHead?: boolean
       /** The id of the request, which answers and the log carry. */
       id: string
+      /** Whether cookies have the names and attributes of https, because the public address is https. */
+      secureCookies: boolean
       /** The authenticated caller; set when the operation takes credentials and the request has a valid one. */
       caller?: Caller
       /** What a large body takes of the memory for all bodies. */

@@ -37,12 +37,13 @@ describe('setCookie and clearCookies', () => {
   const recorded = (secure: boolean) => {
     const calls: unknown[][] = []
     const reply = {
+      req: { secureCookies: secure },
       cookie: (...given: unknown[]) => calls.push(['set', ...given]),
       clearCookie: (...given: unknown[]) => calls.push(['clear', ...given]),
     } as unknown as CookieReply
     for (const name of ['svc_session', 'svc_access', 'svc_refresh'] as const)
-      setCookie(reply, name, new Secret('value'), 60, secure)
-    clearCookies(reply, secure)
+      setCookie(reply, name, new Secret('value'), 60)
+    clearCookies(reply)
     return calls
   }
 

@@ -29,7 +29,6 @@ type Needs = {
   readonly limits: CodeLimits
   /** The relying party id of passkeys (WebAuthn): a domain. */
   readonly rpId: string
-  readonly secure: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -37,7 +36,7 @@ type Needs = {
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
   const { database, findEmail, passkeyChanges, keys, keyChanges, signInLinks, deviceChanges, signOut } = needs
-  const { limits, rpId, secure, clock, log } = needs
+  const { limits, rpId, clock, log } = needs
   const devices = makeDeviceStore(database)
   const codes = makeUserCodes({ logins: makeUserCodeStore(database), limits, clock, log })
   const passkeys = makePasskeyStore(database)
@@ -61,7 +60,6 @@ export function makeDevicePageFlow(needs: Needs) {
     findEmail,
     signOut,
     renderDevicePage,
-    secure,
   })
   return { handlers: makeDevicePageHandlers({ codes, answerDeviceForm, renderDevicePage, findEmail }) }
 }

@@ -28,13 +28,11 @@ type Needs = {
   readonly findEmail: (accountId: string) => Promise<string>
   readonly signOut: SignOut
   readonly renderDevicePage: RenderDevicePage
-  readonly secure: boolean
 }
 
 /** Makes the function, with a case for each action of the form. */
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, deviceChanges, passkeyChanges, keyForms, signInLinks, findEmail, signOut, renderDevicePage } = needs
-  const { secure } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<FormOutcome> {
     const caller = callerOf(req)
@@ -90,7 +88,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     const everywhere = scope === 'everywhere'
     if (everywhere) await deviceChanges.signOutEverywhere(req, { scope: 'all' })
     else await signOut.here(req)
-    clearCookies(res, secure)
+    clearCookies(res)
     sendPage(res, 200, signedOutPage({ everywhere }))
   }
 
@@ -99,7 +97,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     const { accountId, invitationId } = callerOf(req)
     const email = await findEmail(accountId)
     await signInLinks.send({ id: invitationId, accountId, email }, ipOf(req))
-    keepNext(res, { page }, secure)
+    keepNext(res, { page })
     sendPage(res, 200, linkSentPage({ email, isKnown: true }))
   }
 

@@ -12,7 +12,6 @@ type Needs = {
   readonly signOut: SignOut
   readonly findEmail: (accountId: string) => Promise<string>
   readonly notify: Notify
-  readonly secure: boolean
   readonly onCallerEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
@@ -20,8 +19,8 @@ type Needs = {
 
 /** The caller's own devices: list them, sign one out, sign out everywhere. */
 export function makeDevicesFlow(needs: Needs) {
-  const { database, signOut, findEmail, notify, secure, onCallerEnd, clock, log } = needs
+  const { database, signOut, findEmail, notify, onCallerEnd, clock, log } = needs
   const devices = makeDeviceStore(database)
   const changes = makeDeviceChanges({ devices, signOut, findEmail, notify, onCallerEnd, clock, log })
-  return { changes, handlers: makeDevicesHandlers({ devices, changes, signOut, secure, clock }) }
+  return { changes, handlers: makeDevicesHandlers({ devices, changes, signOut, clock }) }
 }

@@ -11,13 +11,12 @@ type Needs = {
   readonly devices: DeviceStore
   readonly changes: DeviceChanges
   readonly signOut: SignOut
-  readonly secure: boolean
   readonly clock: Clock
 }
 
 /** The operations that list the caller's devices and sign them out. */
 export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
-  const { devices, changes, signOut, secure, clock } = needs
+  const { devices, changes, signOut, clock } = needs
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
@@ -38,7 +37,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
       if (ended === 'reauthenticate') throw new ApiError('reauthenticate')
       if (ended === 'not_found')
         throw new ApiError('not_found', { message: 'Your account has no device with this id.' })
-      if (scope === 'all') clearCookies(res, secure)
+      if (scope === 'all') clearCookies(res)
       res.status(200).json({ ok: true, ...ended })
     },
   }

@@ -18,7 +18,6 @@ import { makeMagicLinkStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly approvalMode: ApprovalMode
-  readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
@@ -29,7 +28,7 @@ type Operations = 'showMagicLink' | 'consumeMagicLink'
 
 /** The links of a login: the page that asks, and the POST that decides. */
 export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
-  const { database, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const { database, approvalMode, onUnknownCredential, clock, log } = needs
   const links = makeMagicLinkStore(database)
   const consumeLink = makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log })
   return {
@@ -59,8 +58,8 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
       const approved = consumed.outcome === 'approved'
       const { accountId, deviceId, deviceName, email, team } = consumed.login
       if (approved && consumed.cookie) {
-        setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS, secure)
-        clearTokensOfOthers(req, res, accountId, secure)
+        setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS)
+        clearTokensOfOthers(req, res, accountId)
       }
       if (wantsPage(req))
         return sendPage(res, 200, approved ? approvedPage({ deviceName }) : deniedPage({ deviceName }))

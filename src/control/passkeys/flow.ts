@@ -27,7 +27,6 @@ type Needs = {
   readonly starts: RateLimit
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
-  readonly secure: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -35,7 +34,7 @@ type Needs = {
 /** Passkeys: registering, signing in, and managing one's own. The device page changes passkeys too. */
 export function makePasskeyFlow(needs: Needs) {
   const { database, findInvitation, openSession, answerTokens, notify, webauthn, starts, onUnknownCredential } = needs
-  const { secure, clock, log } = needs
+  const { clock, log } = needs
   const passkeys = makePasskeyStore(database)
   const challenges = makeChallenges({ database, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
@@ -50,6 +49,6 @@ export function makePasskeyFlow(needs: Needs) {
     clock,
     log,
   })
-  const handlers = makePasskeyHandlers({ passkeys, registration, login, changes, answerTokens, starts, secure })
+  const handlers = makePasskeyHandlers({ passkeys, registration, login, changes, answerTokens, starts })
   return { changes, handlers }
 }

@@ -22,7 +22,6 @@ type Needs = {
   readonly answerTokens: AnswerTokens
   /** Sign-ins that one network starts. */
   readonly starts: RateLimit
-  readonly secure: boolean
 }
 
 type Operations =
@@ -36,7 +35,7 @@ type Operations =
 
 /** The operations that register, use, rename and delete passkeys. */
 export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
-  const { passkeys, registration, login, changes, answerTokens, starts, secure } = needs
+  const { passkeys, registration, login, changes, answerTokens, starts } = needs
   return {
     async startPasskeyRegistration(req, res) {
       const options = await registration.start(callerOf(req))
@@ -55,7 +54,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
 
     async finishPasskeyLogin(req, res) {
       const { session, cookie } = await login.finish(req, req.body, wantsCookies(req))
-      if (cookie) setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
+      if (cookie) setCookie(res, 'svc_session', cookie, COOKIE_SECONDS)
       res.status(200).json(toTokenSet(session, await answerTokens(req, res, session)))
     },
 

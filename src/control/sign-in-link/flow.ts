@@ -18,7 +18,6 @@ type Needs = {
   readonly inBackground: (work: Promise<void>) => void
   readonly approvalMode: ApprovalMode
   readonly baseUrl: string
-  readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
@@ -27,7 +26,7 @@ type Needs = {
 
 /** The sign-in page and its links. The device page sends such a link too, to confirm that it is still the person. */
 export function makeSignInLinkFlow(needs: Needs) {
-  const { database, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const { database, approvalMode, onUnknownCredential, clock, log } = needs
   const links = makeSignInLinkStore(database)
   const signInLinks = makeSignInLinks({ ...needs, links, ping: () => database.ping() })
   return {
@@ -36,7 +35,6 @@ export function makeSignInLinkFlow(needs: Needs) {
       links,
       signInLinks,
       approvalMode,
-      secure,
       onUnknownCredential,
       clock,
       log,

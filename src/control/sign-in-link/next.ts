@@ -15,9 +15,9 @@ export type Wanted = { readonly userCode?: string; readonly page?: string | unde
  * the code of a device, an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628,
  * section 5.4).
  */
-export function keepNext(res: CookieReply, wanted: Wanted, secure: boolean): void {
+export function keepNext(res: CookieReply, wanted: Wanted): void {
   const next = nextOf(wanted)
-  if (next) setCookie(res, 'svc_next', new Secret(next), SIGN_IN_LINK_SECONDS, secure)
+  if (next) setCookie(res, 'svc_next', new Secret(next), SIGN_IN_LINK_SECONDS)
 }
 
 /** The path of the page that follows the sign-in; null for the usual one. */
@@ -26,8 +26,8 @@ export function nextOf({ userCode, page }: Wanted): string | null {
 }
 
 /** The path of the page that this browser asked for, which it then forgets; null when there is none. */
-export function takeNext(req: Pick<Request, 'cookies'>, res: CookieReply, secure: boolean): string | null {
-  clearCookie(res, 'svc_next', secure)
+export function takeNext(req: Pick<Request, 'cookies'>, res: CookieReply): string | null {
+  clearCookie(res, 'svc_next')
   return readNext(cookieOf(req, 'svc_next'))
 }
 

@@ -23,7 +23,6 @@ type Needs = {
   readonly links: SignInLinkStore
   readonly signInLinks: SignInLinks
   readonly approvalMode: ApprovalMode
-  readonly secure: boolean
   /** Called with the IP address of a request whose credential is not known. */
   readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
@@ -37,7 +36,7 @@ type Operations = 'showSignIn' | 'requestSignInLink' | 'showSignInLink' | 'consu
 
 /** The sign-in page, and the links that it sends. */
 export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
-  const { links, signInLinks, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const { links, signInLinks, approvalMode, onUnknownCredential, clock, log } = needs
 
   /** The open link of a token; null when the request was answered with a refusal. */
   async function findOpen(req: Request, res: Response, token: string): Promise<SignInLink | null> {
@@ -78,7 +77,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       const email = toEmail(req.body.email)
       if (!email) return refuseEmail(req, res, { form: req.body, hasEmail: signInLinks.hasEmail })
       await signInLinks.request(email, ipOf(req))
-      keepNext(res, req.body, secure)
+      keepNext(res, req.body)
       sendPage(res, 200, linkSentPage({ email, isKnown: false }))
     },
 
@@ -99,9 +98,9 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       // False: another request was faster.
       if (!(await links.consume(link, browser))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
-      setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
-      clearTokensOfOthers(req, res, link.accountId, secure)
-      const location = takeNext(req, res, secure) ?? PATHS.device
+      setCookie(res, 'svc_session', cookie, COOKIE_SECONDS)
+      clearTokensOfOthers(req, res, link.accountId)
+      const location = takeNext(req, res) ?? PATHS.device
       res.set('Location', location).status(303).end()
     },
   }

@@ -32,19 +32,18 @@ export type AnswerTokens = (
 type Needs = {
   readonly issueTokens: IssueTokens
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
-  readonly secure: boolean
 }
 
 /** Makes the function with which every way to get tokens ends, but OAuth's. */
-export function makeAnswerTokens({ issueTokens, lifetimes, secure }: Needs): AnswerTokens {
+export function makeAnswerTokens({ issueTokens, lifetimes }: Needs): AnswerTokens {
   return async (req, res, session) => {
     const tokens = await issueTokens(session)
     const expiresAt = tokens.expiresAt.toISOString()
     if (!wantsCookies(req)) {
       return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }
     }
-    setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds, secure)
-    setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * DAY_SECONDS, secure)
+    setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds)
+    setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * DAY_SECONDS)
     return { accessToken: REDACTED, refreshToken: REDACTED, expiresAt }
   }
 }

@@ -19,8 +19,6 @@ type Needs = {
   /** The issuer of access tokens: the control plane's public address. */
   readonly issuer: string
   readonly lifetimes: RefreshLifetimes & { readonly accessTokenSeconds: number; readonly refreshReplaySeconds: number }
-  /** Whether the service is reached over https, which decides the names and attributes of cookies. */
-  readonly secure: boolean
   readonly notify: Notify
   readonly onCallerEnd: (sessionId: string) => void
   /** Called with the IP address of a request whose credential is not known. */
@@ -34,13 +32,13 @@ type Needs = {
  * with it.
  */
 export function makeTokenFlow(needs: Needs) {
-  const { database, keys, issuer, lifetimes, secure, notify, onCallerEnd, onUnknownCredential, clock } = needs
+  const { database, keys, issuer, lifetimes, notify, onCallerEnd, onUnknownCredential, clock } = needs
   const sessions = makeDeviceSessionStore(database)
   const { findRefreshKey } = keys
   const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
   const refreshSession = makeRefreshSession({ ...needs, sessions, findPresentedToken })
   const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds, clock })
-  const answerTokens = makeAnswerTokens({ issueTokens, lifetimes, secure })
+  const answerTokens = makeAnswerTokens({ issueTokens, lifetimes })
   const signOut = makeSignOut({
     sessions,
     browserSessions: makeBrowserSessionStore(database),
@@ -57,6 +55,6 @@ export function makeTokenFlow(needs: Needs) {
     issueTokens,
     answerTokens,
     signOut,
-    handlers: makeTokenHandlers({ refreshSession, answerTokens, signOut, secure }),
+    handlers: makeTokenHandlers({ refreshSession, answerTokens, signOut }),
   }
 }

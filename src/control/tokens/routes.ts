@@ -15,7 +15,6 @@ type Needs = {
   readonly refreshSession: RefreshSession
   readonly answerTokens: AnswerTokens
   readonly signOut: SignOut
-  readonly secure: boolean
 }
 
 /** The operations that refresh tokens and sign the caller out. */
@@ -23,7 +22,6 @@ export function makeTokenHandlers({
   refreshSession,
   answerTokens,
   signOut,
-  secure,
 }: Needs): Handlers<'refreshTokens' | 'logout'> {
   return {
     async refreshTokens(req, res) {
@@ -37,7 +35,7 @@ export function makeTokenHandlers({
     async logout(request, response) {
       const [req, res] = asExpress(request, response)
       await signOut.here(req)
-      clearCookies(res, secure)
+      clearCookies(res)
       if (wantsPage(req)) return sendPage(res, 200, signedOutPage({ everywhere: false }))
       response.status(200).json({ ok: true })
     },
