@@ -58,6 +58,7 @@ describe.runIf(hasScript)('Ctrl-C ends with status 130, while the deployment doe
   })
 
   it.each([
+    ['login', 'Asking the deployment', ['--email', 'ada@example.com']],
     ['status', 'Asking the deployment', []],
     ['setup', 'Asking the deployment', ['codex']],
     ['usage', 'Asking the deployment', []],

@@ -129,6 +129,7 @@ async function signInToTeam(cli: Cli, wanted: Login): Promise<TokenSet> {
 /** Logs in with the SDK. SIGINT cancels it. Refusals become messages that say what to do. */
 async function signIn(cli: Cli, wanted: Login, team: string | undefined): Promise<TokenSet> {
   const { url, email, device, again } = wanted
+  let isWaiting = false
   const waiting = new AbortController()
   const interrupt = () => waiting.abort()
   process.once('SIGINT', interrupt)
@@ -138,8 +139,12 @@ async function signIn(cli: Cli, wanted: Login, team: string | undefined): Promis
       email,
       ...device,
       ...(team !== undefined && { team }),
-      onCode: (shown) => showCode(cli, wanted, shown),
-      fetch: sendRequest,
+      onCode: (shown) => {
+        isWaiting = true
+        showCode(cli, wanted, shown)
+      },
+      fetch: (request) =>
+        isWaiting ? sendRequest(request) : cli.output.busy('Asking the deployment', () => sendRequest(request)),
       signal: waiting.signal,
     })
   } catch (error) {
