@@ -57,7 +57,8 @@ export function makeInvitationHandlers({
 const REFUSALS: Readonly<Record<InviteRefusal, () => ApiError>> = {
   invalid_email: invalidEmail,
   reauthenticate: () => new ApiError('reauthenticate'),
-  invited_before: () => new ApiError('conflict', { message: 'This address is invited to the team already.' }),
+  invited_before: () =>
+    new ApiError('conflict', { message: 'This address is invited to the team already, so it can sign in.' }),
 }
 
 function toAnswer({ id, email, role, source, createdAt }: ListedInvitation) {
