@@ -1,9 +1,11 @@
-import { cookieOf } from '../../http/cookies.ts'
+import type { Request } from 'express'
+import { clearTokensOfOthers, cookieOf, setCookie } from '../../http/cookies.ts'
+import type { CookieReply } from '../../http/cookies.ts'
 import type { RequestHead } from '../../http/request.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import { newRowId } from '../../kernel/identifier.ts'
 import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
-import { beginTimes } from './rules.ts'
+import { beginTimes, COOKIE_SECONDS } from './rules.ts'
 import type { SignedInBrowser } from './store.ts'
 
 /**
@@ -27,4 +29,15 @@ export function beginBrowserSession(
   }
   const old = cookieOf(req, 'svc_session')
   return { cookie, browser: { session, replaces: old ? hashSecret(new Secret(old)) : null } }
+}
+
+/** Sets the cookie of a session that has begun, and signs the browser out of another account that it has tokens of. */
+export function setSessionCookie(
+  req: Pick<Request, 'caller'>,
+  res: CookieReply,
+  accountId: string,
+  cookie: Secret,
+): void {
+  setCookie(res, 'svc_session', cookie, COOKIE_SECONDS)
+  clearTokensOfOthers(req, res, accountId)
 }

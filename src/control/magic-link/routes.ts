@@ -1,13 +1,12 @@
 import type { ApprovalMode } from '../../config/values.ts'
 import type { Database } from '../../database/client.ts'
-import { clearTokensOfOthers, setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
-import { COOKIE_SECONDS } from '../browser-session/rules.ts'
+import { setSessionCookie } from '../browser-session/begin.ts'
 import { approvedPage, deniedPage } from '../pages/answer-pages.ts'
 import { makeConsumeLink } from './consume.ts'
 import { refuseLink } from './refuse.ts'
@@ -57,10 +56,7 @@ export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
 
       const approved = consumed.outcome === 'approved'
       const { accountId, deviceId, deviceName, email, team } = consumed.login
-      if (approved && consumed.cookie) {
-        setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS)
-        clearTokensOfOthers(req, res, accountId)
-      }
+      if (approved && consumed.cookie) setSessionCookie(req, res, accountId, consumed.cookie)
       if (wantsPage(req))
         return sendPage(res, 200, approved ? approvedPage({ deviceName }) : deniedPage({ deviceName }))
       response.status(200).json({ approved, user: { email, team }, device: { deviceId, deviceName } })

@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express'
 import type { ApprovalMode } from '../../config/values.ts'
-import { clearTokensOfOthers, setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { asExpress, ipOf } from '../../http/request.ts'
@@ -8,8 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
-import { beginBrowserSession } from '../browser-session/begin.ts'
-import { COOKIE_SECONDS } from '../browser-session/rules.ts'
+import { beginBrowserSession, setSessionCookie } from '../browser-session/begin.ts'
 import { linkSentPage, signInLinkPage } from '../pages/sign-in-link-pages.ts'
 import { PATHS } from '../pages/forms.ts'
 import { signInPage } from '../pages/sign-in-page.ts'
@@ -98,8 +96,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       // False: another request was faster.
       if (!(await links.consume(link, browser))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
-      setCookie(res, 'svc_session', cookie, COOKIE_SECONDS)
-      clearTokensOfOthers(req, res, link.accountId)
+      setSessionCookie(req, res, link.accountId, cookie)
       const location = takeNext(req, res) ?? PATHS.device
       res.set('Location', location).status(303).end()
     },
