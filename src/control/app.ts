@@ -52,7 +52,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
       database,
       findPublicKey: keys.findPublicKey,
       issuer: baseUrl,
-      onUnknownCookie: onUnknownCredential,
+      onUnknownCredential,
       clock,
     }),
     explainToken: needs.explainToken,

@@ -10,12 +10,10 @@ import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
 import { makeFindTeamAdmin } from './team-access.ts'
 
-type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'clock' | 'log'> & {
+type Needs = Pick<ControlNeeds, 'database' | 'notify' | 'onCallerEnd' | 'clock' | 'log'> & {
   readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail'>
   /** Emails about keys to one address. */
   readonly mails: RateLimit
-  /** Tells the gateway of this process that a key has ended. */
-  readonly onCallerEnd: (keyId: string) => void
 }
 
 /** The API keys of people and of service accounts. Pages list and change keys too. */

@@ -4,7 +4,7 @@ import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { Contract } from '../http/contract.ts'
-import type { ExplainToken } from '../kernel/caller.ts'
+import type { ExplainToken, OnCallerEnd } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
@@ -34,8 +34,7 @@ export type ControlNeeds = {
   readonly command: CommandPackage | null
   /** Null: the operator lets admins of teams add no backends. */
   readonly adminBackends: AdminBackendTrust | null
-  /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
-  readonly onCallerEnd: (id: string) => void
+  readonly onCallerEnd: OnCallerEnd
   /** Tells the gateway of this process that spending limits have changed. */
   readonly onLimitsChanged: () => void
   readonly clock: Clock

@@ -1,6 +1,7 @@
 import type { MembershipStore } from '../directory/memberships.ts'
 import { makeDeviceLoginFlow } from './device-login/flow.ts'
 import type { ControlLimits } from './edge/rate-limits.ts'
+import type { OnUnknownCredential } from './edge/unknown-credentials.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makePasskeyFlow } from './passkeys/flow.ts'
 import { makeSignInLinkFlow } from './sign-in-link/flow.ts'
@@ -10,8 +11,7 @@ import { makeTokenFlow } from './tokens/flow.ts'
 export type SharedParts = {
   readonly limits: ControlLimits
   readonly memberships: MembershipStore
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
 }
 
 /** Sessions and their tokens, and the flows that open a session: device logins, passkeys and sign-in links. */

@@ -85,3 +85,4 @@ function named({ organization, name }: TeamName) {
 export type MembershipStore = ReturnType<typeof makeMembershipStore>
 export type FindInvitation = MembershipStore['findInvitation']
 export type FindMembership = MembershipStore['findMembership']
+export type FindEmail = MembershipStore['findEmail']

@@ -50,6 +50,9 @@ export type Identify = (credential: Secret) => Promise<Caller | null> | Caller |
  */
 export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
 
+/** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
+export type OnCallerEnd = (id: string) => void
+
 /** Why an access token is refused. `revoked`: its session has ended. `unknown`: this service did not sign it. */
 export type TokenProblem = 'expired' | 'revoked' | 'unknown'
 

@@ -1,3 +1,4 @@
+import type { FindEmail } from '../../directory/memberships.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Actor } from '../../kernel/caller.ts'
 import type { Logger } from '../../log.ts'
@@ -13,7 +14,7 @@ export type AnnounceKey = (change: 'created' | 'rotated', key: ListedKey, scope:
 type Needs = {
   readonly notify: Pick<Notify, 'keyMade' | 'inBackground'>
   readonly keys: Pick<ApiKeyStore, 'findOwner'>
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   /** Emails about keys to one address. They do not count as sign-in emails, which they must not use up. */
   readonly mails: RateLimit
   readonly log: Logger

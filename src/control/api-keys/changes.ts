@@ -1,5 +1,5 @@
 import type { FindMembership } from '../../directory/memberships.ts'
-import type { Actor, Caller } from '../../kernel/caller.ts'
+import type { Actor, Caller, OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newApiKey, shownPrefixOf } from '../../kernel/credentials/api-key.ts'
 import { cleanName } from '../../kernel/formats/clean-name.ts'
@@ -61,8 +61,7 @@ export type KeyChanges = {
 type Needs = {
   readonly keys: ApiKeyStore
   readonly findMembership: FindMembership
-  /** Tells the gateway of this process that a key has ended. */
-  readonly onCallerEnd: (keyId: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly announce: AnnounceKey
   readonly clock: Clock
   readonly log: Logger

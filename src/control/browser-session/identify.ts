@@ -2,6 +2,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret } from '../../kernel/secret.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { isOver, touchTimes } from './rules.ts'
 import type { BrowserSessionStore } from './store.ts'
 
@@ -10,8 +11,7 @@ export type IdentifyBrowser = (cookie: Secret, ip: string) => Promise<Caller | n
 
 type Needs = {
   readonly sessions: BrowserSessionStore
-  /** Called with the IP address of a request whose cookie belongs to no session. */
-  readonly onUnknownCookie: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
 }
 
@@ -19,10 +19,10 @@ type Needs = {
  * Identifies the caller by a session cookie; each use keeps the session alive. The cookie of a session that is over is
  * not valid either, but no guess: browsers keep it.
  */
-export function makeIdentifyBrowser({ sessions, onUnknownCookie, clock }: Needs): IdentifyBrowser {
+export function makeIdentifyBrowser({ sessions, onUnknownCredential, clock }: Needs): IdentifyBrowser {
   return async (cookie, ip) => {
     const found = await sessions.find(hashSecret(cookie))
-    if (!found) onUnknownCookie(ip)
+    if (!found) onUnknownCredential(ip)
     const now = clock.now()
     if (!found || isOver(found.times, now)) return null
     const touched = touchTimes(found.times, now)

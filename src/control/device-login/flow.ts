@@ -3,6 +3,7 @@ import type { FindInvitation } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Mailer } from '../../mail.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import type { AnswerTokens } from '../tokens/answer.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import { makePollLogin } from './poll.ts'
@@ -20,8 +21,7 @@ type Needs = {
   readonly answerTokens: AnswerTokens
   readonly settings: LoginSettings & { readonly pollIntervalSeconds: number }
   readonly limits: StartLimits
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   /** The control plane's public address, for links. */
   readonly baseUrl: string
   readonly clock: Clock

@@ -2,6 +2,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret } from '../../kernel/secret.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { ANOTHER_CLIENT, isClientOf } from '../tokens/rules.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import type { DeviceSession } from '../tokens/rows.ts'
@@ -21,8 +22,7 @@ type Needs = {
   readonly logins: DeviceLoginStore
   readonly openSession: OpenSession
   readonly pollIntervalSeconds: number
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
 }
 

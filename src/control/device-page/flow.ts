@@ -1,4 +1,5 @@
 import type { Database } from '../../database/client.ts'
+import type { FindEmail } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
@@ -19,7 +20,7 @@ import { makeUserCodeStore } from './store.ts'
 
 type Needs = {
   readonly database: Database
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly passkeyChanges: PasskeyChanges
   readonly keys: ApiKeyStore
   readonly keyChanges: KeyChanges

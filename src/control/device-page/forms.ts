@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
+import type { FindEmail } from '../../directory/memberships.ts'
 import { clearCookies } from '../../http/cookies.ts'
 import { sendOutcomePage, sendPage } from '../../http/page.ts'
 import { actorOf, callerOf, ipOf } from '../../http/request.ts'
@@ -25,7 +26,7 @@ type Needs = {
   readonly passkeyChanges: PasskeyChanges
   readonly keyForms: OwnKeyForms
   readonly signInLinks: SignInLinks
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly signOut: SignOut
   readonly renderDevicePage: RenderDevicePage
 }

@@ -1,4 +1,5 @@
 import type { DeviceForm } from '../../../generated/openapi.ts'
+import type { FindEmail } from '../../directory/memberships.ts'
 import { isForm } from '../../http/body.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -12,7 +13,7 @@ type Needs = {
   readonly codes: UserCodes
   readonly answerDeviceForm: AnswerDeviceForm
   readonly renderDevicePage: RenderDevicePage
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
 }
 
 type Operations = 'getDeviceStatus' | 'approveDevice'

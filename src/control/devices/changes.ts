@@ -1,6 +1,7 @@
+import type { FindEmail } from '../../directory/memberships.ts'
 import type { RequestHead } from '../../http/request.ts'
 import { actorOf, callerOf } from '../../http/request.ts'
-import type { Actor } from '../../kernel/caller.ts'
+import type { Actor, OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
@@ -35,9 +36,9 @@ export type DeviceChanges = {
 type Needs = {
   readonly devices: DeviceStore
   readonly signOut: SignOut
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly notify: Notify
-  readonly onCallerEnd: (sessionId: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

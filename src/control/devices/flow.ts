@@ -1,4 +1,6 @@
 import type { Database } from '../../database/client.ts'
+import type { FindEmail } from '../../directory/memberships.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -10,9 +12,9 @@ import { makeDeviceStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly signOut: SignOut
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly notify: Notify
-  readonly onCallerEnd: (sessionId: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

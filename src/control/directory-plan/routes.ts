@@ -4,6 +4,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { actorOf } from '../../http/request.ts'
 import type { ActorRequest } from '../../http/request.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { toChangeError } from '../directory-change.ts'
@@ -17,8 +18,7 @@ type Needs = {
   readonly directory: DirectoryPlanStore
   readonly findTeamAdmin: FindTeamAdmin
   readonly announce: AnnounceInvitation
-  /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onCallerEnd: (id: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

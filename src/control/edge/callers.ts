@@ -11,13 +11,13 @@ import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { makeIdentifyBrowser } from '../browser-session/identify.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import type { OnUnknownCredential } from './unknown-credentials.ts'
 
 type Needs = {
   readonly database: Database
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
-  /** Called with the IP address of a request whose session cookie is not known. */
-  readonly onUnknownCookie: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
 }
 
@@ -26,14 +26,14 @@ type Needs = {
  * a session that was revoked a moment ago must not change anything.
  */
 export function makeControlSchemes(needs: Needs): Schemes {
-  const { database, findPublicKey, issuer, onUnknownCookie, clock } = needs
+  const { database, findPublicKey, issuer, onUnknownCredential, clock } = needs
   const { findDeviceCaller } = makeAccessStore(database)
   const identifyBearer: Identify = async (token) => {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)
   }
   const sessions = makeBrowserSessionStore(database)
-  const identifyBrowser = makeIdentifyBrowser({ sessions, onUnknownCookie, clock })
+  const identifyBrowser = makeIdentifyBrowser({ sessions, onUnknownCredential, clock })
   return {
     AccessToken: (req) => callerOfToken(bearerOf(req), identifyBearer),
     AccessCookie: (req) => callerOfToken(cookieOf(req, 'svc_access'), identifyBearer),

@@ -3,13 +3,15 @@ import { cookieOf } from '../../http/cookies.ts'
 import { ipOf } from '../../http/request.ts'
 import { makeUnknownCount } from '../../http/unknown-credentials.ts'
 
+/** Counts a credential that the database does not know, by the IP address of its request. */
+export type OnUnknownCredential = (ip: string) => void
+
 /**
  * Limits how many unknown credentials one network may send: tokens of links, device codes, refresh tokens, session
  * cookies and passkey challenges.
  */
 export type UnknownCredentials = {
-  /** Counts a credential that the database does not know. */
-  count(ip: string): void
+  readonly count: OnUnknownCredential
   /** Refuses the requests of a network at its limit that name such a credential, before the operation is known. */
   readonly refuseOpen: RequestHandler
   /** Refuses the requests of a network at its limit that carry a cookie. For operations that need a caller. */

@@ -1,3 +1,4 @@
+import type { FindEmail } from '../../directory/memberships.ts'
 import { tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
@@ -21,7 +22,7 @@ export type InvitationMails = { readonly ofAddress: RateLimit; readonly ofTeam: 
 type Needs = {
   readonly notify: Pick<Notify, 'hasEmail' | 'invited'>
   readonly mails: InvitationMails
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly log: Pick<Logger, 'warn'>
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/client.ts'
+import type { FindEmail } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -14,7 +15,7 @@ type Needs = {
   readonly database: Database
   readonly memberChanges: Pick<MemberChanges, 'remove'>
   readonly findTeamAdmin: FindTeamAdmin
-  readonly findEmail: (accountId: string) => Promise<string>
+  readonly findEmail: FindEmail
   readonly notify: Notify
   readonly mails: InvitationMails
   readonly clock: Clock

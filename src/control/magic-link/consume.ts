@@ -8,6 +8,7 @@ import type { Logger } from '../../log.ts'
 import { beginBrowserSession } from '../browser-session/begin.ts'
 import type { Decision } from '../device-login/decide.ts'
 import { plainUserCode } from '../device-login/user-code.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { judgeLink } from './rules.ts'
 import type { LinkVerdict } from './rules.ts'
 import type { LinkedLogin, MagicLinkStore } from './store.ts'
@@ -39,8 +40,7 @@ export type ConsumeLink = (req: Request, form: LinkForm) => Promise<ConsumedLink
 type Needs = {
   readonly links: MagicLinkStore
   readonly approvalMode: ApprovalMode
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

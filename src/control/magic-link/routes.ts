@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { setSessionCookie } from '../browser-session/begin.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { approvedPage, deniedPage } from '../pages/answer-pages.ts'
 import { makeConsumeLink } from './consume.ts'
 import { refuseLink } from './refuse.ts'
@@ -17,8 +18,7 @@ import { makeMagicLinkStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly approvalMode: ApprovalMode
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

@@ -1,4 +1,4 @@
-import type { Role } from '../../kernel/caller.ts'
+import type { OnCallerEnd, Role } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
@@ -21,8 +21,7 @@ export type MemberChanges = {
 
 type Needs = {
   readonly members: TeamMemberStore
-  /** Tells the gateway of this process that a device session or an API key has ended. */
-  readonly onCallerEnd: (id: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

@@ -4,6 +4,7 @@ import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { AnswerTokens } from '../tokens/answer.ts'
 import type { OpenSession } from '../tokens/open.ts'
@@ -25,8 +26,7 @@ type Needs = {
   readonly webauthn: Webauthn
   /** Sign-ins that one network starts. */
   readonly starts: RateLimit
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

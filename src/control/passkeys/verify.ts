@@ -3,6 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { Logger } from '../../log.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { invalidEmail } from '../request-fields.ts'
 import type { Challenges } from './challenges.ts'
 import { isCounterRegression, maySignIn } from './rules.ts'
@@ -20,8 +21,7 @@ type Needs = {
   readonly passkeys: PasskeyStore
   readonly challenges: Challenges
   readonly webauthn: Webauthn
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

@@ -1,3 +1,4 @@
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { TeamActor } from '../team-access.ts'
@@ -12,8 +13,7 @@ export type ServiceAccountChanges = {
 
 type Needs = {
   readonly serviceAccounts: ServiceAccountStore
-  /** Tells the gateway of this process that a key has ended. */
-  readonly onCallerEnd: (keyId: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Mailer } from '../../mail.ts'
 import type { ControlLimits } from '../edge/rate-limits.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { makeSignInLinks } from './request.ts'
 import { makeSignInLinkHandlers } from './routes.ts'
 import { makeSignInLinkStore } from './store.ts'
@@ -18,8 +19,7 @@ type Needs = {
   readonly inBackground: (work: Promise<void>) => void
   readonly approvalMode: ApprovalMode
   readonly baseUrl: string
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

@@ -8,6 +8,7 @@ import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { beginBrowserSession, setSessionCookie } from '../browser-session/begin.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import { linkSentPage, signInLinkPage } from '../pages/sign-in-link-pages.ts'
 import { PATHS } from '../pages/forms.ts'
 import { signInPage } from '../pages/sign-in-page.ts'
@@ -21,8 +22,7 @@ type Needs = {
   readonly links: SignInLinkStore
   readonly signInLinks: SignInLinks
   readonly approvalMode: ApprovalMode
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

@@ -1,3 +1,4 @@
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { findPage } from '../paging.ts'
 import type { Page, TimeCursor } from '../paging.ts'
@@ -13,8 +14,7 @@ export type TeamDevices = {
 
 type Needs = {
   readonly store: TeamDeviceStore
-  /** Tells the gateway of this process that a device session has ended. */
-  readonly onCallerEnd: (id: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/client.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FindTeamAdmin } from '../team-access.ts'
 import { makeTeamDevices } from './changes.ts'
@@ -8,8 +9,7 @@ import { makeTeamDeviceStore } from './store.ts'
 type Needs = {
   readonly database: Database
   readonly findTeamAdmin: FindTeamAdmin
-  /** Tells the gateway of this process that a device session has ended. */
-  readonly onCallerEnd: (id: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
 }
 

@@ -1,8 +1,10 @@
 import type { Keyring } from '../../access/keyring.ts'
 import type { Database } from '../../database/client.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import type { Notify } from '../mails/notify.ts'
 import { makeAnswerTokens } from './answer.ts'
 import { makeIssueTokens } from './issue.ts'
@@ -20,9 +22,8 @@ type Needs = {
   readonly issuer: string
   readonly lifetimes: RefreshLifetimes & { readonly accessTokenSeconds: number; readonly refreshReplaySeconds: number }
   readonly notify: Notify
-  readonly onCallerEnd: (sessionId: string) => void
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onCallerEnd: OnCallerEnd
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
   readonly log: Logger
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import { newRowId } from '../../kernel/identifier.ts'
 import { newSalt } from '../../kernel/secret.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
@@ -29,7 +30,7 @@ type Needs = {
   readonly sessions: DeviceSessionStore
   readonly lifetimes: RefreshLifetimes
   readonly notify: Notify
-  readonly onCallerEnd: (sessionId: string) => void
+  readonly onCallerEnd: OnCallerEnd
 }
 
 /** Makes the function that every way to sign in ends with. */

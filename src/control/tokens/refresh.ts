@@ -2,12 +2,14 @@ import { setImmediate } from 'node:timers/promises'
 import type { Request } from 'express'
 import { ApiError } from '../../http/errors.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isGenuine, readRefreshToken } from '../../kernel/credentials/refresh-token.ts'
 import type { RefreshKey } from '../../kernel/credentials/refresh-token.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import type { Notify } from '../mails/notify.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { DeviceSession } from './rows.ts'
@@ -27,7 +29,7 @@ export type FindPresentedToken = (token: Secret, ip: string) => Promise<Presente
 type FindNeeds = {
   readonly sessions: DeviceSessionStore
   readonly findRefreshKey: (keyNumber: number) => RefreshKey | undefined
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onUnknownCredential: OnUnknownCredential
 }
 
 /** Makes the function. It reports the address of a token that is not genuine. */
@@ -85,7 +87,7 @@ type Needs = {
   readonly findPresentedToken: FindPresentedToken
   readonly lifetimes: RefreshLifetimes & { readonly refreshReplaySeconds: number }
   readonly notify: Notify
-  readonly onCallerEnd: (sessionId: string) => void
+  readonly onCallerEnd: OnCallerEnd
   readonly clock: Clock
   readonly log: Logger
 }

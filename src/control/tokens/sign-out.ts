@@ -4,9 +4,11 @@ import type { RequestHead } from '../../http/request.ts'
 import { ipOf } from '../../http/request.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
 import { verifyIgnoringExpiry } from '../../access/access-token.ts'
+import type { OnCallerEnd } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
+import type { OnUnknownCredential } from '../edge/unknown-credentials.ts'
 import type { FindPresentedToken } from './refresh.ts'
 import type { DeviceSessionStore } from './store.ts'
 
@@ -16,9 +18,8 @@ type Needs = {
   readonly findPresentedToken: FindPresentedToken
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
-  readonly onCallerEnd: (sessionId: string) => void
-  /** Called with the IP address of a request whose credential is not known. */
-  readonly onUnknownCredential: (ip: string) => void
+  readonly onCallerEnd: OnCallerEnd
+  readonly onUnknownCredential: OnUnknownCredential
   readonly clock: Clock
 }
 
