@@ -2,12 +2,7 @@ import { DAY_MS } from '../durations.ts'
 
 /** Formats a time for emails and pages: `21 Nov 2026, 02:15 UTC`. */
 export function toUtcText(at: Date): string {
-  return `${toUtcDay(at)}, ${toUtcTimeOfDay(at)}`
-}
-
-/** Formats the day in UTC: `21 Nov 2026`. */
-export function toUtcDay(at: Date): string {
-  return toDayText(toIsoDay(at))
+  return `${toDayText(toIsoDay(at))}, ${toUtcTimeOfDay(at)}`
 }
 
 /** Formats a day such as `2026-11-21` for people: `21 Nov 2026`. */
