@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import type { StartedDeviceLogin } from '../../../generated/sdk/index.js'
 import { linkOf } from '../mailbox.ts'
 import { startAtOwnAddress } from '../own-address.ts'
+import { mailTokenOf } from '../people.ts'
 import type { TestService } from '../service.ts'
 import { startBrowser } from './browser.ts'
 
@@ -26,7 +27,7 @@ export type BrowserService = AsyncDisposable & {
   readonly baseUrl: string
   /** Opens a page in a new profile. Scripts run unless `javaScript` is false. */
   newPage(options?: PageOptions): Promise<Page>
-  /** Opens a page in a new profile that is signed in as Ada by the link of an email. */
+  /** Opens an empty page in a new profile that has the cookies of a sign-in as Ada by the link of an email. */
   signedInPage(options?: PageOptions): Promise<Page>
   /** Starts a login of Ada. */
   startLogin(deviceId?: string): Promise<StartedLogin>
@@ -57,9 +58,10 @@ export async function startBrowserService(): Promise<BrowserService> {
     startLogin,
     async signedInPage(options) {
       const page = await newPage(options)
-      await page.goto((await startLogin('browser')).link)
-      await page.getByRole('button', { name: 'Approve' }).click()
-      await page.getByRole('heading', { name: 'Approved' }).waitFor()
+      await startLogin('browser')
+      const fields = { headers: { accept: 'text/html' }, form: { token: mailTokenOf(service, ADA) } }
+      const answer = await page.request.post(`${service.config.baseUrl}/v1/auth/magic/consume`, fields)
+      if (!answer.ok()) throw new Error(`The sign-in was refused: ${answer.status()} ${await answer.text()}`)
       return page
     },
     async [Symbol.asyncDispose]() {
