@@ -2716,9 +2716,28 @@ export interface components {
             /** @description The backend's status, or `unreachable`, `timeout`, `failed` (the connection broke) or `cut` (the answer broke off). */
             result: string;
         };
+        /** @description An error of the backend, in the dialect of the caller. A backend that speaks that dialect has written it. */
+        BackendErrorBody: {
+            /** @description `error` in the messages dialect. */
+            type?: string;
+            error: components["schemas"]["BackendProblem"];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description The backends of a gateway process. */
         BackendList: {
             backends: components["schemas"]["Backend"][];
+        };
+        /** @description Any JSON object. */
+        BackendProblem: {
+            /** @description For people, in the words of the backend. */
+            message: string;
+            /** @description The kind of error. Always a text in the messages dialect. */
+            type?: string | null;
+            /** @description The code that the backend has for it, if any. */
+            code?: string | number | null;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * @description Whether calls can be sent to a backend.
@@ -5950,7 +5969,9 @@ export type AuthorizationPending = components['schemas']['AuthorizationPending']
 export type AuthorizationServer = components['schemas']['AuthorizationServer'];
 export type Backend = components['schemas']['Backend'];
 export type BackendError = components['schemas']['BackendError'];
+export type BackendErrorBody = components['schemas']['BackendErrorBody'];
 export type BackendList = components['schemas']['BackendList'];
+export type BackendProblem = components['schemas']['BackendProblem'];
 export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
@@ -18886,7 +18907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -18920,12 +18941,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -18935,12 +18956,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -18953,7 +18974,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -18966,7 +18987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -18981,7 +19002,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -18996,7 +19017,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -19013,7 +19034,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19026,20 +19047,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -19119,7 +19139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -19153,12 +19173,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -19168,12 +19188,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -19186,7 +19206,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -19199,7 +19219,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -19214,7 +19234,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -19224,12 +19244,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -19244,7 +19264,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -19261,7 +19281,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19274,20 +19294,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -19371,7 +19390,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -19405,12 +19424,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -19420,12 +19439,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -19438,7 +19457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -19451,7 +19470,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -19466,7 +19485,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -19476,12 +19495,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -19496,7 +19515,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -19513,7 +19532,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19526,20 +19545,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -19622,7 +19640,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["PreviousResponseNotFound"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"] | components["schemas"]["PreviousResponseNotFound"];
                 };
             };
             /**
@@ -19656,12 +19674,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -19671,12 +19689,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -19689,7 +19707,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -19702,7 +19720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -19717,7 +19735,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -19732,7 +19750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -19749,7 +19767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19762,20 +19780,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -19858,7 +19875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["PreviousResponseNotFound"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"] | components["schemas"]["PreviousResponseNotFound"];
                 };
             };
             /**
@@ -19889,12 +19906,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -19907,7 +19924,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -19920,7 +19937,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -19939,7 +19956,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"] | components["schemas"]["UsageLimitReached"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -19954,7 +19971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -19971,7 +19988,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -19984,20 +20001,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -20069,7 +20085,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -20100,12 +20116,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -20118,7 +20134,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -20131,7 +20147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -20146,7 +20162,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -20156,12 +20172,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -20176,7 +20192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -20193,7 +20209,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20206,20 +20222,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -20291,7 +20306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -20322,12 +20337,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -20340,7 +20355,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -20353,7 +20368,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -20368,7 +20383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -20378,12 +20393,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -20398,7 +20413,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -20415,7 +20430,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20428,20 +20443,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -20514,7 +20528,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -20545,12 +20559,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -20563,7 +20577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -20576,7 +20590,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -20595,7 +20609,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"] | components["schemas"]["UsageLimitReached"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -20605,12 +20619,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -20625,7 +20639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -20642,7 +20656,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20655,20 +20669,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -20758,7 +20771,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -20792,12 +20805,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -20807,12 +20820,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -20829,7 +20842,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadNotFound"];
+                    "application/json": components["schemas"]["ThreadNotFound"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -20842,7 +20855,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -20855,7 +20868,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -20870,7 +20883,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -20885,7 +20898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -20902,7 +20915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -20915,20 +20928,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -21018,7 +21030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -21052,12 +21064,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SpendingLimitReached"];
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -21067,12 +21079,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -21089,7 +21101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ThreadNotFound"];
+                    "application/json": components["schemas"]["ThreadNotFound"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -21102,7 +21114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -21115,7 +21127,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -21130,7 +21142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -21145,7 +21157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -21162,7 +21174,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -21175,20 +21187,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -21264,7 +21275,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -21295,12 +21306,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -21313,7 +21324,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -21326,7 +21337,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -21341,7 +21352,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -21351,12 +21362,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -21371,7 +21382,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -21388,7 +21399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -21401,20 +21412,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };
@@ -21490,7 +21500,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
@@ -21521,12 +21531,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The body is larger than this operation accepts. */
@@ -21539,7 +21549,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description This operation does not accept the body's media type or encoding. */
@@ -21552,7 +21562,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -21567,7 +21577,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description No backend of this model supports this operation. */
@@ -21577,12 +21587,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NotSupported"];
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -21597,7 +21607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The caller may call this model, but no backend serves it now. */
@@ -21614,7 +21624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"];
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /** @description The upstream did not answer in time. */
@@ -21627,20 +21637,19 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
                 };
             };
             /**
-             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
-             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
-             *     their errors.
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
              */
             default: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["BackendErrorBody"];
                 };
             };
         };

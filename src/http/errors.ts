@@ -1,9 +1,11 @@
 import type { OperationId, Responses } from './operation.ts'
 
-type CodeIn<Body> = Body extends { content: { 'application/json': { error: { code: infer Code extends string } } } }
-  ? Code
-  : never
-type CodesOf<Id extends OperationId> = { [S in keyof Responses<Id>]: CodeIn<Responses<Id>[S]> }[keyof Responses<Id>]
+type Json<Answer> = Answer extends { content: { 'application/json': infer Body } } ? Body : never
+/** The code of an error of the service. Those of backends have any code. */
+type CodeIn<Body> = Body extends { error: { code: infer Code extends string } } ? Code : never
+type CodesOf<Id extends OperationId> = {
+  [S in keyof Responses<Id>]: CodeIn<Json<Responses<Id>[S]>>
+}[keyof Responses<Id>]
 
 /** Every error code of the contract, and the codes of errors that belong to no operation. */
 export type ErrorCode =

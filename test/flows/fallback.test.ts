@@ -410,7 +410,6 @@ describe('no other backend is asked', () => {
 describe('when all backends fail', () => {
   it.each<[Dialect, object, number]>([
     ['chat', { error: { message: 'Slow down.', code: 429 } }, 429],
-    ['chat', { error: 'Unexpected endpoint or method.' }, 502],
     ['responses', { error: { message: 'Full.', type: 'server_error', code: 'server_is_overloaded' } }, 503],
     ['messages', { type: 'error', error: { type: 'overloaded_error', message: 'Full.' } }, 529],
   ])(

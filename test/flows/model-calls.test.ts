@@ -117,8 +117,12 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
   })
 
   it.each([
-    [400, { error: { type: 'invalid_request_error', message: 'no' } }, {}],
-    [429, { error: { message: 'slow' } }, { 'retry-after': '7', 'x-should-retry': 'true' }],
+    [400, { type: 'error', error: { type: 'invalid_request_error', message: 'no', param: 'seed' } }, {}],
+    [
+      429,
+      { type: 'error', error: { type: 'tokens', message: 'slow' } },
+      { 'retry-after': '7', 'x-should-retry': 'true' },
+    ],
     [529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, {}],
   ])("hands on the upstream's %i unchanged, and does not call again", async (status, error, headers) => {
     upstream.restart(answersJson(error, { status, headers: { ...headers, 'request-id': 'req_up' } }))
@@ -130,6 +134,20 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
       'x-svc-served-by': group,
     })
     expect(upstream.calls.length).toBe(1)
+  })
+
+  it.each([
+    [422, { detail: [{ loc: ['body', 'seed'], msg: 'No number' }] }, 'body.seed: No number', 'detail'],
+    [400, { object: 'error', message: 'Wrong seed', type: 'BadRequestError', code: 400 }, 'Wrong seed', 'code'],
+    [400, [{ error: { code: 400, message: 'Wrong seed', status: 'INVALID_ARGUMENT' } }], 'Wrong seed', 'status'],
+    [500, { error: 'The runner has stopped', error_type: 'generation' }, 'The runner has stopped', 'error_type'],
+  ])('writes an error of %i and of another shape in that of the dialect: %j', async (status, error, message, kept) => {
+    upstream.restart(answersJson(error, { status }))
+    const response = await gateway.post(path, body)
+    expect(response.status).toBe(status)
+    expect(await response.json()).toMatchObject({
+      error: { message, type: expect.any(String), [kept]: expect.anything() },
+    })
   })
 
   it.each([

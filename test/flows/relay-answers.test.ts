@@ -5,7 +5,7 @@ import { answersJson, byteByByte, streams, writesRaw } from '../support/upstream
 
 describe('an answer that is not a stream', () => {
   it('arrives byte for byte and with its length, status and allowed headers', async () => {
-    const odd = '{ "big":12345678901234567890, "f":1.0,\n "u":"\\u00fc" }'
+    const odd = '{ "error":{ "message":"\\u00fc" }, "big":12345678901234567890,\n "f":1.0 }'
     const relay = await startRelay(({ res }) => {
       res
         .writeHead(429, {

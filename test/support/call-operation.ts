@@ -253,7 +253,7 @@ export function describeCallOperation({
 
     describe('default', () => {
       it("forwards the upstream's own error unchanged", async () => {
-        const error = { error: { type: 'overloaded_error', message: 'Overloaded' } }
+        const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
         upstream.restart(answersJson(error, { status: 529, headers: { 'retry-after': '9', 'request-id': 'req_up' } }))
         const response = await send(JSON.stringify(body))
         expect([response.status, await response.json()]).toEqual([529, error])
@@ -261,6 +261,15 @@ export function describeCallOperation({
         expect(response.headers.get('request-id')).toBe('req_up')
         expect(upstream.calls.length).toBe(1)
       })
+
+      it.each([400, 402, 403, 404, 413, 415, 422, 429, 500, 501, 502, 503, 504])(
+        'has an error of %i in the shape that the contract has for it, whatever the shape at the upstream',
+        async (status) => {
+          upstream.restart(answersJson({ detail: 'This seed is odd.' }, { status }))
+          const response = await send(JSON.stringify(body))
+          expect([response.status, await messageOf(response)]).toEqual([status, 'This seed is odd.'])
+        },
+      )
     })
   })
 }

@@ -28,6 +28,17 @@ it.each([
   })
 })
 
+it('further members of an error stay, but for those that the dialect decides by', () => {
+  const own = { type: 'BadRequestError', code: 'odd_code', message: ['odd'], detail: 1 }
+  expect(DIALECTS.chat.errorAnswer(400, failure('odd'), own).body).toEqual({
+    error: { ...own, message: 'odd', param: null },
+  })
+  expect(DIALECTS.messages.errorAnswer(400, failure('odd'), own).body).toEqual({
+    type: 'error',
+    error: { ...own, type: 'invalid_request_error', message: 'odd' },
+  })
+})
+
 it('an image that the model cannot read is a 400, whatever status the engine gives', () => {
   const message = 'image input is not supported - hint'
   expect(DIALECTS.messages.errorAnswer(500, failure(message))).toMatchObject({
@@ -50,8 +61,10 @@ it.each([400, 413, 500])('a prompt that is too long is a 400 in the words of eac
 })
 
 it.each([
-  ['an object with an error', { error: {} }, ['chat', 'responses']],
-  ['an object of type error', { type: 'error', error: {} }, ['chat', 'responses', 'messages']],
+  ['an object with an error', { error: { message: 'odd' } }, ['chat', 'responses']],
+  ['one of type error', { type: 'error', error: { type: 'a', message: 'odd' } }, ['chat', 'responses', 'messages']],
+  ['one whose error has no type', { type: 'error', error: { message: 'odd' } }, ['chat', 'responses']],
+  ['an error without a message', { type: 'error', error: { type: 'a', message: null } }, []],
   ['an object of type error without an error', { type: 'error' }, []],
   ['an error that is a text', { type: 'error', error: 'x' }, []],
   ['a text', 'error', []],
@@ -205,6 +218,8 @@ it.each([
     '\n<!DOCTYPE html><title>404 Not Found</title>',
     { kind: 'invalid', message: 'The backend answered with a web page.' },
   ],
+  ['a text at AWS', { Message: 'No such route' }, { kind: 'invalid', message: 'No such route' }],
+  ['the detail of LiteLLM', { detail: { error: 'No such team' } }, { kind: 'invalid', message: 'No such team' }],
   ['a text', 'No <html> here', { kind: 'invalid', message: 'No <html> here' }],
   ['an empty list', [], { kind: 'invalid', message: 'The backend failed without saying why.' }],
 ])('the message of an error is found in %s', (_name, body, expected) => {

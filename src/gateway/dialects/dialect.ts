@@ -35,9 +35,9 @@ export type DialectTraits = {
   readonly keepAlive: (hasBegun: boolean) => string
   /**
    * Writes a backend's error for clients of this dialect. The status is the backend's, or 400 where the client can
-   * correct its request.
+   * correct its request. `own`: further members of the error, which stay where the dialect leaves room for them.
    */
-  readonly errorAnswer: (status: number, failure: Failure) => ErrorAnswer
+  readonly errorAnswer: (status: number, failure: Failure, own?: Json) => ErrorAnswer
   /** Writes the failure of a backend of another dialect. Status and body come from `FAILURES`. */
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
   /** Whether an error body has the shape of this dialect. */

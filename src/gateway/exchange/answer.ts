@@ -1,9 +1,10 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
+import { parseShallowJson } from '../../kernel/json.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import { parseError } from '../dialects/failures/error-body.ts'
-import { readFailure } from '../dialects/failures/failure.ts'
+import { readErrorMembers, readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -14,6 +15,11 @@ import { toCallerHeaders } from './headers.ts'
 
 /** The head of a backend's answer; header names in lower case. */
 export type AnswerHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
+
+/** Whether the body of an answer is compressed. */
+export function isCompressed({ headers: { 'content-encoding': encoding = '' } }: AnswerHead): boolean {
+  return encoding !== '' && encoding !== 'identity'
+}
 
 /** An answer that is not a stream. */
 export type WholeAnswer = {
@@ -46,12 +52,24 @@ export function toFailureAnswer(
   return { ...toJsonAnswer(failureAnswer(failure)), ...retryTimeOf(failure) }
 }
 
+/** The dialect in which the caller gets an error. */
+type ErrorWriter = Pick<DialectTraits, 'isErrorBody' | 'errorAnswer'>
+
 /**
- * Makes the answer that a backend of the caller's dialect has written. Its bytes and its headers stay. A rate limit
+ * Makes the answer that a backend of the caller's dialect has written. Its bytes and its headers stay. An error of
+ * another shape is written in that of the dialect, because the AI SDK shows only "Bad Request" otherwise. A rate limit
  * without `Retry-After` gets one, because Codex takes it for permanent otherwise.
  */
-export function toUntouchedAnswer({ status }: AnswerHead, body: Buffer): WholeAnswer {
-  return { status, body, ...(status === 429 && retryTimeOf(readFailure(parseError(body), status))) }
+export function toUntouchedAnswer(head: AnswerHead, body: Buffer, dialect: ErrorWriter): WholeAnswer {
+  const { status } = head
+  if (status < 400 || isCompressed(head)) return { status, body }
+  const error = parseError(body)
+  const isRateLimit = status === 429
+  const failure = readFailure(error, isRateLimit ? status : null)
+  const answer = dialect.isErrorBody(parseShallowJson(body.toString('utf8')))
+    ? { status, body }
+    : toJsonAnswer(dialect.errorAnswer(status, failure, readErrorMembers(error)))
+  return { ...answer, ...(isRateLimit && retryTimeOf(failure)) }
 }
 
 function retryTimeOf({ kind, message }: Failure): Pick<WholeAnswer, 'retryAfterSeconds'> {

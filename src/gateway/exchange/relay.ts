@@ -36,7 +36,10 @@ export type StreamCollector = {
 /** How the answer of a backend is relayed. */
 export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'keepAlive'>
+  readonly dialect: Pick<
+    DialectTraits,
+    'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'errorAnswer' | 'isErrorBody' | 'keepAlive'
+  >
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'refusedParts'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */

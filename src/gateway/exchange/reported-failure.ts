@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { parseShallowJson } from '../../kernel/json.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { findRefusedPart } from '../dialects/refused-parts.ts'
 import { toFailureAnswer } from './answer.ts'
@@ -7,8 +8,8 @@ import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, RelayedExchange } from './relay.ts'
 
 /**
- * `body`: what the backend reported, which passes unchanged to a caller of its dialect. Null: the caller's dialect has
- * the words.
+ * `body`: what the backend reported, which passes unchanged where it has the shape of the caller's dialect. Null: the
+ * caller's dialect has the words.
  */
 type Reported = Pick<KeptAnswer, 'head'> & { readonly body: Buffer | null }
 
@@ -27,7 +28,7 @@ export function keepFailure(
 ): void {
   const made = toFailureAnswer(dialect, failure)
   if (made instanceof ApiError) return exchange.refuse(made)
-  const answer = { ...made, ...(body && { body }) }
+  const answer = body && dialect.isErrorBody(parseShallowJson(body.toString('utf8'))) ? { ...made, body } : made
   maskCredential(answer.body, credential)
   const refusedPart = findRefusedPart(backendDialect.refusedParts, failure)
   exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart })

@@ -37,11 +37,6 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** Whether the body of an answer is compressed. */
-export function isCompressed({ headers: { 'content-encoding': encoding = '' } }: AnswerHead): boolean {
-  return encoding !== '' && encoding !== 'identity'
-}
-
 /** Settles an exchange with a compressed error: its status says what has failed, although its body cannot be read. */
 export function keepCompressedError(exchange: RelayedExchange, head: AnswerHead, needs: FailureNeeds): void {
   const failure = readFailure(UNREADABLE.compressed, head.status)

@@ -122,9 +122,10 @@ export class WholeRelay implements Relay {
 
   #rewrite(body: Buffer): WholeAnswer | ApiError {
     const { status } = this.#head
-    const { rewrite } = this.#needs
+    const { rewrite, dialect } = this.#needs
     if (this.#collector) return this.#collector.end(status)
-    return rewrite ? rewrite.whole({ status, body: withoutByteOrderMark(body) }) : toUntouchedAnswer(this.#head, body)
+    if (rewrite) return rewrite.whole({ status, body: withoutByteOrderMark(body) })
+    return toUntouchedAnswer(this.#head, body, dialect)
   }
 
   /** Whether an answer is an error that is kept for the outcome. One that a rewrite has found has another status. */

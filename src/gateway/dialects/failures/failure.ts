@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import { isModelUnknown } from './missing-model.ts'
 
 /**
@@ -50,15 +51,16 @@ export const ENDED_EARLY = backendFailed('The backend ended its answer too early
  * is the status at vLLM, llama.cpp and OpenRouter.
  */
 export function readFailure(value: unknown, status: number | null = null): Failure {
-  // Google's chat completions send a list with the error in it.
-  const body = readObject(Array.isArray(value) ? value[0] : value)
-  // IBM sends an object with a list of errors. Cloudflare sends that, or one error in place of the list.
-  const error = [body.error, readList(body.errors)[0], body.errors].find(isObject) ?? body
+  const { body, error } = findError(value)
   const message =
     readName(error.message) ??
     readName(body.error) ??
     readWords(value) ??
+    // AWS.
+    readName(error.Message) ??
     readName(error.detail) ??
+    // LiteLLM.
+    readName(readObject(error.detail).error) ??
     readMistake(error.detail) ??
     // Mistral.
     readMistake(readObject(error.message).detail) ??
@@ -67,6 +69,18 @@ export function readFailure(value: unknown, status: number | null = null): Failu
   const names = `${readText(error.code)} ${readText(error.type)} ${details}`
   const kind = isForbiddenPage(value, status) ? 'failed' : kindOf(names, message, status ?? readCount(error.code))
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
+}
+
+/** Returns the members of the error in an error body, besides an `error` that is only its text. */
+export function readErrorMembers(value: unknown): Json {
+  return { ...findError(value).error, error: undefined }
+}
+
+function findError(value: unknown): { readonly body: Json; readonly error: Json } {
+  // Google's chat completions send a list with the error in it.
+  const body = readObject(Array.isArray(value) ? value[0] : value)
+  // IBM sends an object with a list of errors. Cloudflare sends that, or one error in place of the list.
+  return { body, error: [body.error, readList(body.errors)[0], body.errors].find(isObject) ?? body }
 }
 
 const PAGE_START = /^\s*<(?:!--|(?:!doctype html|html|head|title|meta|script|body|center|div|h\d|p)\b)/i

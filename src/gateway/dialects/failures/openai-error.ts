@@ -5,11 +5,12 @@ import { FAILURES, clientMessageOf } from './failure-table.ts'
 import { statusOf, typeOfStatus } from './failure.ts'
 import type { Failure } from './failure.ts'
 
-/** Writes an engine's own error in the form that the chat and the responses dialect share. */
-export function openAiErrorAnswer(given: number, failure: Failure): ErrorAnswer {
+/** Writes a backend's own error in the form that the chat and the responses dialect share. */
+export function openAiErrorAnswer(given: number, failure: Failure, own: Json = {}): ErrorAnswer {
   const status = statusOf(given, failure)
-  const code = failure.kind === 'context' ? 'context_length_exceeded' : null
-  return { status, body: { error: { message: failure.message, type: typeOfStatus(status), param: null, code } } }
+  const error = { message: failure.message, type: typeOfStatus(status), param: null, code: null, ...own }
+  const code = failure.kind === 'context' ? 'context_length_exceeded' : error.code
+  return { status, body: { error: { ...error, message: failure.message, code } } }
 }
 
 /** Writes the failure of a backend of another dialect. */
@@ -25,5 +26,5 @@ export function writeOpenAiError(failure: Failure): Json {
 
 /** Whether a body is an error of the chat or the responses dialect. */
 export function isOpenAiErrorBody(body: unknown): boolean {
-  return isObject(body) && isObject(body.error)
+  return isObject(body) && isObject(body.error) && typeof body.error.message === 'string'
 }

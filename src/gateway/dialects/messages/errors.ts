@@ -1,3 +1,4 @@
+import { isObject } from '../../../kernel/json.ts'
 import type { ErrorAnswer } from '../dialect.ts'
 import { FAILURES, clientMessageOf } from '../failures/failure-table.ts'
 import { statusOf, typeOfStatus } from '../failures/failure.ts'
@@ -9,11 +10,17 @@ export function writeMessagesError(failure: Failure): Json {
   return { type: FAILURES[failure.kind].messagesType, message: toMessage(failure, clientMessageOf(failure)) }
 }
 
-/** Writes an engine's own error, with its status and its message. */
-export function messagesErrorAnswer(given: number, failure: Failure): ErrorAnswer {
+/** Writes a backend's own error, with its status and its message. */
+export function messagesErrorAnswer(given: number, failure: Failure, own: Json = {}): ErrorAnswer {
   const status = statusOf(given, failure)
-  const error = { type: typeOfStatus(status), message: toMessage(failure, failure.message) }
+  const error = { ...own, type: typeOfStatus(status), message: toMessage(failure, failure.message) }
   return { status, body: { type: 'error', error } }
+}
+
+/** Whether a body is an error of the messages dialect. */
+export function isMessagesErrorBody(body: unknown): boolean {
+  if (!isObject(body) || body.type !== 'error' || !isObject(body.error)) return false
+  return typeof body.error.type === 'string' && typeof body.error.message === 'string'
 }
 
 /** Writes the failure of a backend of another dialect. */

@@ -1,4 +1,3 @@
-import { isObject } from '../../../kernel/json.ts'
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure, TokenCount } from '../dialect.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
@@ -7,7 +6,7 @@ import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-
 import { MESSAGES_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
-import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
+import { isMessagesErrorBody, messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 import { withoutUnsignedContent } from './unsigned-content.ts'
 
@@ -49,7 +48,7 @@ export const MESSAGES: DialectTraits = {
   keepAlive: (hasBegun) => (hasBegun ? PING : KEEP_ALIVE_COMMENT),
   errorAnswer: messagesErrorAnswer,
   failureAnswer: messagesFailureAnswer,
-  isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
+  isErrorBody: isMessagesErrorBody,
   readErrorEvent,
   isPreamble: ({ event }) => event === 'message_start' || event === 'ping',
   nativeProbe: NATIVE_PROBE,
