@@ -2732,7 +2732,7 @@ export interface components {
         BackendProblem: {
             /** @description For people, in the words of the backend. */
             message: string;
-            /** @description The kind of error. Always a text in the messages dialect. */
+            /** @description The kind of error. */
             type?: string | null;
             /** @description The code that the backend has for it, if any. */
             code?: string | number | null;

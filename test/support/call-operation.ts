@@ -253,7 +253,7 @@ export function describeCallOperation({
 
     describe('default', () => {
       it("forwards the upstream's own error unchanged", async () => {
-        const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+        const error = { error: { type: 'overloaded_error', message: 'Overloaded' } }
         upstream.restart(answersJson(error, { status: 529, headers: { 'retry-after': '9', 'request-id': 'req_up' } }))
         const response = await send(JSON.stringify(body))
         expect([response.status, await response.json()]).toEqual([529, error])

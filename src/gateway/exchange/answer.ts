@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import { ApiError } from '../../http/errors.ts'
 import { parseShallowJson } from '../../kernel/json.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
-import { parseError } from '../dialects/failures/error-body.ts'
+import { hasErrorMessage, parseError } from '../dialects/failures/error-body.ts'
 import { readErrorMembers, readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
@@ -52,23 +52,24 @@ export function toFailureAnswer(
   return { ...toJsonAnswer(failureAnswer(failure)), ...retryTimeOf(failure) }
 }
 
-/** The dialect in which the caller gets an error. */
-type ErrorWriter = Pick<DialectTraits, 'isErrorBody' | 'errorAnswer'>
-
 /**
- * Makes the answer that a backend of the caller's dialect has written. Its bytes and its headers stay. An error of
- * another shape is written in that of the dialect, because the AI SDK shows only "Bad Request" otherwise. A rate limit
- * without `Retry-After` gets one, because Codex takes it for permanent otherwise.
+ * Makes the answer that a backend of the caller's dialect has written. Its bytes and its headers stay. An error whose
+ * message is in another place is written in the dialect, because the AI SDK shows only "Bad Request" otherwise. A rate
+ * limit without `Retry-After` gets one, because Codex takes it for permanent otherwise.
  */
-export function toUntouchedAnswer(head: AnswerHead, body: Buffer, dialect: ErrorWriter): WholeAnswer {
+export function toUntouchedAnswer(
+  head: AnswerHead,
+  body: Buffer,
+  { errorAnswer }: Pick<DialectTraits, 'errorAnswer'>,
+): WholeAnswer {
   const { status } = head
   if (status < 400 || isCompressed(head)) return { status, body }
   const error = parseError(body)
   const isRateLimit = status === 429
   const failure = readFailure(error, isRateLimit ? status : null)
-  const answer = dialect.isErrorBody(parseShallowJson(body.toString('utf8')))
+  const answer = hasErrorMessage(parseShallowJson(body.toString('utf8')))
     ? { status, body }
-    : toJsonAnswer(dialect.errorAnswer(status, failure, readErrorMembers(error)))
+    : toJsonAnswer(errorAnswer(status, failure, readErrorMembers(error)))
   return { ...answer, ...(isRateLimit && retryTimeOf(failure)) }
 }
 

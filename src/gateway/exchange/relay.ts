@@ -38,7 +38,7 @@ export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
   readonly dialect: Pick<
     DialectTraits,
-    'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'errorAnswer' | 'isErrorBody' | 'keepAlive'
+    'monitorStream' | 'failureEndsStream' | 'failureAnswer' | 'errorAnswer' | 'keepAlive'
   >
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'refusedParts'>

@@ -1,7 +1,8 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
+import { hasErrorMessage } from '../failures/error-body.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
-import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { CHAT_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
@@ -27,7 +28,7 @@ export const CHAT: DialectTraits = {
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
-  isErrorBody: isOpenAiErrorBody,
+  isErrorBody: hasErrorMessage,
   readErrorEvent,
   isPreamble,
   nativeProbe: null,

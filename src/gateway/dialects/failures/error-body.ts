@@ -1,4 +1,4 @@
-import { parseShallowJson } from '../../../kernel/json.ts'
+import { isObject, parseShallowJson } from '../../../kernel/json.ts'
 
 /**
  * Parses the body of an error. Servers that were asked for a stream also write it as an event of one. Undefined when it
@@ -13,6 +13,11 @@ export function parseErrorBody(body: Buffer): unknown {
 /** The body of an error; its text where it is not JSON. */
 export function parseError(body: Buffer): unknown {
   return parseErrorBody(body) ?? body.toString('utf8')
+}
+
+/** Whether an error body has its message in `error.message`, where clients of every dialect read it. */
+export function hasErrorMessage(body: unknown): boolean {
+  return isObject(body) && isObject(body.error) && typeof body.error.message === 'string'
 }
 
 /** The first data of an event stream that can be an error (WHATWG HTML, section 9.2.6). */

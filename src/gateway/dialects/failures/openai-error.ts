@@ -1,4 +1,3 @@
-import { isObject } from '../../../kernel/json.ts'
 import type { ErrorAnswer } from '../dialect.ts'
 import type { Json } from '../json/read-json.ts'
 import { FAILURES, clientMessageOf } from './failure-table.ts'
@@ -22,9 +21,4 @@ export function openAiFailureAnswer(failure: Failure): ErrorAnswer {
 export function writeOpenAiError(failure: Failure): Json {
   const { type, code } = FAILURES[failure.kind]
   return { message: clientMessageOf(failure), type, param: null, code }
-}
-
-/** Whether a body is an error of the chat or the responses dialect. */
-export function isOpenAiErrorBody(body: unknown): boolean {
-  return isObject(body) && isObject(body.error) && typeof body.error.message === 'string'
 }

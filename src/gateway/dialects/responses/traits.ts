@@ -3,8 +3,9 @@ import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenMetadata } from '../dialect.ts'
 import { isGiven, parseObject, readCount, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { hasErrorMessage } from '../failures/error-body.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
-import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { RESPONSES_REFUSED_PARTS } from '../refused-parts.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -49,7 +50,7 @@ export const RESPONSES: DialectTraits = {
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
-  isErrorBody: isOpenAiErrorBody,
+  isErrorBody: hasErrorMessage,
   readErrorEvent,
   isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
