@@ -38,8 +38,10 @@ async function noticeOf(answer: Promise<Response>): Promise<string> {
 describe('showTeamMembers and changeTeamMembers', () => {
   const path = `${HOME}/members`
 
-  it('200: lists the people, and says who is listed in the directory file', async () => {
+  it('200: lists the people, and says who is the viewer and who is listed in the directory file', async () => {
     const page = await (await open(path)).text()
+    const own = page.split('<li ').filter((row) => row.includes('>You<'))
+    expect(own).toEqual([expect.stringContaining('ada@example.com')])
     expect(page).toContain('member@example.com')
     // An admin may have invited them before the file listed them.
     expect(page).toContain('Listed in the directory file, invited <time')

@@ -182,6 +182,24 @@ it.each(['created', 'rotated'])('no key is %s while its owner signs the device o
   expect(await service.database.prisma.apiKey.count({ where: { invitation: { account: { email } } } })).toBe(1)
 })
 
+it('no key of a service account is revoked by an admin who is signed out meanwhile', async () => {
+  const email = persons.next()
+  const { prisma } = service.database
+  const { teamId, accountId } = await prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
+  await prisma.invitation.updateMany({ where: { teamId, accountId }, data: { role: 'admin' } })
+  const by = bearerOf((await service.signIn(email)).accessToken)
+  const path = '/v1/teams/%40acme%2Fcore/service-accounts'
+  const { id } = await expectJson<{ id: string }>('The account', service.fetch(path, json({ name: 'builds' }, by)))
+  const create = service.fetch(`${path}/${id}/keys`, json({ name: 'nightly' }, by))
+  const { info } = await expectJson<NewApiKey>('The key', create)
+  const revoke = () => service.fetch(`${path}/${id}/keys/${info.id}`, { method: 'DELETE', headers: by })
+  const signOut: Step = (tx) =>
+    tx.deviceSession.updateMany({ where: { invitation: { accountId } }, data: { revokedAt: service.clock.now() } })
+  const lockTeam: Step = (tx) => tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR UPDATE`
+  expect(await whileLocked(email, revoke, signOut, lockTeam)).toBe('401 unauthorized')
+  expect(await prisma.apiKey.findUnique({ where: { id: info.id } })).toMatchObject({ revokedAt: null })
+})
+
 it('no key is created for a team by a person who is removed from it meanwhile, and signed in to another team', async () => {
   const email = persons.next()
   const by = bearerOf((await service.signIn(email)).accessToken)

@@ -37,8 +37,13 @@ function mailsWith(name: string): [string, ComposedMail][] {
   ]
 }
 
-function keyMade(name: string, change: 'created' | 'rotated', serviceAccount: string | null): ComposedMail {
-  const key = { name, prefix: 'svck_7Fq2', team: '@acme/core', models: null, expiresAt: UNTIL }
+function keyMade(
+  name: string,
+  change: 'created' | 'rotated',
+  serviceAccount: string | null,
+  models: readonly string[] | null = null,
+): ComposedMail {
+  const key = { name, prefix: 'svck_7Fq2', team: '@acme/core', models, expiresAt: UNTIL }
   const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
   return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com', baseUrl: BASE_URL })
 }
@@ -130,6 +135,14 @@ function titleOf({ html }: ComposedMail): string | undefined {
 it('emails about API keys link to the page on which the reader can revoke them', () => {
   expect(keyMade('builds', 'created', null).text).toContain(`\n${DEVICE_PAGE}\n`)
   expect(keyMade('builds', 'created', 'build-server').text).toContain(`\n${KEYS_PAGE}\n`)
+})
+
+it.each([
+  [null, 'all models of the team'],
+  [['svc/fast', 'svc/deep'], 'svc/fast, svc/deep'],
+  [['svc/fast', 'svc/deep', 'svc/small'], '3 of the team'],
+])('an email about an API key for the models %j says so', (models, text) => {
+  expect(keyMade('builds', 'created', null, models).text).toContain(`Models:   ${text}\n`)
 })
 
 describe('the email about a spending limit', () => {
