@@ -48,6 +48,27 @@ it('an image may be its URL, as clients of Mistral write it', () => {
 })
 
 it.each([
+  ['https://x.test/a.pdf', { type: 'url', url: 'https://x.test/a.pdf' }],
+  ['data:application/pdf;base64,JVBE', { type: 'base64', media_type: 'application/pdf', data: 'JVBE' }],
+])('a document may be its URL, as clients of Mistral write it: %s', (url, source) => {
+  const document = { type: 'document_url', document_url: url, document_name: 'a.pdf' }
+  expect(requestFor('chat', 'messages', { messages: [{ role: 'user', content: [document] }] })).toMatchObject({
+    messages: [{ content: [{ type: 'document', source, title: 'a.pdf' }] }],
+  })
+})
+
+it.each(['responses', 'messages'] as const)(
+  'the schema of a json_object, as clients of Fireworks and Together write it, reaches a %s backend',
+  (backend) => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+    const format = { type: 'json_schema', schema }
+    expect(
+      requestFor('chat', backend, { messages: [USER], response_format: { type: 'json_object', schema } }),
+    ).toMatchObject(backend === 'responses' ? { text: { format } } : { output_config: { format } })
+  },
+)
+
+it.each([
   { type: 'thinking', thinking: [{ type: 'text', text: 'Let me see.' }] },
   { type: 'thinking', thinking: 'Let me see.', signature: 'c2ln' },
   { type: 'redacted_thinking', data: 'c2ln' },

@@ -12,7 +12,7 @@ export function readFormat(format: unknown, path: string, inner?: string): Outpu
   if (!isGiven(format)) return null
   if (!isObject(format)) refuse(path, 'It must be an object with a type.')
   if (format.type === 'text') return null
-  if (format.type === 'json_object') return { kind: 'json' }
+  if (format.type === 'json_object') return readJsonFormat(format)
   if (format.type !== 'json_schema') refuse(`${path}.type`, `${path} must be text, json_object or json_schema.`)
   const { name, description, schema, strict } = inner === undefined ? format : readObject(format[inner])
   return {
@@ -22,6 +22,11 @@ export function readFormat(format: unknown, path: string, inner?: string): Outpu
     schema: requireSchema(schema, inner === undefined ? path : `${path}.${inner}`),
     strict: readBoolean(strict),
   }
+}
+
+/** Fireworks, Together and llama.cpp take a schema here too. */
+function readJsonFormat({ schema }: Json): OutputFormat {
+  return isObject(schema) ? { kind: 'schema', name: null, description: null, schema, strict: null } : { kind: 'json' }
 }
 
 /** Returns the JSON schema of an output format. Throws a refusal for anything else. `path` is that of the format. */

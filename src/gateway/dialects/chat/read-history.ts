@@ -149,13 +149,12 @@ function readPart(part: Json, path: string): PartContent {
     case 'file': {
       const { file_data: data, filename } = readObject(part.file)
       const url = readName(data) ?? refuse(path, 'This service does not store files: send the file as file_data.')
-      return {
-        type: 'document',
-        source: readUrl(url, 'application/pdf'),
-        name: readName(filename),
-        title: null,
-        context: null,
-      }
+      return toDocument(url, filename)
+    }
+    // Mistral's.
+    case 'document_url': {
+      const url = readName(part.document_url) ?? refuse(`${path}.document_url`, 'It must be the URL of a document.')
+      return toDocument(url, part.document_name)
     }
     case 'input_audio': {
       const { data, format } = readObject(part.input_audio)
@@ -164,4 +163,9 @@ function readPart(part: Json, path: string): PartContent {
     default:
       return refuseContent(part.type, path, INSTEAD_OF)
   }
+}
+
+function toDocument(url: string, name: unknown): PartContent {
+  const source = readUrl(url, 'application/pdf')
+  return { type: 'document', source, name: readName(name), title: null, context: null }
 }
