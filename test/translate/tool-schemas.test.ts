@@ -1,5 +1,6 @@
 /** Schemas of tools that one vendor accepts and another refuses. Most of them come from MCP servers. */
 import { describe, expect, it } from 'vitest'
+import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { toPlainSchema } from '../../src/gateway/dialects/tools/tool-schemas.ts'
@@ -155,6 +156,14 @@ it('a tool that takes free text has a plain schema, too', () => {
   const { request } = pair('responses', 'chat', { tools }, { caps: { schemaLimits: false } })
   expect(request.tools).toMatchObject([{ function: { name: 'patch', parameters: { type: 'object' } } }])
   expect(JSON.stringify(request.tools)).not.toContain('additionalProperties')
+})
+
+it.each(['tools', 'input'] as const)('a tool in %s of a request in its own dialect has a plain schema', (member) => {
+  const tool = TOOLS.responses({ type: 'object', properties: { a: { type: 'integer', exclusiveMinimum: 0 } } })
+  const body = { [member]: member === 'tools' ? [tool] : ['hi', { type: 'additional_tools', tools: [tool] }] }
+  const sent = DIALECTS.responses.toAcceptedRequest(Buffer.from(JSON.stringify(body)), body, { schemaLimits: false })
+  expect(sent.toString()).toContain('It must match')
+  expect(sent.toString()).not.toContain('"exclusiveMinimum":0')
 })
 
 describe('a plain schema', () => {

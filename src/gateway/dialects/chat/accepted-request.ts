@@ -21,7 +21,7 @@ const HINT_NAMES = { effort: 'reasoning_effort', usage: 'stream_options' }
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: GivenCaps): Buffer {
   const accepted = withoutRefusedHints(request, body, caps, HINT_NAMES)
-  return withPlainTools(withAcceptedHistory(withNamedLimit(accepted, body, caps), caps), caps)
+  return withPlainTools(withAcceptedHistory(withNamedLimit(accepted, body, caps), caps), body, caps)
 }
 
 /** Servers have one of two names for the token limit. */

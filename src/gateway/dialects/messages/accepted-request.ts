@@ -17,7 +17,7 @@ export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<Mod
   const unasked = efforts?.length === 0 ? withoutEffort(stable, body) : stable
   const isRequired = reasoningReplay === 'required'
   const complete = isRequired ? rewriteList(unasked, 'messages', (messages) => messages.map(withThinking)) : unasked
-  return withPlainTools(complete, caps)
+  return withPlainTools(complete, body, caps)
 }
 
 function withoutEffort(request: Buffer, body: Json): Buffer {

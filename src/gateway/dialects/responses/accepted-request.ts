@@ -16,7 +16,7 @@ const ENCRYPTED = 'reasoning.encrypted_content'
  */
 export function toAcceptedRequest(request: Buffer, body: Json, caps: Partial<ModelCaps>): Buffer {
   const hinted = withoutSummaries(withoutRefusedHints(request, body, caps, { effort: 'reasoning' }), body, caps)
-  const accepted = withPlainTools(hinted, caps)
+  const accepted = withPlainTools(hinted, body, caps)
   const isRefused = caps.reasoningReplay === 'refused'
   const unasked = isRefused ? rewriteItems(accepted, body, 'include', withoutEncrypted) : accepted
   return isRefused || caps.reasoningReplay === 'unreadable'

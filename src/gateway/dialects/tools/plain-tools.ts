@@ -1,15 +1,19 @@
 import { isObject } from '../../../kernel/json.ts'
 import type { ModelCaps } from '../caps.ts'
-import { rewriteList } from '../json/rewrite-list.ts'
+import type { Json } from '../json/read-json.ts'
+import { rewriteItems, rewriteList } from '../json/rewrite-list.ts'
 import { toPlainSchema } from './tool-schemas.ts'
 
 /**
  * Returns a request with plain schemas of its tools for a server that fails at limits in them (`schemaLimits`), and the
  * same bytes for any other. The schema of a tool is `function.parameters` in chat, `parameters` in responses, where the
- * tools of a namespace are in its `tools`, and `input_schema` in messages.
+ * tools of a namespace are in its `tools`, and `input_schema` in messages. Items of `input` add tools in responses.
+ * `body` is the request.
  */
-export function withPlainTools(request: Buffer, { schemaLimits = true }: Partial<ModelCaps>): Buffer {
-  return schemaLimits ? request : rewriteList(request, 'tools', (tools) => tools.map(toPlainTool))
+export function withPlainTools(request: Buffer, body: Json, { schemaLimits = true }: Partial<ModelCaps>): Buffer {
+  if (schemaLimits) return request
+  const plain = rewriteList(request, 'tools', (tools) => tools.map(toPlainTool))
+  return rewriteItems(plain, body, 'input', (item) => (isObject(item) && item.tools ? [toPlainTool(item)] : null))
 }
 
 function toPlainTool(tool: unknown): unknown {
