@@ -12,6 +12,7 @@ import { explainRefusal, pickModel } from '../../models/rules.ts'
 import type { ModelTeam } from '../../models/rules.ts'
 import type { Placement } from '../../plan/candidate.ts'
 import { findNestedModels, spellingsOf } from './nested-models.ts'
+import type { NamedModel } from './nested-models.ts'
 
 /** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
 const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
@@ -61,27 +62,20 @@ type Call = {
  * backend of the call has them under the names that the body gives.
  */
 export function judgeAlternatives(call: Call, body: Json): ApiError | null {
-  for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
-  if (isGiven(body.extra_body) && !hasOnlyGemini(body.extra_body)) return refuseMember('extra_body')
-  const plugin = findPlugin(body)
-  if (plugin) return refuseMember(plugin)
-  for (const name of LISTS) {
-    const list = body[name]
-    if (!isGiven(list)) continue
-    // Anthropic's `"default"` leaves the choice to the vendor.
-    if (!Array.isArray(list)) return refuseMember(name)
-    for (const [at, entry] of list.entries()) {
-      for (const model of isObject(entry) ? modelsIn(entry) : [entry]) {
-        const refusal = judgeNamed(call, `${name}.${at}`, model)
-        if (refusal) return refusal
-      }
-    }
-  }
-  for (const { path, name } of findNestedModels(body)) {
+  const refused = findRefusedMember(body)
+  if (refused !== null) return refuseMember(refused)
+  for (const { path, name } of [...findListedModels(body), ...findNestedModels(body)]) {
     const refusal = name === null ? refuseMember(path) : judgeNamed(call, path, name)
     if (refusal) return refusal
   }
   return null
+}
+
+/** The path of the first member that cannot be judged, because it names no model of this service; null: none does. */
+function findRefusedMember(body: Json): string | null {
+  const name = REFUSED.find((refused) => isGiven(body[refused]))
+  if (name !== undefined) return name
+  return isGiven(body.extra_body) && !hasOnlyGemini(body.extra_body) ? 'extra_body' : findPlugin(body)
 }
 
 /** The path of the first plugin that may run or choose another model; null: there is none. */
@@ -97,10 +91,21 @@ function hasOnlyGemini(extra: unknown): boolean {
   return isObject(extra) && Object.keys(extra).every((name) => name === 'google')
 }
 
+function findListedModels(body: Json): readonly NamedModel[] {
+  return LISTS.flatMap((member): NamedModel[] => {
+    const list = body[member]
+    if (!isGiven(list)) return []
+    // Anthropic's `"default"` leaves the choice to the vendor.
+    if (!Array.isArray(list)) return [{ path: member, name: null }]
+    return list.flatMap((entry: unknown, at) => modelsIn(entry).map((name) => ({ path: `${member}.${at}`, name })))
+  })
+}
+
 /** At least one value, because an entry must name a model. */
-function modelsIn(entry: Json): unknown[] {
+function modelsIn(entry: unknown): unknown[] {
+  if (!isObject(entry)) return [entry ?? undefined]
   const names = spellingsOf('model', entry)
-  return names.length > 0 ? names.map((name) => entry[name]) : [undefined]
+  return names.length > 0 ? names.map((name) => entry[name] ?? undefined) : [undefined]
 }
 
 function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {

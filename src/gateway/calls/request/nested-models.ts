@@ -3,8 +3,8 @@ import { foldCase } from '../../dialects/json/edit-json.ts'
 import { isGiven, readList, readObject, readText } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 
-/** A model that a body names inside another member. */
-export type NestedModel = {
+/** A model that a body names beside `model`. */
+export type NamedModel = {
   /** The path of its name. */
   readonly path: string
   /** Null: the backend may choose any model. */
@@ -17,9 +17,9 @@ export type NestedModel = {
  * (`additional_tools`, `tool_search_output`), and in blocks of `messages` that change the tools or repeat such changes
  * (`tool_addition`, `compaction`).
  */
-export function findNestedModels(body: Json): readonly NestedModel[] {
+export function findNestedModels(body: Json): readonly NamedModel[] {
   const { moderation, providerOptions, compound_custom: compound, tools, input, messages } = body
-  const found: NestedModel[] = []
+  const found: NamedModel[] = []
   addNamed(found, readObject(moderation), 'moderation')
   addAll(found, readObject(readObject(providerOptions).gateway).models, 'providerOptions.gateway.models')
   addAll(found, readObject(compound).models, 'compound_custom.models')
@@ -34,13 +34,13 @@ export function findNestedModels(body: Json): readonly NestedModel[] {
 }
 
 /** Adds the names in a list, or in the members of an object. */
-function addAll(found: NestedModel[], names: unknown, path: string): void {
+function addAll(found: NamedModel[], names: unknown, path: string): void {
   if (typeof names !== 'object' || names === null) return
   for (const [at, name] of Object.entries(names)) if (isGiven(name)) found.push({ path: `${path}.${at}`, name })
 }
 
 /** A tool can be a namespace of others. */
-function addFromList(found: NestedModel[], tools: unknown, path: string): void {
+function addFromList(found: NamedModel[], tools: unknown, path: string): void {
   for (const [at, given] of readList(tools).entries()) {
     const tool = readObject(given)
     addModels(found, tool, `${path}.${at}`)
@@ -54,18 +54,18 @@ function changesTools(block: unknown): block is Json {
   return isObject(block) && (isGiven(block.tool) || isGiven(block.tool_changes))
 }
 
-function addFromBlock(found: NestedModel[], { tool, tool_changes: changes }: Json, path: string): void {
+function addFromBlock(found: NamedModel[], { tool, tool_changes: changes }: Json, path: string): void {
   addDefinition(found, readObject(tool), `${path}.tool`)
   for (const [at, change] of readList(changes).entries())
     addDefinition(found, readObject(change), `${path}.tool_changes.${at}`)
 }
 
-function addDefinition(found: NestedModel[], change: Json, path: string): void {
+function addDefinition(found: NamedModel[], change: Json, path: string): void {
   for (const name of spellingsOf('definition', change)) addModels(found, readObject(change[name]), `${path}.${name}`)
 }
 
 /** `svg`: what writes the SVG images of OpenAI's `image_generation`. */
-function addModels(found: NestedModel[], tool: Json, path: string): void {
+function addModels(found: NamedModel[], tool: Json, path: string): void {
   if (runsOtherModels(readText(tool.type))) found.push({ path, name: null })
   addNamed(found, tool, path)
   for (const name of spellingsOf('svg', tool)) addNamed(found, readObject(tool[name]), `${path}.${name}`)
@@ -92,7 +92,7 @@ function runsOtherModels(type: string): boolean {
   return type.startsWith(OPENROUTER) && !RUN_NO_MODEL.has(type)
 }
 
-function addNamed(found: NestedModel[], object: Json, path: string): void {
+function addNamed(found: NamedModel[], object: Json, path: string): void {
   for (const name of spellingsOf('model', object))
     if (isGiven(object[name])) found.push({ path: `${path}.${name}`, name: object[name] })
 }
