@@ -339,7 +339,7 @@ describe('a reasoning effort', () => {
     const post = (effort: string) =>
       gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', 'any/values'), reasoning_effort: effort })
     const refused = await post(GPT.error.message)
-    expect([refused.status, await refused.json(), vendor.calls.length]).toEqual([status, error, 1])
+    expect([refused.status, vendor.calls.length]).toEqual([status, 1])
     vendor.restart(saysHello('chat'))
     await post('high')
     expect(bodyOf(vendor.last())).toMatchObject({ reasoning_effort: 'high' })
