@@ -41,10 +41,10 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
   let other: Promise<unknown> | undefined
   const answer = first()
   try {
-    await waitForValue('the first request to wait for its login', waitingStatements, 1, WAIT)
+    await waitForValue('the first request to wait for its login', waitingStatements, 1)
     other = second()
-    // It waits for the invitation, or behind `first` for the login.
-    await waitForValue('the second request to wait', waitingStatements, 2, WAIT)
+    // It waits for the invitation, or behind `first` for the login, which the database lets wait for 1.3 seconds.
+    await waitForValue('the second request to wait', waitingStatements, 2, { timeoutMs: 1300 })
   } finally {
     await release()
     // Also where a wait has failed, so that nothing of this test runs on in the next one.
@@ -54,8 +54,8 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
   return answer
 }
 
-/** Shorter than the time after which the database gives a waiting statement up. */
-const WAIT = { timeoutMs: 1500 }
+/** How long a transaction of a test waits for a request. The database ends it after ten seconds without a statement. */
+const WAIT = { timeoutMs: 9000 }
 
 async function waitingStatements(): Promise<number> {
   const [row] = await service.database.prisma.$queryRaw<{ count: number }[]>`
