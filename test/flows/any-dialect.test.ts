@@ -226,6 +226,18 @@ describe('headers between dialects', () => {
   })
 })
 
+it('an upstream for which the directory lists other dialects gets calls in these', async () => {
+  const dialects = { name: 'vendora', dialects: ['messages'], url: null, basePath: '', credential: null } as const
+  await using own = await startGateway({
+    vendora: servers.messages.url,
+    backends: [dialects],
+    team: { models: [servedModel('any/vendora', { serve: [serveEntry('vendora', 'large-2026')] })] },
+  })
+  const response = await own.post(GATEWAY_PATHS.chat, greeting('chat', 'any/vendora'))
+  expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"chat.completion"')])
+  expect(servers.messages.last().url).toBe('/v1/messages')
+})
+
 describe('the token limit of a chat backend', () => {
   it.each([
     ['any/vendora', 'max_completion_tokens'],
