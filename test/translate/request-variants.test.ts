@@ -369,6 +369,14 @@ describe('tools', () => {
     expect(choiceOf(undefined)).toEqual({ type: 'auto', ...disabled })
   })
 
+  it('are called one after the other by a responses model where the client says so and any may be called', () => {
+    const tools = [{ type: 'function', function: { name: 'read' } }]
+    const sent = (tool_choice: string) =>
+      pair('chat', 'responses', { tools, tool_choice, parallel_tool_calls: false }).request
+    expect(sent('auto')).toHaveProperty('parallel_tool_calls', false)
+    expect(sent('none')).not.toHaveProperty('parallel_tool_calls')
+  })
+
   it('without a type are functions', () => {
     const tools = [{ function: { name: 'read' } }]
     expect(toolsOf(pair('chat', 'responses', { tools }).request)[0]).toMatchObject({ type: 'function', name: 'read' })
