@@ -3551,7 +3551,7 @@ export interface components {
         /** @description The result of the browser's registration. */
         FinishPasskeyRegistration: {
             credential: components["schemas"]["RegistrationCredential"];
-            /** @description A name for the person to recognize it by. Default: the date. */
+            /** @description A name for the person to recognize it by. Default: the day and the time. */
             name?: components["schemas"]["PasskeyName"];
         };
         /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
