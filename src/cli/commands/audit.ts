@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { isDay } from '../../kernel/formats/utc-text.ts'
 import { writeAuditDetails } from '../../kernel/formats/audit-details.ts'
+import { isDay } from '../../kernel/formats/utc-text.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { AuditEvent } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
