@@ -165,7 +165,9 @@ models: [${models}]`
   it('400: names what is wrong with the model', async () => {
     const refused = await put('acme/core/wrong', { serve: [{ backend: 'vendora', model: 'unknown-1' }] })
     expect(refused.status).toBe(400)
-    expect(await messageOf(refused)).toContain('served by vendora as "unknown-1". The file gives it vendora=deep-1, vendora=fast-1')
+    expect(await messageOf(refused)).toContain(
+      'served by vendora as "unknown-1". The file gives it vendora=deep-1, vendora=fast-1',
+    )
     expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
     expect(await messageOf(await put('acme/core/a b'))).toContain('id: must have 1 to 64 letters, digits')
     expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
