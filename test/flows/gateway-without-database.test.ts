@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import { RefusedFileError } from '../../src/server/files/refused-file.ts'
 import { serve } from '../../src/server/serve.ts'
+import { freePort } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 import { json, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
@@ -38,9 +39,7 @@ describe('a gateway without a database', () => {
     files = { directory: path.join(folder.path, 'directory.yaml'), keys: path.join(folder.path, 'deep/keys.json') }
     await writeFile(files.directory, directoryWith('vendora/large'))
     upstream = await startUpstream(answersJson(answer))
-    const gone = await startUpstream()
-    await gone[Symbol.asyncDispose]()
-    unreachable.SVC_CONTROL_PLANE_URL = gone.url.origin
+    unreachable.SVC_CONTROL_PLANE_URL = `http://127.0.0.1:${await freePort()}`
     control = await startService({ env: { SVC_ROLE: 'control-plane' }, directory: directoryWith('vendora/large') })
     token = (await control.signIn('ada@example.com')).accessToken
   })

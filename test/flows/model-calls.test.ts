@@ -4,6 +4,7 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { freePort } from '../support/loopback.ts'
 import { messageOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
@@ -53,9 +54,8 @@ beforeAll(async () => {
   const everywhere = { vendora: upstream.url, vendorb: upstream.url, vendorc: upstream.url }
   gateway = await startGateway(everywhere)
   shortIdle = await startGateway({ team: TEAM, idleTimeoutMs: 300, ...everywhere })
-  const gone = await startUpstream()
-  await gone[Symbol.asyncDispose]()
-  unreachable = await startGateway({ team: TEAM, vendora: gone.url, vendorb: gone.url, vendorc: gone.url })
+  const nowhere = new URL(`http://127.0.0.1:${await freePort()}`)
+  unreachable = await startGateway({ team: TEAM, vendora: nowhere, vendorb: nowhere, vendorc: nowhere })
   alone = await startGateway({ team: TEAM })
   local = await startGateway({ team: TEAM, engine: engine.url })
 })

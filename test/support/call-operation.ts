@@ -4,6 +4,7 @@ import { events } from '../../generated/sdk/index.js'
 import { checkAnswer } from './contract/contract-check.ts'
 import { startEngine } from './engine.ts'
 import { startGateway } from './gateway.ts'
+import { freePort } from './loopback.ts'
 import { messageOf, outcomeOf } from './requests.ts'
 import { servedModel } from './served-models.ts'
 import { startService } from './service.ts'
@@ -72,15 +73,13 @@ export function describeCallOperation({
 
     beforeAll(async () => {
       upstream = await startUpstream()
-      const gone = await startUpstream()
-      await gone[Symbol.asyncDispose]()
       service = await startService({
         directory: DIRECTORY,
         env: {
           [`SVC_${servedBy.toUpperCase()}_UPSTREAM_URL`]: upstream.url.href,
           SVC_UPSTREAM_BEARER_TOKEN: 'upstream-token',
           SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS: '1',
-          SVC_LOCAL_ENGINE_URL: gone.url.href,
+          SVC_LOCAL_ENGINE_URL: `http://127.0.0.1:${await freePort()}`,
           SVC_MAX_BODY_BYTES: '4096',
         },
       })
