@@ -40,7 +40,7 @@ function billOfMaterials(folder: string): object {
   const options = ['--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only']
   const printed = execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8' })
   const bill = JSON.parse(printed) as { readonly metadata: { readonly component: object } }
-  // npm calls it like the folder.
+  // npm names the component after the folder.
   return { ...bill, metadata: { ...bill.metadata, component: { ...bill.metadata.component, name: 'svc' } } }
 }
 
@@ -97,7 +97,7 @@ type Lock = { readonly packages: Readonly<Record<string, Locked>> }
 
 const lock = readJson(path.join(root, 'package-lock.json')) as Lock
 
-/** What the repository's lock file has beside what only its development needs, by folder. */
+/** The packages of the repository's lock file that production needs, by folder. */
 const needed = Object.entries(lock.packages).filter(
   ([name, { dev, devOptional }]) => name !== '' && !dev && !devOptional && !isRuntime(name),
 )

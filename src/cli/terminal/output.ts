@@ -94,7 +94,7 @@ function makeSpinner(stderr: Sink): Output['busy'] {
   }
 }
 
-/** Returns what removes it. */
+/** Draws the spinner until the function that it returns is called. */
 function startSpinner(stderr: Sink, message: string): () => void {
   let count = 0
   const draw = () => stderr.write(`\r${FRAMES[count++ % FRAMES.length]} ${message}`)

@@ -69,7 +69,7 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
       if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
       const own = scope === 'others' ? [...(await signOut.findCurrent(req)), sessionId] : []
-      // What its owner did not sign in is never kept. Requests may name its id in capital letters.
+      // A session that the owner of the account did not begin is never kept. Requests may name its id in capitals.
       const kept = own.filter((id) => id !== unknownDevice?.toLowerCase())
       const ended = await devices.revokeAll(actor, { kept, addedSince }, now)
       for (const id of [...ended.devices, ...ended.apiKeys]) onCallerEnd(id)

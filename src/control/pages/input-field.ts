@@ -16,10 +16,10 @@ type InputField = {
   readonly mistake?: string | undefined
 }
 
-/** Keyboards and spelling checks do not change what is typed. */
+/** The attributes of an input whose text keyboards and spelling checks must not change, such as a name. */
 export const AS_TYPED = html`autocapitalize="none" spellcheck="false"`
 
-/** A field of a form that is typed. Browsers offer no earlier values of other forms. */
+/** A labelled input of a form. Browsers do not suggest earlier values for it. */
 export function inputField({ id, name, label, hint, value, attributes, mistake }: InputField): Html {
   return html`<div>
     <label for="${id}">${label} ${hint && html`<small>${hint}</small>`}</label>

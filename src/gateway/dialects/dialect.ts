@@ -35,7 +35,8 @@ export type DialectTraits = {
   readonly keepAlive: (hasBegun: boolean) => string
   /**
    * Writes a backend's error for clients of this dialect. The status is the backend's, or 400 where the client can
-   * correct its request. `own`: further members of the error, which stay where the dialect leaves room for them.
+   * correct its request. `own`: the other members of the backend's error, which are kept unless clients of the dialect
+   * decide by them.
    */
   readonly errorAnswer: (status: number, failure: Failure, own?: Json) => ErrorAnswer
   /** Writes the failure of a backend of another dialect. Status and body come from `FAILURES`. */

@@ -1,9 +1,8 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
-import { parseShallowJson } from '../../kernel/json.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
-import { hasErrorMessage, parseError } from '../dialects/failures/error-body.ts'
+import { parseError, showsMessage } from '../dialects/failures/error-body.ts'
 import { readErrorMembers, readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { readRetryTime } from '../dialects/failures/retry-time.ts'
@@ -67,7 +66,7 @@ export function toUntouchedAnswer(
   const error = parseError(body)
   const isRateLimit = status === 429
   const failure = readFailure(error, isRateLimit ? status : null)
-  const answer = hasErrorMessage(parseShallowJson(body.toString('utf8')))
+  const answer = showsMessage(body)
     ? { status, body }
     : toJsonAnswer(errorAnswer(status, failure, readErrorMembers(error)))
   return { ...answer, ...(isRateLimit && retryTimeOf(failure)) }

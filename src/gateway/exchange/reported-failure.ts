@@ -1,6 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
-import { parseShallowJson } from '../../kernel/json.ts'
-import { hasErrorMessage } from '../dialects/failures/error-body.ts'
+import { showsMessage } from '../dialects/failures/error-body.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
 import { findRefusedPart } from '../dialects/refused-parts.ts'
 import { toFailureAnswer } from './answer.ts'
@@ -9,8 +8,8 @@ import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, RelayedExchange } from './relay.ts'
 
 /**
- * `body`: what the backend reported, which passes unchanged where clients find the message in it. Null: the caller's
- * dialect has the words.
+ * `body`: what the backend reported, which passes unchanged where clients find the message in it. Null: the error is
+ * written in the words of the caller's dialect.
  */
 type Reported = Pick<KeptAnswer, 'head'> & { readonly body: Buffer | null }
 
@@ -29,7 +28,7 @@ export function keepFailure(
 ): void {
   const made = toFailureAnswer(dialect, failure)
   if (made instanceof ApiError) return exchange.refuse(made)
-  const answer = body && hasErrorMessage(parseShallowJson(body.toString('utf8'))) ? { ...made, body } : made
+  const answer = body && showsMessage(body) ? { ...made, body } : made
   maskCredential(answer.body, credential)
   const refusedPart = findRefusedPart(backendDialect.refusedParts, failure)
   exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart })

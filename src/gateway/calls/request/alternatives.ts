@@ -91,6 +91,7 @@ function hasOnlyGemini(extra: unknown): boolean {
   return isObject(extra) && Object.keys(extra).every((name) => name === 'google')
 }
 
+/** The models in the lists of a body. */
 function findListedModels(body: Json): readonly NamedModel[] {
   return LISTS.flatMap((member): NamedModel[] => {
     const list = body[member]
@@ -101,7 +102,7 @@ function findListedModels(body: Json): readonly NamedModel[] {
   })
 }
 
-/** At least one value, because an entry must name a model. */
+/** At least one value, because an entry must name a model. Never null, which is any model in `NamedModel`. */
 function modelsIn(entry: unknown): unknown[] {
   if (!isObject(entry)) return [entry ?? undefined]
   const names = spellingsOf('model', entry)

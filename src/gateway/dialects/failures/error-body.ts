@@ -1,4 +1,5 @@
 import { isObject, parseShallowJson } from '../../../kernel/json.ts'
+import type { Json } from '../json/read-json.ts'
 
 /**
  * Parses the body of an error. Servers that were asked for a stream also write it as an event of one. Undefined when it
@@ -16,8 +17,13 @@ export function parseError(body: Buffer): unknown {
 }
 
 /** Whether an error body has its message in `error.message`, where clients of every dialect read it. */
-export function hasErrorMessage(body: unknown): boolean {
+export function hasErrorMessage(body: unknown): body is Json & { readonly error: Json } {
   return isObject(body) && isObject(body.error) && typeof body.error.message === 'string'
+}
+
+/** Whether clients of every dialect find the message of an error whose bytes they get. */
+export function showsMessage(body: Buffer): boolean {
+  return hasErrorMessage(parseShallowJson(body.toString('utf8')))
 }
 
 /** The first data of an event stream that can be an error (WHATWG HTML, section 9.2.6). */

@@ -1,10 +1,8 @@
-import { isObject } from '../../../kernel/json.ts'
 import type { ErrorAnswer } from '../dialect.ts'
 import { hasErrorMessage } from '../failures/error-body.ts'
 import { FAILURES, clientMessageOf } from '../failures/failure-table.ts'
 import { statusOf, typeOfStatus } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
-import { readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Writes the `error` member of an error body or event. */
@@ -21,9 +19,7 @@ export function messagesErrorAnswer(given: number, failure: Failure, own: Json =
 
 /** Whether a body is an error of the messages dialect. */
 export function isMessagesErrorBody(body: unknown): boolean {
-  return (
-    isObject(body) && body.type === 'error' && hasErrorMessage(body) && typeof readObject(body.error).type === 'string'
-  )
+  return hasErrorMessage(body) && body.type === 'error' && typeof body.error.type === 'string'
 }
 
 /** Writes the failure of a backend of another dialect. */
