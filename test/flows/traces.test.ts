@@ -202,6 +202,16 @@ describe('the ids of a trace', () => {
     await gateway.post('/v1/chat/completions', { ...BODY, model: 'vendora/large' }, { headers })
     expect(upstream.last().headers['traceparent']).toBe(sent)
   })
+
+  it('do not count as a change of a request that its backend has refused, so it is not sent again', async () => {
+    const refusal = { error: { message: "Unknown parameter: 'stream_options'" } }
+    await using upstream = await startUpstream(answersJson(refusal, { status: 400 }))
+    const team = { models: [servedModel('vendora/large')] }
+    await using gateway = await startGateway({ vendora: upstream.url, team, tracedBackends: 'all' })
+    const headers = { traceparent: CALLERS_CONTEXT }
+    const response = await gateway.post('/v1/chat/completions', { ...BODY, model: 'vendora/large' }, { headers })
+    expect([response.status, upstream.calls.length]).toEqual([400, 1])
+  })
 })
 
 describe('the export of spans', () => {

@@ -54,9 +54,8 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
   const { operation, wantsStream, caller } = admission
   const prepared = prepare(needs, call, sending)
   if (!prepared || prepared instanceof ApiError) return prepared
-  const { request } = prepared
-  req.sent = request
-  const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  req.sent = prepared.request
+  const { span, request } = traceAttempt(needs, { operation, backend, step, request: prepared.request }, req)
   const observer = observe(admission, step, span !== null)
   res.setHeader('x-svc-served-by', backend.name)
   const sentAt = needs.clock.now()

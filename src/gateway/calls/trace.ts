@@ -34,22 +34,25 @@ export function startCallSpan(tracer: Tracer, admission: Admission, { headers }:
   return tracer.startServerSpan({ name: `${operation.name} ${model.id}`, attributes }, headers)
 }
 
+/** An attempt that is about to be sent. */
 type Sent = {
   readonly operation: Operation
   readonly backend: Backend
   readonly step: Step
-  /** Gets the headers that name the trace. */
   readonly request: BackendRequest
 }
 
 /**
- * Starts the span of an attempt that is about to be sent, and names the trace in its request. The span must be ended
- * with `endAttemptSpan`. Null: calls are not traced.
+ * `span` must be ended with `endAttemptSpan`; null: calls are not traced. `request` has the headers of the trace.
  */
-export function traceAttempt({ tracedBackends }: TraceNeeds, sent: Sent, req: CallRequest): ClientSpan | null {
+type TracedAttempt = { readonly span: ClientSpan | null; readonly request: BackendRequest }
+
+/** Starts the span of an attempt, and names the trace in its request. */
+export function traceAttempt({ tracedBackends }: TraceNeeds, sent: Sent, req: CallRequest): TracedAttempt {
+  const { request, backend } = sent
   const span = req.span ? startAttemptSpan(req.span, sent) : null
-  sent.request.headers.push(...toTraceHeaders(tracedBackends, sent.backend, span, req))
-  return span
+  const headers = toTraceHeaders(tracedBackends, backend, span, req)
+  return { span, request: headers.length > 0 ? { ...request, headers: [...request.headers, ...headers] } : request }
 }
 
 function startAttemptSpan(call: ServerSpan, { operation: { name }, backend, step: { model, dialect } }: Sent) {

@@ -38,9 +38,9 @@ export async function attemptCount(
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const request = prepareCount({ admission, step, backend, sealSecrets, clock, refusedParts: [] }, req)
-  if (!request || request instanceof ApiError) return null
-  const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  const prepared = prepareCount({ admission, step, backend, sealSecrets, clock, refusedParts: [] }, req)
+  if (!prepared || prepared instanceof ApiError) return null
+  const { span, request } = traceAttempt(needs, { operation, backend, step, request: prepared }, req)
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, { ...LIMITS, signal })
   const outcome = toOutcome(reply, msBetween(sentAt, clock.now()))

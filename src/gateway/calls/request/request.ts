@@ -22,7 +22,7 @@ export type CallRequest = {
   parsed?: ParsedBody | undefined
   /** The body as the caller has sent it, decompressed, until the answer begins. */
   bytes?: Buffer | undefined
-  /** What was sent to a backend last, until the answer begins. */
+  /** What was prepared for a backend last, without the ids of a trace, until the answer begins. */
   sent?: BackendRequest | undefined
   /** Read when the first backend needs it. */
   exact?: ExactBody | undefined
