@@ -76,6 +76,12 @@ describe('an engine that speaks a dialect itself', () => {
     expect(native.last().body.toString()).toBe(sent.replace('100000', '4096').replace('svc/fast', 'qwen3:8b'))
   })
 
+  it('gets no call on the connection of a probe, which it may close behind a stream without saying so', async () => {
+    const { native } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
+    const probes = native.calls.filter(({ url }) => url === '/v1/responses')
+    expect(probes.map(({ headers }) => headers.connection)).toEqual(['close', 'close'])
+  })
+
   it('streams messages as they are, with the name of the service model, whatever a tool gets as input', async () => {
     const { call } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
     const { events, ended } = await readEvents(await call({ stream: true }))

@@ -134,7 +134,8 @@ function makeSendProbe({ pool, apiPath, credential }: Server): SendProbe {
     const request: BackendRequest = {
       method: 'POST',
       path: apiPath + path,
-      headers: toBackendHeaders(PROBE_HEADERS, credential),
+      // The answer may be a stream (`closesAfterStream`).
+      headers: [...toBackendHeaders(PROBE_HEADERS, credential), 'connection', 'close'],
       body: Buffer.from(JSON.stringify(body)),
     }
     const reply = await sendAndWait(pool, request, limits)
@@ -142,11 +143,7 @@ function makeSendProbe({ pool, apiPath, credential }: Server): SendProbe {
   }
 }
 
-const PROBE_HEADERS = [
-  ...['accept', 'application/json', 'content-type', 'application/json'],
-  ...['anthropic-version', '2023-06-01'],
-  ...['connection', 'close'],
-]
+const PROBE_HEADERS = ['accept', 'application/json', 'anthropic-version', '2023-06-01']
 
 /** Removes `/v1` from the end of the server's URL, because operators configure it with or without. */
 function withoutVersion(url: URL): URL {
