@@ -20,23 +20,18 @@ describe('the model of a call', () => {
   it.each([
     ['the one it names', 'svc/fast', TEAM, FAST],
     ["the team's default, where it names none", undefined, TEAM, FAST],
-    ['none, where the team has no default', undefined, { ...TEAM, defaultModel: null }, 'no_model_named'],
+    ['none, where the team has no default', undefined, { ...TEAM, defaultModel: null }, null],
     ['the one of an alias', 'claude-opus-4-7', TEAM, WRITER],
     ['the one of a prefix', 'claude-opus-5', TEAM, WRITER],
-    [
-      "nothing that is another team's alias, though a shorter prefix fits",
-      'claude-haiku-4-5',
-      TEAM,
-      'model_not_allowed',
-    ],
-    ["nothing that is another team's whole alias, though a prefix fits", 'claude-x', TEAM, 'model_not_allowed'],
-    ['nothing unknown', 'svc/none', TEAM, 'model_not_allowed'],
-    ['nothing uncertified', 'svc/draft', TEAM, 'model_not_allowed'],
-    ['nothing unpublished', 'svc/hidden', TEAM, 'model_not_allowed'],
-    ['no default that is uncertified', undefined, { ...TEAM, defaultModel: 'svc/draft' }, 'model_not_allowed'],
-    ['no default that is not on the list', undefined, { ...TEAM, defaultModel: 'svc/gone' }, 'model_not_allowed'],
-    ['an empty name is a name', '', TEAM, 'model_not_allowed'],
-    ['names are exact', 'SVC/FAST', TEAM, 'model_not_allowed'],
+    ["nothing that is another team's alias, though a shorter prefix fits", 'claude-haiku-4-5', TEAM, null],
+    ["nothing that is another team's whole alias, though a prefix fits", 'claude-x', TEAM, null],
+    ['nothing unknown', 'svc/none', TEAM, null],
+    ['nothing uncertified', 'svc/draft', TEAM, null],
+    ['nothing unpublished', 'svc/hidden', TEAM, null],
+    ['no default that is uncertified', undefined, { ...TEAM, defaultModel: 'svc/draft' }, null],
+    ['no default that is not on the list', undefined, { ...TEAM, defaultModel: 'svc/gone' }, null],
+    ['an empty name is a name', '', TEAM, null],
+    ['names are exact', 'SVC/FAST', TEAM, null],
   ])('is %s', (_name, requested, team, expected) => {
     expect(pickModel(team, requested)).toEqual(expected)
   })

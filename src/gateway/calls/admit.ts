@@ -58,8 +58,8 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const ambiguous = findAmbiguous(req.body, parsedOf(req).located)
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const team = await findTeam(caller)
-  const model = team ? pickModel(team, req.body.model) : 'model_not_allowed'
-  if (!team || typeof model === 'string') return refuseModel(caller, team, req.body.model)
+  const model = team && pickModel(team, req.body.model)
+  if (!team || !model) return refuseModel(caller, team, req.body.model)
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
   const refusal = judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal

@@ -18,18 +18,14 @@ export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names' |
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
 
-/** The model of a call, or why there is none. */
-type ModelVerdict = SnapshotModel | 'model_not_allowed' | 'no_model_named'
-
 /**
- * Picks the model of a request: the one that it names by id or alias, else the team's default. What a name means does
- * not depend on what the team may call.
+ * Picks the model of a request: the one that it names by id or alias, else the team's default. Null: there is none that
+ * the team may call. What a name means does not depend on what the team may call.
  */
-export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
+export function pickModel(team: ModelTeam, requested: string | undefined): SnapshotModel | null {
   const name = requested ?? team.defaultModel
-  if (name === null) return 'no_model_named'
-  const model = findByName(team, name)
-  return model && isCallable(model) ? model : 'model_not_allowed'
+  const model = name === null ? undefined : findByName(team, name)
+  return model && isCallable(model) ? model : null
 }
 
 /** Makes the function that finds the team of a caller by its name. A team has only the models of an API key. */
@@ -76,7 +72,7 @@ export function offerModels(team: ModelTeam) {
 
 /** Whether a team may call the model that a name means; without a name, its default model. */
 export function mayCall(team: ModelTeam, name?: string): boolean {
-  return typeof pickModel(team, name) === 'object'
+  return pickModel(team, name) !== null
 }
 
 /** Finds a visible model by any of its names; null when the team sees none. */

@@ -111,11 +111,11 @@ function modelsIn(entry: unknown): unknown[] {
 
 function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {
   if (typeof name !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
-  const verdict = pickModel(call.team, name)
-  if (typeof verdict === 'string') {
+  const named = pickModel(call.team, name)
+  if (!named) {
     return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.caller, call.team, name)}` })
   }
-  const there = call.placementsOf(verdict)
+  const there = call.placementsOf(named)
   const isKnown = ({ backend }: Placement) => there.some((at) => at.backend === backend && at.model === name)
   if (call.placementsOf(call.model).every(isKnown)) return null
   // The name reaches the backend as it is, where it could mean another model.
