@@ -78,7 +78,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     spending,
     expireSpending: spending.expire,
     recordEvent(event) {
-      // First the ledger, which is told of batches by the recorder.
+      // The ledger first: the recorder may put the event into a batch at once, which it reports to the ledger.
       spending.record(event)
       recorder.record(event)
     },

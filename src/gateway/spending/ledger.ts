@@ -54,6 +54,9 @@ type Needs = {
   readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
+/** An amount in 10^-9 USD, and who spends it. `day`: it counts only in the periods that have this day. */
+type Amount = Spender & { readonly team: string; readonly nanoUsd: number; readonly day?: string }
+
 /**
  * Counts in memory: the sums of the database, what this process has recorded and these sums do not include yet, and
  * what its running calls have reserved. Without limits, a call costs one look-up.
@@ -62,7 +65,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   /** The limits of each team with the saved sums. */
   const teams = new Map<string, LimitIndex<CountedLimit>>()
   const ownSums = makeOwnSums()
-  const reservations = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
+  const reservations = new Set<Amount>()
   /** By counter: what is recorded and not in the sums, and what is reserved. */
   let unsaved = new Map<string, number>()
   let reserved = new Map<string, number>()
@@ -108,20 +111,15 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
   function countOwn(): void {
     unsaved = new Map()
     reserved = new Map()
-    for (const sum of ownSums.all()) add(unsaved, sum.team, sum, sum)
-    for (const { team, spender, nanoUsd } of reservations) add(reserved, team, spender, { nanoUsd })
+    for (const sum of ownSums.all()) add(unsaved, sum)
+    for (const reservation of reservations) add(reserved, reservation)
   }
 
-  /** Adds an amount to the counters of a spender. `day`: only to those whose period has it. */
-  function add(
-    counters: Map<string, number>,
-    team: string,
-    spender: Spender,
-    { nanoUsd, day }: { readonly nanoUsd: number; readonly day?: string },
-  ): void {
-    for (const limit of findCounting(teams.get(team), spender)) {
+  function add(counters: Map<string, number>, amount: Amount): void {
+    const { team, nanoUsd, day } = amount
+    for (const limit of findCounting(teams.get(team), amount)) {
       if (day !== undefined && (day < limit.span.from || day >= limit.span.until)) continue
-      const counter = counterOf(limit, spender)
+      const counter = counterOf(limit, amount)
       counters.set(counter, (counters.get(counter) ?? 0) + nanoUsd)
     }
   }
@@ -153,13 +151,13 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       nanoUsd,
     )
     if (verdict !== 'may_start') return verdict
-    const one = { team: caller.team, spender, nanoUsd }
-    reservations.add(one)
-    add(reserved, caller.team, spender, { nanoUsd })
+    const reservation = { ...spender, team: caller.team, nanoUsd }
+    reservations.add(reservation)
+    add(reserved, reservation)
     return {
       release() {
-        reservations.delete(one)
-        add(reserved, caller.team, spender, { nanoUsd: -nanoUsd })
+        reservations.delete(reservation)
+        add(reserved, { ...reservation, nanoUsd: -nanoUsd })
       },
     }
   }
@@ -181,7 +179,7 @@ export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs)
       if (!event.result || event.result.spent.nanoUsd === 0) return
       const sum = toSpendingSum(event)
       ownSums.add(sum)
-      add(unsaved, sum.team, sum, sum)
+      add(unsaved, sum)
     },
     noteBatch: ownSums.noteBatch,
     noteSaved: ownSums.noteSaved,
