@@ -11,10 +11,11 @@ export type FoundSpending = { readonly limits: readonly CountedLimit[]; readonly
 
 type LimitRow = Omit<SpendingLimit, 'amountNanoUsd'> & { readonly amountNanoUsd: bigint }
 
+/** What was spent by an account with a key in a span. */
 type SumRow = {
-  /** The index of the span among those that were asked; null for a row that names a saved batch. */
-  readonly at: number | null
-  /** The account; in a row that names a saved batch, the id of the batch. */
+  readonly savedBatch: null
+  /** The index of the span among those that were asked. */
+  readonly at: number
   readonly accountId: string
   /** Null for calls without an API key. */
   readonly keyId: string | null
@@ -24,6 +25,8 @@ type SumRow = {
   readonly unknownCalls: bigint
   readonly unpricedCalls: bigint
 }
+
+type SavedBatchRow = { readonly savedBatch: string }
 
 /** The limits of a team for one period. */
 type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly index: LimitIndex<FoundLimit> }
@@ -61,11 +64,12 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
   /**
    * What was spent by account and key, and the saved ones of these batches. One statement, so both are of one time.
    */
-  function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
+  function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<(SumRow | SavedBatchRow)[]> {
     const column = (of: (group: LimitGroup) => string) => groups.map(of)
-    return query<SumRow>(sql`
-      SELECT sums.at::int - 1 AS at, account_id::text AS "accountId", nullif(key_id::text, ${NO_KEY}) AS "keyId",
-        a.id IS NOT NULL AS "isPerson", "nanoUsd", "unknownCalls", "unpricedCalls"
+    return query<SumRow | SavedBatchRow>(sql`
+      SELECT NULL AS "savedBatch", sums.at::int - 1 AS at, account_id::text AS "accountId",
+        nullif(key_id::text, ${NO_KEY}) AS "keyId", a.id IS NOT NULL AS "isPerson",
+        "nanoUsd", "unknownCalls", "unpricedCalls"
       FROM (
         SELECT s.at, d.account_id, d.key_id, sum(d.spent_nano_usd)::bigint AS "nanoUsd",
           sum(d.unknown_calls)::bigint AS "unknownCalls", sum(d.unpriced_calls)::bigint AS "unpricedCalls"
@@ -77,7 +81,8 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
         GROUP BY s.at, d.account_id, d.key_id
       ) sums LEFT JOIN accounts a ON a.id = account_id
       UNION ALL
-      SELECT NULL, id, NULL, false, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`)
+      SELECT id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+      FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`)
   }
 
   return {
@@ -102,16 +107,20 @@ export function makeSpendingStore({ query }: Pick<Database, 'query'>) {
       const byPeriod = Map.groupBy(limits, ({ team, period }) => `${team} ${period}`)
       const groups = [...byPeriod.values()].flatMap(toGroup)
       const rows = await findSums(groups, batches)
-      for (const { at, accountId, keyId, isPerson, ...sums } of rows) {
-        if (at === null) continue
-        const spender = { accountId, keyId }
-        for (const limit of chooseLimits(findCounting(groups[at]?.index, spender), isPerson)) {
-          addSpent(limit.spent, counterOf(limit, spender), toSpent(sums))
-        }
+      const savedBatches = new Set<string>()
+      for (const row of rows) {
+        if (row.savedBatch !== null) savedBatches.add(row.savedBatch)
+        else addSum(groups[row.at]?.index, row)
       }
-      const saved = rows.filter(({ at }) => at === null).map(({ accountId }) => accountId)
-      return { limits, savedBatches: new Set(saved) }
+      return { limits, savedBatches }
     },
+  }
+}
+
+/** Adds a sum to each limit of its group that counts it. */
+function addSum(index: LimitGroup['index'] | undefined, sum: SumRow): void {
+  for (const limit of chooseLimits(findCounting(index, sum), sum.isPerson)) {
+    addSpent(limit.spent, counterOf(limit, sum), toSpent(sum))
   }
 }
 
@@ -137,10 +146,6 @@ function toGroup(limits: readonly FoundLimit[]): LimitGroup[] {
 }
 
 /** Sums stay far below 2^53, which is 9 million USD. */
-function toSpent({
-  nanoUsd,
-  unknownCalls,
-  unpricedCalls,
-}: Pick<SumRow, 'nanoUsd' | 'unknownCalls' | 'unpricedCalls'>): Spent {
+function toSpent({ nanoUsd, unknownCalls, unpricedCalls }: SumRow): Spent {
   return { nanoUsd: Number(nanoUsd), unknownCalls: Number(unknownCalls), unpricedCalls: Number(unpricedCalls) }
 }
