@@ -1,6 +1,7 @@
 import { parseError } from '../dialects/failures/error-body.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { Failure } from '../dialects/failures/failure.ts'
+import { isCompressed } from './answer.ts'
 import type { AnswerHead } from './answer.ts'
 import type { Credential } from './headers.ts'
 
@@ -22,11 +23,11 @@ const INVALID_KEY =
  * vendors repeat parts of the credential. Its status never does either: the caller's own credential is good, and
  * clients delete theirs at a 401. A compressed 403 counts as a refusal, because it cannot be read.
  */
-export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffer): boolean {
+export function isCredentialRefused(head: AnswerHead, body: Buffer): boolean {
+  const { status } = head
   if (REFUSING_STATUSES.has(status)) return true
   if (!AMBIGUOUS_STATUSES.has(status)) return false
-  const { 'content-encoding': encoding = 'identity' } = headers
-  if (status === 403 && encoding !== 'identity') return true
+  if (status === 403 && isCompressed(head)) return true
   const { kind, message } = readFailure(parseError(body))
   return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
 }

@@ -57,7 +57,7 @@ const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
 ]
 
 /** The columns of what a batch adds to a session. */
-const SUM_COLUMNS: readonly Column<SessionSum>[] = [
+const SESSION_COLUMNS: readonly Column<SessionSum>[] = [
   { name: 'team', type: 'text', of: ({ team }) => team },
   { name: 'account_id', type: 'uuid', of: ({ accountId }) => accountId },
   { name: 'session_id', type: 'text', of: ({ sessionId }) => sessionId },
@@ -99,9 +99,9 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
      */
     async save({ id, events }: EventBatch): Promise<void> {
       const days = sumByDay(events)
-      const spent = sumSpending(events)
-      const sums = sumBySession(events)
-      const notice = writeNotice(sums.map(({ key }) => key))
+      const spending = sumSpending(events)
+      const sessions = sumBySession(events)
+      const notice = writeNotice(sessions.map(({ key }) => key))
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
       // events after some id could miss an event with a smaller id that is committed later. The joins make the database
       // take the lock before it assigns ids. The lock also keeps two batches from updating sums in opposite orders.
@@ -119,15 +119,15 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
         ),
         spending AS (
           INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
-          ${rowsOf(SPENDING_COLUMNS, spent)}
+          ${rowsOf(SPENDING_COLUMNS, spending)}
           ON CONFLICT (team, day, account_id, key_id) DO UPDATE SET
             spent_nano_usd = spent.spent_nano_usd + excluded.spent_nano_usd,
             unknown_calls = spent.unknown_calls + excluded.unknown_calls,
             unpriced_calls = spent.unpriced_calls + excluded.unpriced_calls
         ),
         sessions AS (
-          INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
-          ${rowsOf(SUM_COLUMNS, sums)}
+          INSERT INTO agent_sessions AS session (${namesOf(SESSION_COLUMNS)})
+          ${rowsOf(SESSION_COLUMNS, sessions)}
           ON CONFLICT (team, account_id, session_id) DO UPDATE SET
             started_at = least(session.started_at, excluded.started_at),
             last_active_at = greatest(session.last_active_at, excluded.last_active_at),
