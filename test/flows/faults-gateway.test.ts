@@ -131,6 +131,8 @@ describe('an error of the upstream', () => {
     ['the backend names no time', { message: 'slow down' }, {}, '1'],
     ['its message names the time', { message: 'Try again in 2.1s.' }, {}, '3'],
     ['its header has milliseconds', { message: 'slow down' }, { 'retry-after-ms': '1500' }, '2'],
+    ['its header says at once', { message: 'slow down' }, { 'retry-after': '0' }, '1'],
+    ['its header has a fraction', { message: 'slow down' }, { 'retry-after': '1.5' }, '2'],
     ['the account is used up', { message: 'no funds', code: 'insufficient_quota' }, {}, null],
   ])('with status 429 says when to repeat the call where waiting helps: %s', async (_name, error, headers, seconds) => {
     upstream.restart(answersJson({ error }, { status: 429, headers }))

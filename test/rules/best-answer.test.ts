@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chooseAnswer, findRetryAfter, readRetryAfter } from '../../src/gateway/plan/best-answer.ts'
+import { chooseAnswer, findRetryAfter } from '../../src/gateway/plan/best-answer.ts'
 
 const failed = (status: number, retryAfterSeconds: number | null = null) => ({
   status,
@@ -28,21 +28,5 @@ describe('the answer of a call whose backends have all failed', () => {
   it('says the earliest time at which one may be asked again', () => {
     expect(findRetryAfter([failed(429, 30), failed(529, 5), failed(500)])).toBe(5)
     expect(findRetryAfter([failed(429), failed(500)])).toBe(null)
-  })
-})
-
-describe('Retry-After', () => {
-  const now = new Date('2026-11-21T10:00:00Z')
-  it.each<[string | undefined, number | null]>([
-    ['7', 7],
-    ['0', 0],
-    ['Sat, 21 Nov 2026 10:00:30 GMT', 30],
-    ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
-    ['soon', null],
-    ['-1', null],
-    ['', null],
-    [undefined, null],
-  ])('of %s is %s', (value, expected) => {
-    expect(readRetryAfter(value, now)).toBe(expected)
   })
 })

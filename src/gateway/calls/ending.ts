@@ -3,7 +3,7 @@ import { ApiError, ERRORS } from '../../http/errors.ts'
 import { headersOf, knownRetryAfter, writeWhole } from '../exchange/answer.ts'
 import type { KeptAnswer } from '../exchange/answer.ts'
 import { judgedStatusOf } from '../exchange/outcome.ts'
-import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
+import { chooseAnswer, findRetryAfter } from '../plan/best-answer.ts'
 import type { FailedAnswer } from '../plan/best-answer.ts'
 import { nameAttempts, toTried } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
@@ -22,14 +22,14 @@ export type Ending = {
  * translation counts only when no backend has answered: one that is busy now may support the request.
  * `planned` is the number of backends of the plan.
  */
-export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number, now: Date): Ending {
+export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number): Ending {
   const last = attempts.at(-1)
   // This side has ended the call, so what the backends answered before does not matter.
   if (last?.outcome.kind === 'ended' && last.outcome.refusal) return { by: last, answer: last.outcome.refusal }
   const isAnswered = attempts.some(({ outcome }) => judgedStatusOf(outcome) !== null)
   const isRefusedByAll = refusals.length === planned
   const refused = isAnswered ? [] : refusals.map((one) => toRefused(isRefusedByAll ? one : nameOthers(one)))
-  const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refused]
+  const failed = [...attempts.flatMap(toFailed), ...refused]
   const chosen = chooseAnswer(failed)
   if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
   const { by, answer, retryAfterSeconds } = chosen
@@ -40,7 +40,7 @@ export function chooseEnding({ attempts, refusals }: TriedPlan, planned: number,
 
 type Failed = FailedAnswer & { readonly by: Attempt | null; readonly answer: KeptAnswer | ApiError }
 
-function toFailed(by: Attempt, now: Date): readonly Failed[] {
+function toFailed(by: Attempt): readonly Failed[] {
   const { refusal, kept } = by.outcome
   if (refusal) {
     const status = judgedStatusOf(by.outcome)
@@ -48,7 +48,7 @@ function toFailed(by: Attempt, now: Date): readonly Failed[] {
     return [{ ...toRefused(refusal), by, ...(isError && { status }) }]
   }
   if (!kept) return []
-  const retryAfterSeconds = readRetryAfter(knownRetryAfter(kept), now)
+  const retryAfterSeconds = knownRetryAfter(kept)
   return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds, isPermanent: false }]
 }
 

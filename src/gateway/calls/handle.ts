@@ -46,7 +46,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
       return await needs.sendCount({ ...call, writeCount }, candidates)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, call, plan)
-    const ending = tried.settledBy ? null : chooseEnding(tried, plan.length, needs.clock.now())
+    const ending = tried.settledBy ? null : chooseEnding(tried, plan.length)
     recordEnd(needs, call, tried.attempts, tried.settledBy ?? ending?.by ?? null)
     if (ending) sendEnding(res, ending, tried.attempts)
   } finally {

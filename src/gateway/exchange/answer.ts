@@ -102,24 +102,16 @@ export function writeHead(
 export function headersOf(kept: KeptAnswer): IncomingHttpHeaders {
   const { headers } = kept.head
   const { contentType, retryAfterSeconds } = kept.answer
-  if (contentType === undefined && retryAfterSeconds === undefined) return headers
-  const retryAfter = knownRetryAfter(kept) ?? (retryAfterSeconds === null ? '1' : undefined)
-  const all = { ...headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
+  const all = retryAfterSeconds === undefined ? headers : { 'retry-after': String(retryAfterSeconds ?? 1), ...headers }
   if (contentType === undefined) return all
   const { 'content-encoding': _dropped, ...others } = all
   return { ...others, 'content-type': contentType }
 }
 
-/** `Retry-After` of a kept answer, as its headers or its message say; undefined where they do not. */
-export function knownRetryAfter({ head, answer }: KeptAnswer): string | undefined {
-  return retryAfterOf(head.headers) ?? answer.retryAfterSeconds?.toString()
-}
-
-/** `Retry-After`, also of a backend that says the time in milliseconds only, which few clients read. */
-function retryAfterOf(headers: IncomingHttpHeaders): string | undefined {
-  const { 'retry-after': given, 'retry-after-ms': ms } = headers
-  if (given !== undefined || typeof ms !== 'string' || !/^\d{1,12}(\.\d*)?$/.test(ms)) return given
-  return String(Math.max(1, Math.ceil(Number(ms) / 1000)))
+/** The seconds of `Retry-After` of a kept answer, as its headers or its message say; null where they do not. */
+export function knownRetryAfter({ head, answer }: KeptAnswer): number | null {
+  const given = head.headers['retry-after']
+  return given === undefined ? (answer.retryAfterSeconds ?? null) : Number(given)
 }
 
 /** Writes a whole answer. A caller that does not read it for the idle timeout is disconnected. */

@@ -11,6 +11,7 @@ import { NO_ROOM, UNAUTHORIZED } from './outcome.ts'
 import type { Outcome, RelayEnd } from './outcome.ts'
 import { MEMORY_FULL, SERVICE_STOPPED } from './stream-failures.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
+import { readHead } from './read-head.ts'
 import { withReleasedBody } from './released-body.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
@@ -117,7 +118,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     // A status below 200 is interim: the final head follows (RFC 9110, section 15.2).
     if (this.isOver || status < 200) return
     this.#status = status
-    const head = { status, headers: withOneContentType(headers) }
+    const head = readHead(status, headers, this.#options.clock.now())
     const isReadable = !this.#options.rewrite || !isCompressed(head)
     if (isReadable) this.#relay = this.#chooseRelay(head)
     else if (status >= 400) keepCompressedError(this, head, this.#options)
@@ -236,10 +237,4 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     else this.finish('left', null)
     this.abort()
   }
-}
-
-/** Some proxies repeat the content type. undici then has a list; Node's own client takes the first of its values. */
-function withOneContentType(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const { 'content-type': type }: Record<string, unknown> = headers
-  return Array.isArray(type) ? { ...headers, 'content-type': String(type[0]) } : headers
 }

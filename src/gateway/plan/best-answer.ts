@@ -32,11 +32,3 @@ function rankOf({ status, isPermanent }: FailedAnswer): number {
 }
 
 const OPERATORS_FAULT: ReadonlySet<number> = new Set([401, 402, 403, 407])
-
-/** Reads the value of `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date. Null when it is neither. */
-export function readRetryAfter(value: string | undefined, now: Date): number | null {
-  if (value === undefined) return null
-  if (/^\d{1,9}$/.test(value)) return Number(value)
-  const at = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1000))
-}
