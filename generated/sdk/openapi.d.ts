@@ -4241,7 +4241,7 @@ export interface components {
              */
             error_description: string;
         };
-        /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+        /** @description The database or the mail server cannot be reached, or cannot do this now. Nothing was changed; try again. */
         OAuthUnavailable: {
             /**
              * @description Stable: decide by this code.
@@ -4250,7 +4250,7 @@ export interface components {
             error: "temporarily_unavailable";
             /**
              * @description For people. The wording may change.
-             * @example The service cannot reach its database. Try again shortly.
+             * @example The service cannot read or save its data now. Try again shortly.
              */
             error_description: string;
         };
@@ -4830,7 +4830,7 @@ export interface components {
         };
         /** @description The name of a service account, unique in its team. */
         ServiceAccountName: string;
-        /** @description The database cannot be reached. Nothing was changed; try again. */
+        /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
         ServiceUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -4851,7 +4851,7 @@ export interface components {
                 code: "service_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example The service cannot reach its database. Try again shortly.
+                 * @example The service cannot read or save its data now. Try again shortly.
                  */
                 message: string;
             };
@@ -6496,7 +6496,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6731,7 +6731,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6908,7 +6908,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7014,7 +7014,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7215,7 +7215,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. The same error as a page for a browser. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. The same error as a page for a browser. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7379,7 +7379,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7454,7 +7454,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7726,7 +7726,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7883,7 +7883,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8067,7 +8067,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8238,7 +8238,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8362,7 +8362,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8523,7 +8523,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8609,7 +8609,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8734,7 +8734,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8898,7 +8898,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8992,7 +8992,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9117,7 +9117,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9274,7 +9274,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9415,7 +9415,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9545,7 +9545,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9646,7 +9646,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9819,7 +9819,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9955,7 +9955,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10074,7 +10074,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10213,7 +10213,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10391,7 +10391,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10534,7 +10534,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10675,7 +10675,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10818,7 +10818,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11002,7 +11002,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11137,7 +11137,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11346,7 +11346,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11476,7 +11476,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11607,7 +11607,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11803,7 +11803,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11933,7 +11933,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12111,7 +12111,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12290,7 +12290,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12447,7 +12447,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12537,7 +12537,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12703,7 +12703,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12887,7 +12887,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13012,7 +13012,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13134,7 +13134,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13313,7 +13313,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13443,7 +13443,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13587,7 +13587,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13781,7 +13781,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13977,7 +13977,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14112,7 +14112,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14258,7 +14258,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14438,7 +14438,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14568,7 +14568,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14757,7 +14757,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14901,7 +14901,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15031,7 +15031,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15210,7 +15210,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15511,7 +15511,7 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthBusy"];
                 };
             };
-            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            /** @description The database or the mail server cannot be reached, or cannot do this now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15655,7 +15655,7 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthBusy"];
                 };
             };
-            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            /** @description The database or the mail server cannot be reached, or cannot do this now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15777,7 +15777,7 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthBusy"];
                 };
             };
-            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            /** @description The database or the mail server cannot be reached, or cannot do this now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16225,7 +16225,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16325,7 +16325,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16446,7 +16446,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16569,7 +16569,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16669,7 +16669,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16852,7 +16852,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16952,7 +16952,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17133,7 +17133,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17250,7 +17250,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17383,7 +17383,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17568,7 +17568,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17701,7 +17701,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17872,7 +17872,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17988,7 +17988,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18169,7 +18169,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18302,7 +18302,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18407,7 +18407,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18522,7 +18522,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18602,7 +18602,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18697,7 +18697,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18804,7 +18804,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -21738,7 +21738,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -21846,7 +21846,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -21953,7 +21953,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22049,7 +22049,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22161,7 +22161,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22273,7 +22273,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22612,7 +22612,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

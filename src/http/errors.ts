@@ -158,7 +158,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   service_unavailable: {
     status: 503,
     type: 'api_error',
-    message: 'The service cannot reach its database. Try again shortly.',
+    message: 'The service cannot read or save its data now. Try again shortly.',
   },
   upstream_timeout: { status: 504, type: 'api_error', message: 'The upstream did not answer in time.' },
 }
