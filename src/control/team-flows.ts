@@ -32,7 +32,7 @@ export function makeTeamFlows(needs: Needs) {
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onCallerEnd, clock, log })
-  const { invite, announce, ...invitations } = makeInvitationsFlow({
+  const { invite, announce, resend, ...invitations } = makeInvitationsFlow({
     ...needs,
     memberChanges,
     findTeamAdmin,
@@ -56,5 +56,16 @@ export function makeTeamFlows(needs: Needs) {
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ database, findTeamAdmin, clock }),
   }
-  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels, teamBackends, teamLimits }
+  return {
+    handlers,
+    teamMembers,
+    memberChanges,
+    invite,
+    resend,
+    teamDevices,
+    audit,
+    teamModels,
+    teamBackends,
+    teamLimits,
+  }
 }

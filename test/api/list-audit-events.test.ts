@@ -278,6 +278,7 @@ const NOT_AUDITED: Partial<Record<OperationId, string>> = {
     'A device does it every few minutes. Only the use of an old token, which ends the session, is audited.',
   startPasskeyRegistration: 'It makes a challenge. Its end is audited.',
   planDirectory: 'It changes nothing.',
+  resendInvitation: 'It changes nothing.',
   startPasskeyLogin: 'It makes a challenge. Its end is audited.',
 }
 

@@ -71,6 +71,27 @@ describe('showTeamMembers and changeTeamMembers', () => {
     expect(await (await open(path)).text()).not.toContain('grace@example.com')
   })
 
+  it('200: sends an invitation by email to people who have not signed in, also to those of the directory file', async () => {
+    await post(path, { action: 'invite', email: 'hal@example.com' })
+    await keys.service.mailbox.waitFor('hal@example.com', 'You are invited')
+    const [hal, listed] = [
+      await accountIdOf(keys.service, 'hal@example.com'),
+      await accountIdOf(keys.service, 'member@example.com'),
+    ]
+    const formsOf = (page: string, id: string) =>
+      [...page.matchAll(new RegExp(`name="memberId" value="${id}"[^]*?name="action" value="([^"]+)"`, 'g'))].map(
+        ([, action]) => action,
+      )
+    const page = await (await open(path)).text()
+    expect(formsOf(page, hal)).toEqual(['resend', 'set-role', 'remove'])
+    expect(formsOf(page, listed)).toEqual([])
+    expect(await noticeOf(post(path, { action: 'resend', memberId: hal }))).toBe(
+      '200 The invitation is on its way again, by email.',
+    )
+    await keys.service.mailbox.waitFor('hal@example.com', 'You are invited', 2)
+    await post(path, { action: 'remove', memberId: hal })
+  })
+
   it('200: stays on the part of the list where the form was', async () => {
     const after = `${path}?after=ada%40example.com`
     expect(await noticeOf(post(path, { action: 'invite', email: 'zoe@example.com' }))).toMatch(/^200 Invited/)

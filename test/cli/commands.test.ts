@@ -76,6 +76,8 @@ describe('the exit status', () => {
     [['keys', 'revoke', 'ffffffff'], 1],
     [['keys', 'create', 'x', '--days', 'many'], 2],
     [['uninvite', 'nobody@example.com'], 1],
+    [['invite', 'nobody@example.com', '--resend'], 1],
+    [['invite', 'a@example.com', '--resend', '--role', 'admin'], 2],
     [['members', '--team', '@acme/unknown'], 1],
     [['members', 'role', 'nobody@example.com', 'admin'], 1],
     [['members', 'remove', 'nobody@example.com'], 1],
@@ -523,6 +525,15 @@ describe('svc invite, members, audit and uninvite', () => {
     expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(
       'grace@example.com may sign in to @acme/core as member. An email tells them how.',
     )
+    const again = await machine.svc(['invite', 'grace@example.com', '--team', '@acme/core'])
+    expect([again.status, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('run: svc invite grace@example.com --resend --team @acme/core\n'),
+    ])
+    expect((await machine.svc(['invite', 'Grace@example.com', '--resend'])).stdout).toBe(
+      'An email tells grace@example.com again how to sign in to @acme/core.\n',
+    )
+    await service.mailbox.waitFor('grace@example.com', 'You are invited', 2)
     expect(await jsonOf<object[]>(['members'])).toContainEqual(
       expect.objectContaining({ email: 'grace@example.com', source: 'admin' }),
     )

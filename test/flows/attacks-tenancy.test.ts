@@ -20,6 +20,7 @@ const AMOUNT = 1_000_000
 /** Each operation on one thing of a team, the ids that it takes, and a body. */
 const OPERATIONS: [id: string, of: readonly (keyof Ids)[], body: object | null][] = [
   ['revokeTeamDevice', ['device'], null],
+  ['resendInvitation', ['invitation'], null],
   ['withdrawInvitation', ['invitation'], null],
   ['changeMember', ['account'], { role: 'member' }],
   ['removeMember', ['account'], null],
@@ -39,6 +40,7 @@ const OPERATIONS: [id: string, of: readonly (keyof Ids)[], body: object | null][
 
 /** The forms of a team's pages that name one of its things. */
 const FORMS: [action: string, page: string, fields: (ids: Ids) => Readonly<Record<string, string>>][] = [
+  ['resend', 'members', ({ account }) => ({ memberId: account })],
   ['set-role', 'members', ({ account }) => ({ memberId: account, role: 'member' })],
   ['remove', 'members', ({ account }) => ({ memberId: account })],
   ['sign-out', 'devices', ({ device }) => ({ sessionId: device })],

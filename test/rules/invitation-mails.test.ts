@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { makeAnnounceInvitation } from '../../src/control/invitations/announce.ts'
+import { makeInvitationEmails } from '../../src/control/invitations/announce.ts'
 import { makeControlLimits } from '../../src/control/edge/rate-limits.ts'
 
 const settings = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
@@ -7,11 +7,12 @@ const settings = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
 it('invitations of one team cause a limited number of emails, whatever the addresses', async () => {
   const invited: string[] = []
   const { invitationMails } = makeControlLimits({ settings, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
-  const announce = makeAnnounceInvitation({
+  const { announce } = makeInvitationEmails({
+    invitations: { find: async () => null },
     notify: { hasEmail: true, invited: (email: string) => void invited.push(email) },
     mails: invitationMails,
     findEmail: async () => 'admin@example.com',
-    log: { warn: () => undefined },
+    log: { info: () => undefined, warn: () => undefined },
   })
   const invite = (email: string, team: string) =>
     announce({ id: 'i', email, role: 'member', source: 'admin', createdAt: new Date(0) }, { team, accountId: 'admin' })
@@ -26,11 +27,12 @@ it('invitations of one team cause a limited number of emails, whatever the addre
 it('an invitation that is saved does not fail when its email cannot be addressed', async () => {
   const events: string[] = []
   const { invitationMails } = makeControlLimits({ settings, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
-  const announce = makeAnnounceInvitation({
+  const { announce } = makeInvitationEmails({
+    invitations: { find: async () => null },
     notify: { hasEmail: true, invited: () => undefined },
     mails: invitationMails,
     findEmail: () => Promise.reject(new Error('the database is unavailable')),
-    log: { warn: (_fields: object, event: string) => void events.push(event) },
+    log: { info: () => undefined, warn: (_fields: object, event: string) => void events.push(event) },
   })
   const invitation = { id: 'i', email: 'grace@example.com', role: 'member', source: 'admin' } as const
   const inviter = { team: '@acme/core', accountId: 'admin' }

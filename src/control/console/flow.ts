@@ -32,7 +32,7 @@ export function makeConsoleFlow({ database, memberships, team, apiKeys, clock }:
   const usage = makeUsageStore(database)
   const store = makeConsoleStore(database)
   const findViewer = makeFindViewer({ memberships })
-  const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
+  const { teamMembers, memberChanges, invite, resend, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
   const models = makeModelForms({ teamModels, teamBackends, clock })
   const findLimits = makeFindLimits(teamLimits)
   const findChoices = makeFindLimitChoices({ ...apiKeys, store, clock })
@@ -50,7 +50,7 @@ export function makeConsoleFlow({ database, memberships, team, apiKeys, clock }:
       ...makeUsagePageHandlers({ findViewer, usage, clock }),
       ...makeAdminPageHandlers({
         findAdmin: onlyAdmins(findViewer),
-        members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, clock }),
+        members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, resend, clock }),
         models,
         limits,
         devices: makeDeviceForms({ devices: teamDevices }),

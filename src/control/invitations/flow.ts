@@ -5,7 +5,7 @@ import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
 import type { MemberChanges } from '../members/changes.ts'
 import type { FindTeamAdmin } from '../team-access.ts'
-import { makeAnnounceInvitation } from './announce.ts'
+import { makeInvitationEmails } from './announce.ts'
 import type { InvitationMails } from './announce.ts'
 import { makeInvite } from './invite.ts'
 import { makeInvitationHandlers } from './routes.ts'
@@ -26,8 +26,8 @@ type Needs = {
 export function makeInvitationsFlow(needs: Needs) {
   const { database, memberChanges, findTeamAdmin, findEmail, notify, mails, clock, log } = needs
   const invitations = makeInvitationStore(database)
-  const announce = makeAnnounceInvitation({ notify, mails, findEmail, log })
+  const { announce, resend } = makeInvitationEmails({ invitations, notify, mails, findEmail, log })
   const invite = makeInvite({ invitations, announce, clock, log })
-  const handlers = makeInvitationHandlers({ invitations, memberChanges, findTeamAdmin, invite })
-  return { invite, announce, handlers }
+  const handlers = makeInvitationHandlers({ invitations, memberChanges, findTeamAdmin, invite, resend })
+  return { invite, announce, resend, handlers }
 }

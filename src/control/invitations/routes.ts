@@ -5,6 +5,7 @@ import type { MemberChanges } from '../members/changes.ts'
 import { findPage, readCursor, readTimeCursor, writeTimeCursor } from '../paging.ts'
 import { invalidEmail } from '../request-fields.ts'
 import type { FindTeamAdmin } from '../team-access.ts'
+import type { ResendInvitation } from './announce.ts'
 import type { Invite, InviteRefusal } from './invite.ts'
 import type { InvitationStore, ListedInvitation } from './store.ts'
 
@@ -13,9 +14,11 @@ type Needs = {
   readonly memberChanges: Pick<MemberChanges, 'remove'>
   readonly findTeamAdmin: FindTeamAdmin
   readonly invite: Invite
+  /** Null: the service cannot send email. */
+  readonly resend: ResendInvitation | null
 }
 
-type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
+type Operations = 'listInvitations' | 'createInvitation' | 'resendInvitation' | 'withdrawInvitation'
 
 const DEFAULT_LIMIT = 500
 
@@ -25,6 +28,7 @@ export function makeInvitationHandlers({
   memberChanges,
   findTeamAdmin,
   invite,
+  resend,
 }: Needs): Handlers<Operations> {
   return {
     async listInvitations(req, res) {
@@ -43,15 +47,25 @@ export function makeInvitationHandlers({
       res.status(201).json({ ...toAnswer(made.invitation), emailed: made.emailed })
     },
 
+    async resendInvitation(req, res) {
+      const admin = await findTeamAdmin(req.params.team, req)
+      if (!resend) throw new ApiError('email_unavailable')
+      if (!(await resend(admin, { id: req.params.id }))) throw unknownInvitation()
+      res.status(200).json({ ok: true })
+    },
+
     async withdrawInvitation(req, res) {
       const admin = await findTeamAdmin(req.params.team, req)
       const removed = await memberChanges.remove(admin, { invitationId: req.params.id })
-      if (removed === 'not_found')
-        throw new ApiError('not_found', { message: 'The team has no invitation with this id.' })
+      if (removed === 'not_found') throw unknownInvitation()
       if (removed !== 'removed') throw toMemberError(removed)
       res.status(200).json({ ok: true })
     },
   }
+}
+
+function unknownInvitation(): ApiError {
+  return new ApiError('not_found', { message: 'The team has no invitation with this id.' })
 }
 
 const REFUSALS: Readonly<Record<InviteRefusal, () => ApiError>> = {

@@ -16,6 +16,9 @@ export type ListedInvitation = {
   readonly createdAt: Date
 }
 
+/** Which invitation of a team, by itself or by its person. */
+export type NamedInvitation = { readonly id: string } | { readonly accountId: string }
+
 type Row = Prisma.InvitationGetPayload<{ include: { account: true } }>
 
 export type InvitationStore = ReturnType<typeof makeInvitationStore>
@@ -32,6 +35,13 @@ export function makeInvitationStore({ prisma: db }: Pick<Database, 'prisma'>) {
         include: { account: true },
       })
       return rows.map(toListed)
+    },
+
+    /** An invitation in force of a team; null when the team has no such one. */
+    async find(teamId: string, named: NamedInvitation): Promise<ListedInvitation | null> {
+      const where = { ...named, teamId, revokedAt: null }
+      const row = await db.invitation.findFirst({ where, include: { account: true } })
+      return row && toListed(row)
     },
 
     /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */

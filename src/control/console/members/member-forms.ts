@@ -1,7 +1,9 @@
 import type { MembersForm } from '../../../../generated/openapi.ts'
 import type { Html } from '../../../http/page.ts'
+import { ApiError } from '../../../http/errors.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { isFresh } from '../../fresh.ts'
+import type { ResendInvitation } from '../../invitations/announce.ts'
 import type { Invite } from '../../invitations/invite.ts'
 import type { MemberChanges } from '../../members/changes.ts'
 import type { ListedMember, MemberRefusal, TeamMemberStore } from '../../members/store.ts'
@@ -24,13 +26,15 @@ type Needs = {
   readonly members: TeamMemberStore
   readonly changes: MemberChanges
   readonly invite: Invite
+  /** Null: the service cannot send email. */
+  readonly resend: ResendInvitation | null
   readonly clock: Clock
 }
 
 const MEMBERS_OF_PAGE = 50
 
 /** Makes the members page and its forms. */
-export function makeMemberForms({ members, changes, invite, clock }: Needs): MemberForms {
+export function makeMemberForms({ members, changes, invite, resend, clock }: Needs): MemberForms {
   async function apply({ actor }: Viewer, form: MembersForm): Promise<TeamNotice> {
     const { action, email, role, memberId } = form
     if (action === 'invite') {
@@ -39,6 +43,10 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
       return made.emailed ? 'invited' : 'invited_without_email'
     }
     const accountId = required('memberId', memberId)
+    if (action === 'resend') {
+      if (!resend) throw new ApiError('email_unavailable')
+      return (await resend(actor, { accountId })) ? 'invitation_resent' : 'unknown_member'
+    }
     if (action === 'remove') return toNotice(await changes.remove(actor, { accountId }))
     return toNotice(await changes.setRole(actor, accountId, required('role', role)))
   }
@@ -50,7 +58,8 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
         members.list(admin.actor.teamId, { after, limit }, now),
       )
       const fresh = isFresh(admin.actor, now)
-      return membersPage(admin, { members: shown, after, next: last && last.email, fresh, now, ...outcome })
+      const hasEmail = resend !== null
+      return membersPage(admin, { members: shown, after, next: last && last.email, fresh, hasEmail, now, ...outcome })
     },
 
     async change(admin, form) {

@@ -24,14 +24,16 @@ export type MembersPage = TeamFormOutcome<MembersForm> & {
   readonly next: string | null
   /** Whether the sign-in is fresh, which making an admin needs. */
   readonly fresh: boolean
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
   readonly now: Date
 }
 
 /** Who may sign in to a team, for its admins. */
 export function membersPage(viewer: FramedViewer, data: MembersPage): Html {
-  const { members, after, next, fresh, now, notice } = data
+  const { members, after, next, fresh, hasEmail, now, notice } = data
   const path = `${viewer.path}/members`
-  const row = { path: after ? toPage(path, after) : path, fresh, now, self: viewer.email }
+  const row = { path: after ? toPage(path, after) : path, fresh, hasEmail, now, self: viewer.email }
   return teamPage(
     viewer,
     'members',
@@ -84,12 +86,18 @@ function invitePart(path: string, { fresh, notice, draft }: MembersPage): Html {
 const MEMBER: Choice = ['member', 'Member']
 const ADMIN: Choice = ['admin', 'Admin']
 
-/** Where the forms of rows are sent, whether the sign-in is fresh, the time, and the address of the viewer. */
-type RowOptions = { readonly path: string; readonly fresh: boolean; readonly now: Date; readonly self: string }
+type RowOptions = Pick<MembersPage, 'fresh' | 'hasEmail' | 'now'> & {
+  /** Where the forms of rows are sent. */
+  readonly path: string
+  /** The address of the viewer. */
+  readonly self: string
+}
 
-function memberRow(member: ListedMember, { path, fresh, now, self }: RowOptions): Html {
+function memberRow(member: ListedMember, options: RowOptions): Html {
+  const { now, self } = options
   const isListed = member.source === 'directory'
-  return html`<li class="${isListed ? 'row plain' : 'row'}">
+  const forms = formsOf(member, options)
+  return html`<li class="${forms.length === 0 ? 'row plain' : 'row'}">
     <p class="row-name">
       <span class="name">${member.email}</span> ${member.role === 'admin' && html`<span class="badge">Admin</span>`}
       ${member.email === self && html`<span class="badge plain">You</span>`}
@@ -98,18 +106,33 @@ function memberRow(member: ListedMember, { path, fresh, now, self }: RowOptions)
       <span>${lastUse(member, now)}</span>
       <span>${isListed ? 'Listed in the directory file, invited' : 'Invited'} ${time(member.invitedAt)}</span>
     </p>
-    ${isListed ? null : editPart(member, path, fresh)}
+    ${forms.length > 0 && fold('Edit', `the member ${member.email}`, forms)}
   </li>`
 }
 
-function editPart(member: ListedMember, path: string, fresh: boolean): Html {
-  return fold('Edit', `the member ${member.email}`, [roleForm(member, path, fresh), removeForm(member.id, path)])
+function formsOf(member: ListedMember, { path, fresh, hasEmail }: RowOptions): readonly Html[] {
+  const again = hasEmail && member.lastSeenAt === null ? [resendForm(member, path)] : []
+  return member.source === 'directory' ? again : [...again, roleForm(member, path, fresh), removeForm(member.id, path)]
 }
 
 function lastUse({ devices, invitedAt, lastSeenAt }: ListedMember, now: Date): Interpolation {
   if (lastSeenAt === null) return invitedAt > seenSince(now) ? 'Not signed in yet' : 'Not seen in the last 30 days'
   const signedIn = devices === 1 ? '1 device' : `${toCount(devices)} devices`
   return html`Last seen ${time(lastSeenAt)} · ${signedIn} signed in`
+}
+
+function resendForm({ id, source }: ListedMember, path: string): Html {
+  return html`<form method="post" action="${path}">
+    <input type="hidden" name="memberId" value="${id}" />
+    <p>
+      ${
+        source === 'directory'
+          ? 'The directory file invites people without an email. An email says how to install svc and sign in.'
+          : 'The email says how to install svc and sign in. They may have lost the first one.'
+      }
+    </p>
+    ${actionButton('resend', 'Send an invitation by email')}
+  </form>`
 }
 
 function roleForm({ id, role }: ListedMember, path: string, fresh: boolean): Html {

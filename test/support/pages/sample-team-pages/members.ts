@@ -7,7 +7,7 @@ import type { Sample, Viewers } from './viewers.ts'
 
 /** The members of a team, their devices and sessions, and its audit events. */
 export function sampleMemberPages(words: Words, { admin, member }: Viewers): Sample[] {
-  const page = { members: members(words), after: words.email, now: AT }
+  const page = { members: members(words), after: words.email, hasEmail: true, now: AT }
   return [
     ['team-sessions', sessionsPage(admin, { sessions: sessions(words), isFirst: false, next: 'WzFd' })],
     ['team-sessions-empty', sessionsPage(member, { sessions: [], isFirst: true, next: null })],
