@@ -4855,7 +4855,7 @@ export interface components {
         };
         /** @description The name of a service account, unique in its team. */
         ServiceAccountName: string;
-        /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+        /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
         ServiceUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -6521,7 +6521,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6756,7 +6756,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6933,7 +6933,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7039,7 +7039,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7240,7 +7240,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. The same error as a page for a browser. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. The same error as a page for a browser. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7404,7 +7404,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7479,7 +7479,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7751,7 +7751,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7908,7 +7908,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8092,7 +8092,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8263,7 +8263,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8387,7 +8387,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8548,7 +8548,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8634,7 +8634,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8759,7 +8759,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8923,7 +8923,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9017,7 +9017,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9142,7 +9142,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9299,7 +9299,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9440,7 +9440,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9570,7 +9570,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9671,7 +9671,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9844,7 +9844,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9980,7 +9980,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10099,7 +10099,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10238,7 +10238,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10416,7 +10416,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10689,7 +10689,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10830,7 +10830,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10973,7 +10973,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11157,7 +11157,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11292,7 +11292,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11501,7 +11501,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11631,7 +11631,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11762,7 +11762,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11958,7 +11958,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12088,7 +12088,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12266,7 +12266,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12445,7 +12445,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12602,7 +12602,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12692,7 +12692,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12858,7 +12858,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13042,7 +13042,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13167,7 +13167,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13289,7 +13289,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13468,7 +13468,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13598,7 +13598,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13742,7 +13742,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13936,7 +13936,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14132,7 +14132,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14267,7 +14267,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14413,7 +14413,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14593,7 +14593,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14723,7 +14723,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14912,7 +14912,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15056,7 +15056,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15186,7 +15186,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -15365,7 +15365,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16380,7 +16380,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16480,7 +16480,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16601,7 +16601,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16724,7 +16724,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -16824,7 +16824,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17007,7 +17007,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17107,7 +17107,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17288,7 +17288,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17405,7 +17405,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17538,7 +17538,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17723,7 +17723,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -17856,7 +17856,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18027,7 +18027,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18143,7 +18143,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18324,7 +18324,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18457,7 +18457,7 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18562,7 +18562,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18677,7 +18677,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18757,7 +18757,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18852,7 +18852,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18959,7 +18959,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -21893,7 +21893,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22001,7 +22001,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22108,7 +22108,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22204,7 +22204,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22316,7 +22316,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22428,7 +22428,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -22767,7 +22767,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database cannot be reached, or cannot save the change now. Nothing was changed; try again. */
+            /** @description The database cannot be reached, or cannot read or save data now. Nothing was changed; try again. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

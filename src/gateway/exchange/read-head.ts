@@ -9,9 +9,10 @@ import type { AnswerHead } from './answer.ts'
  * after a 0. A time that cannot be read is left out.
  */
 export function readHead(status: number, headers: IncomingHttpHeaders, now: Date): AnswerHead {
-  const { 'content-type': type, 'retry-after': after, 'retry-after-ms': afterMs, ...others } = headers
+  const { 'content-type': type, 'retry-after': after, 'retry-after-ms': afterMs } = headers
   if (!Array.isArray(type) && after === undefined && afterMs === undefined) return { status, headers }
   const seconds = readTime(firstOf(after), now) ?? readMilliseconds(firstOf(afterMs))
+  const { 'retry-after': _replaced, ...others } = headers
   return {
     status,
     headers: {
