@@ -117,7 +117,10 @@ describe('a spending limit', () => {
         kind: 'spending_limit.created',
         details: { name: 'ada@example.com, day', subject: 'member', period: 'day' },
       },
-      { kind: 'spending_limit.changed', details: { amountNanoUsd: 5 } },
+      {
+        kind: 'spending_limit.changed',
+        details: { amountNanoUsd: 5, previousAmountNanoUsd: AMOUNT.amountNanoUsd },
+      },
       { kind: 'spending_limit.removed' },
     ])
   })

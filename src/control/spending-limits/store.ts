@@ -55,7 +55,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
         if ((await tx.spendingLimit.count({ where: { teamId } })) >= MAX_LIMITS) return 'too_many'
         const data = { teamId, ...owner, period, amountNanoUsd: BigInt(amountNanoUsd), createdAt: now }
         const row = await tx.spendingLimit.create({ data, select: { id: true } })
-        await saveEvent(tx, admin, 'spending_limit.created', row.id, now)
+        await saveEvent(tx, admin, { kind: 'spending_limit.created', id: row.id }, now)
         return row
       })
     },
@@ -65,9 +65,11 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
       return inTransaction(db, async (tx) => {
         await lockTeam(tx, admin)
         const limit = await tx.spendingLimit.findFirst({ where: { id, teamId: admin.teamId } })
-        if (limit === null || Number(limit.amountNanoUsd) === amountNanoUsd) return limit !== null
+        if (limit === null) return false
+        const previousAmountNanoUsd = Number(limit.amountNanoUsd)
+        if (previousAmountNanoUsd === amountNanoUsd) return true
         await tx.spendingLimit.update({ where: { id }, data: { amountNanoUsd: BigInt(amountNanoUsd) } })
-        await saveEvent(tx, admin, 'spending_limit.changed', id, now)
+        await saveEvent(tx, admin, { kind: 'spending_limit.changed', id, more: { previousAmountNanoUsd } }, now)
         return true
       })
     },
@@ -78,7 +80,7 @@ export function makeLimitStore({ prisma: db }: Pick<Database, 'prisma'>) {
       return inTransaction(db, async (tx) => {
         await lockTeam(tx, admin)
         if ((await tx.spendingLimit.count({ where })) === 0) return false
-        await saveEvent(tx, admin, 'spending_limit.removed', id, now)
+        await saveEvent(tx, admin, { kind: 'spending_limit.removed', id }, now)
         await tx.spendingLimit.deleteMany({ where })
         return true
       })
@@ -136,12 +138,22 @@ const OWNER = {
   serviceAccount: { select: { name: true } },
 } as const
 
-async function saveEvent(tx: Transaction, admin: TeamActor, kind: string, id: string, at: Date): Promise<void> {
+/** `more`: details beside those of the limit. */
+type LimitEvent = { readonly kind: string; readonly id: string; readonly more?: Readonly<Record<string, number>> }
+
+async function saveEvent(tx: Transaction, admin: TeamActor, { kind, id, more }: LimitEvent, at: Date): Promise<void> {
   const row = await tx.spendingLimit.findUniqueOrThrow({ where: { id }, include: OWNER })
   const { id: subjectId, subject, accountId, keyId, serviceAccountId, period } = row
   const of = accountId ?? keyId ?? serviceAccountId
   const owner = row.account?.email ?? row.key?.name ?? row.serviceAccount?.name ?? subject
-  const details = { name: `${owner}, ${period}`, subject, of, period, amountNanoUsd: Number(row.amountNanoUsd) }
+  const details = {
+    name: `${owner}, ${period}`,
+    subject,
+    of,
+    period,
+    amountNanoUsd: Number(row.amountNanoUsd),
+    ...more,
+  }
   await saveTeamEvent(tx, admin, { kind, subjectId, details }, at)
 }
 
