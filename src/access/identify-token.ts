@@ -1,15 +1,11 @@
-import { hash } from 'node:crypto'
-import { putNewest } from '../kernel/bounded-map.ts'
 import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Secret } from '../kernel/secret.ts'
-import { verifyAccessToken } from './access-token.ts'
-import type { FindPublicKey, VerifiedToken } from './access-token.ts'
+import type { VerifiedToken } from './access-token.ts'
 import type { LiveStates } from './live-states.ts'
+import type { VerifyOnce } from './verify-once.ts'
 
 type Needs = {
-  readonly issuer: string
-  readonly findPublicKey: FindPublicKey
+  readonly verify: VerifyOnce
   /**
    * Finds the caller of a device session; null when the session has ended. Rejects when the database does not answer.
    */
@@ -18,29 +14,18 @@ type Needs = {
   readonly clock: Clock
 }
 
-const MAX_TOKENS = 20_000
-
 /**
- * Identifies the callers of the gateway without a query for each call. A token is verified once. After that, calls use
- * the last known state of its session.
+ * Identifies the callers of the gateway by access tokens, without a query for each call: they use the last known state
+ * of the token's session.
  */
-export function makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): Identify {
-  const tokens = new Map<string, VerifiedToken>()
-
-  async function verify(token: Secret, key: string): Promise<VerifiedToken | null> {
-    const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
-    if (verified) putNewest(tokens, key, verified, MAX_TOKENS)
-    return verified
+export function makeIdentifyToken({ verify, findDeviceCaller, states, clock }: Needs): Identify {
+  function callerOf(verified: VerifiedToken | null): Promise<Caller | null> | Caller | null {
+    if (!verified || verified.expiresAtMs <= clock.now().getTime()) return null
+    return states.callerOf(verified.claims.sessionId, findDeviceCaller)
   }
 
-  const callerOf = ({ claims }: VerifiedToken) => states.callerOf(claims.sessionId, findDeviceCaller)
-
   return (token) => {
-    const key = hash('sha256', token.reveal(), 'base64')
-    const verified = tokens.get(key)
-    if (!verified) return verify(token, key).then((fresh) => fresh && callerOf(fresh))
-    if (verified.expiresAtMs > clock.now().getTime()) return callerOf(verified)
-    tokens.delete(key)
-    return null
+    const verified = verify(token)
+    return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
   }
 }

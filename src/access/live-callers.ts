@@ -11,6 +11,7 @@ import { makeIdentifyToken } from './identify-token.ts'
 import { openLiveStates } from './live-states.ts'
 import type { LiveStates } from './live-states.ts'
 import { makeAccessStore } from './store.ts'
+import { makeVerifyOnce } from './verify-once.ts'
 
 /** Identifies the callers of a gateway with a database, by access tokens and by API keys. */
 export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
@@ -41,10 +42,11 @@ export function openLiveCallers(needs: Needs): LiveCallers {
       return new Set([...sessions, ...keys])
     },
   })
+  const verify = makeVerifyOnce({ issuer, findPublicKey })
   return {
-    identify: makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }),
+    identify: makeIdentifyToken({ verify, findDeviceCaller, states, clock }),
     identifyKey: makeIdentifyKey({ findKey, states, unknownKeys, clock }),
-    explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
+    explainToken: makeExplainToken({ verify, clock }),
     // Requests may name an id in capital letters, and states are kept by the ids of the database.
     end: (id) => states.end(id.toLowerCase()),
     watch: states.watch,

@@ -1,5 +1,7 @@
+import { makeExplainToken } from '../access/explain-token.ts'
+import { makeIdentifyByTokenAlone } from '../access/identify-by-token-alone.ts'
 import { openPublishedKeys } from '../access/published-keys.ts'
-import { makeTokenCallers } from '../access/token-callers.ts'
+import { makeVerifyOnce } from '../access/verify-once.ts'
 import type { Config } from '../config/values.ts'
 import { countDirectory } from '../directory/counts.ts'
 import type { DirectoryCounts } from '../directory/counts.ts'
@@ -29,17 +31,17 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const { controlPlaneUrl, keysFile, offlineGraceMs: graceMs } = verification
   const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
   const { findPublicKey, isControlPlaneAway } = keys
-  const callers = makeTokenCallers({ issuer: baseUrl, findPublicKey, graceMs, isControlPlaneAway, clock })
+  const verify = makeVerifyOnce({ issuer: baseUrl, findPublicKey })
   const startedAt = clock.now()
   const watchers: OnDirectory[] = []
   let snapshot = withTeams([])
   let counts: DirectoryCounts = { teams: 0, members: 0, backends: [], models: [] }
   return {
-    identify: callers.identify,
+    identify: makeIdentifyByTokenAlone({ verify, graceMs, isControlPlaneAway, clock }),
     identifyKey() {
       throw new ApiError('unauthorized', { message: KEYS_NEED_DATABASE })
     },
-    explainToken: callers.explainToken,
+    explainToken: makeExplainToken({ verify, clock }),
     // The end of a session is not known here. Its tokens end by themselves.
     watchAccess: () => () => undefined,
     findTeam: (name) => snapshot.teams.get(name) ?? null,

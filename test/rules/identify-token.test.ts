@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signAccessToken } from '../../src/access/access-token.ts'
 import { makeIdentifyToken } from '../../src/access/identify-token.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
+import { makeVerifyOnce } from '../../src/access/verify-once.ts'
 import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -33,8 +34,7 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
   )
   const queries = { count: 0 }
   const identify = makeIdentifyToken({
-    issuer,
-    findPublicKey: () => publicKey,
+    verify: makeVerifyOnce({ issuer, findPublicKey: () => publicKey }),
     findDeviceCaller: () => (answers[queries.count++] ?? answers.at(-1) ?? (() => Promise.resolve(null)))(),
     states: openLiveStates({
       findAlive: (ids) => Promise.resolve(new Set(ids)),
