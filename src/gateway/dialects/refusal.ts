@@ -63,7 +63,5 @@ export function refuseResult(path: string, callId: string): never {
   return refuse(path, `No tool call with the id ${callId} comes before this result.`)
 }
 
-/** Refusals that several dialects share: what the model lacks, and what to send instead. */
-export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
+/** The refusal of audio, for a model or a dialect without it. */
 export const NO_AUDIO = 'This model reads no audio: send a transcript, or choose a model that reads audio.'
-export const NO_FILES = 'This model reads no files: send the text of the document, or choose a model that reads files.'

@@ -1,6 +1,6 @@
 import type { ModelCaps } from '../caps.ts'
 import type { NeutralRequest, Part, PartContent } from '../neutral.ts'
-import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
+import { NO_AUDIO, refuse } from '../refusal.ts'
 import { readableSource } from './documents.ts'
 
 /**
@@ -35,7 +35,12 @@ export function noteUnreadable(request: NeutralRequest, caps: ModelCaps): Neutra
 
 type Kind = 'image' | 'file' | 'audio'
 
-const REFUSALS: Readonly<Record<Kind, string>> = { image: NO_IMAGES, file: NO_FILES, audio: NO_AUDIO }
+/** What the model lacks, and what to send instead. */
+const REFUSALS: Readonly<Record<Kind, string>> = {
+  image: 'This model reads no images: describe the image in text, or choose a model that reads images.',
+  file: 'This model reads no files: send the text of the document, or choose a model that reads files.',
+  audio: NO_AUDIO,
+}
 
 function findUnreadable(part: PartContent, caps: ModelCaps): Kind | null {
   if (part.type === 'image') return caps.images ? null : 'image'
