@@ -162,15 +162,12 @@ describe('a stream', () => {
   })
 
   it('ends with what its filter has held back', async () => {
-    const makeFilter = () => {
-      const held: Buffer[] = []
-      const push = (chunk: Buffer) => {
-        held.push(chunk)
-        return Buffer.alloc(0)
-      }
-      return { push, end: () => Buffer.concat(held) }
+    const held: Buffer[] = []
+    const push = (chunk: Buffer) => {
+      held.push(chunk)
+      return Buffer.alloc(0)
     }
-    const relay = await startRelay(streams(CHAT_EVENTS), { makeFilter })
+    const relay = await startRelay(streams(CHAT_EVENTS), { filter: { push, end: () => Buffer.concat(held) } })
     expect(await relay.post().then(readAnswer)).toMatchObject({ text: CHAT_EVENTS.join(''), ended: 'well' })
   })
 

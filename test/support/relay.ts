@@ -88,7 +88,7 @@ export async function startRelay(
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,
-        makeFilter: null,
+        filter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
         budget: openBodyBudget(Infinity),

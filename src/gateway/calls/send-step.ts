@@ -66,7 +66,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
     backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
-    makeFilter: prepared.makeFilter,
+    filter: prepared.filter,
     credential: backend.credential,
     keepsErrors: !isOnly,
     failureCodes: backend.traits.failureCodes,

@@ -59,8 +59,8 @@ export type ExchangeOptions = {
    * Called with the backend's status when the answer to the caller begins. Nothing of the request is needed any more.
    */
   readonly onAnswer: (status: number) => void
-  /** Makes the filter that removes events of a stream that is not rewritten. Null: all of them pass. */
-  readonly makeFilter: (() => StreamFilter) | null
+  /** Removes events of a stream that is not rewritten. Null: all of them pass. */
+  readonly filter: StreamFilter | null
   /** Keeps rewritten streams alive while the backend is silent. */
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */

@@ -17,7 +17,7 @@ import { EMPTY } from './whole-relay.ts'
 
 type Needs = Pick<
   ExchangeOptions,
-  'dialect' | 'backendDialect' | 'wantsStream' | 'rewrite' | 'makeFilter' | 'keepAlive' | 'keepsErrors' | 'credential'
+  'dialect' | 'backendDialect' | 'wantsStream' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
 >
 
 /** The failure where a backend streams its answer to a call that did not ask for that, and cannot read it. */
@@ -150,7 +150,7 @@ function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Ne
   const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
   const monitor = dialect.monitorStream({ untilClosed })
   // A compressed stream cannot be read.
-  const filter = isCompressed(head) ? null : (needs.makeFilter?.() ?? null)
+  const filter = isCompressed(head) ? null : needs.filter
   return new UntouchedStream(exchange, { dialect, monitor, filter })
 }
 

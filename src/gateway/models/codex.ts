@@ -1,6 +1,3 @@
-import type { SnapshotModel } from '../../directory/rules.ts'
-import { readObject } from '../dialects/json/read-json.ts'
-import type { Json } from '../dialects/json/read-json.ts'
 import { namesAtWorker } from './rules.ts'
 import type { ModelEntry } from './rules.ts'
 
@@ -39,16 +36,6 @@ export function toCodexModel({ name, model }: ModelEntry, position: number) {
     // With it, Codex sends its tools as an item of the input, which only vendor C's own models read.
     use_responses_lite: false,
   }
-}
-
-/**
- * The members to replace in a call of Codex. After its user has picked a model without reasoning levels with `/model`,
- * Codex sends the effort `none` with the calls of every model. Where the model does not list `none`, the user cannot
- * have chosen it. It would turn reasoning off, or be refused.
- */
-export function undoUnchosenEffort({ caps }: SnapshotModel, body: Json): Json {
-  const { effort, ...rest } = readObject(body.reasoning)
-  return effort === 'none' && !caps.efforts?.includes('none') ? { reasoning: rest } : {}
 }
 
 /** Codex discards the whole list when it does not know an effort, so `max` is left out: older versions lack it. */

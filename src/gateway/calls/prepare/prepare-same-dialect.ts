@@ -2,7 +2,7 @@
 import { toDialectPath } from '../../backends/table.ts'
 import { clampTokens } from '../../backends/token-limits.ts'
 import { DEFAULT_CAPS } from '../../dialects/caps.ts'
-import type { StreamUsage } from '../../dialects/dialect.ts'
+import type { StreamFilter } from '../../dialects/dialect.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
 import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
@@ -10,13 +10,12 @@ import type { Json } from '../../dialects/json/read-json.ts'
 import { renameAnswer } from '../../dialects/passing/rename-model.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
-import { undoUnchosenEffort } from '../../models/codex.ts'
 import { locateMembers } from '../request/decisive-members.ts'
 import type { ParsedBody } from '../request/parse-body.ts'
 import { parsedOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { refuseOtherShape, relayError, showError } from './answer-errors.ts'
-import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
+import { capsOf, toStepHeaders, toStepRequest, undoUnchosenEffort } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 
 /**
@@ -41,7 +40,7 @@ export function prepareSameDialect(call: CallStep, req: CallRequest): PreparedCa
     rewrite: isRenamed
       ? renameAnswers(call, { hidesUsage: usage !== null, refersBack: dialect.needsStoredState(req.body) })
       : null,
-    makeFilter: isRenamed ? null : (usage?.makeFilter ?? null),
+    filter: isRenamed ? null : (usage?.filter ?? null),
   }
 }
 
@@ -49,22 +48,25 @@ export function prepareSameDialect(call: CallStep, req: CallRequest): PreparedCa
  * The caller's bytes with the changes that this step needs; the same bytes where it needs none. `usage`: the members
  * that ask for the usage.
  */
-function changeBody({ admission, step, backend }: CallStep, req: CallRequest, usage: Json): Buffer {
+function changeBody(call: CallStep, req: CallRequest, usage: Json): Buffer {
+  const { admission, step, backend } = call
   const { body } = req
   const parsed = parsedOf(req)
   const { withoutUnsignedContent } = DIALECTS[admission.operation.dialect]
   const bytes = backend.traits.refusesUnsignedContent ? withoutUnsignedContent(parsed.bytes, body) : parsed.bytes
   const limits = backend.maxTokens === null ? {} : clampTokens(body, backend.maxTokens)
-  const effort = admission.operation.isCodex ? undoUnchosenEffort(admission.model, body) : {}
-  const changes = { model: step.model, ...limits, ...usage, ...effort }
+  const changes = { model: step.model, ...limits, ...usage, ...undoUnchosenEffort(call, body) }
   if (body.model === step.model && Object.keys(changes).length === 1) return bytes
   const changed = setMembers(bytes, changes, bytes === parsed.bytes ? locate(parsed, changes) : scanTopLevel(bytes))
   if (!changed) throw new Error('The body of a call is not a JSON object.')
   return changed
 }
 
-/** The request for the usage of a stream. `changes`: members of the request with new values. */
-type UsageRequest = Pick<StreamUsage, 'makeFilter'> & { readonly changes: Json }
+/**
+ * The request for the usage of a stream. `changes`: members of the request with new values. `filter`: removes the usage
+ * from the stream.
+ */
+type UsageRequest = { readonly changes: Json; readonly filter: StreamFilter }
 
 /**
  * What makes a stream report its usage; null when it does so already, or the model's backend cannot be asked. `known`:
@@ -76,7 +78,7 @@ function askForUsage({ admission }: CallStep, body: Json, known?: boolean): Usag
   const isSupported = known ?? DEFAULT_CAPS[operation.dialect].streamUsage
   if (!streamUsage || !isSupported || !wantsStream) return null
   const changes = streamUsage.ask(body)
-  return changes && { changes, makeFilter: streamUsage.makeFilter }
+  return changes && { changes, filter: streamUsage.makeFilter() }
 }
 
 /** Where the members to change are. Reasoning is not a decisive member, because hardly any call needs its position. */

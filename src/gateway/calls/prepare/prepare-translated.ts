@@ -16,11 +16,10 @@ import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
-import { undoUnchosenEffort } from '../../models/codex.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, relayError, writeMisreported } from './answer-errors.ts'
-import { capsOf, toStepHeaders, toStepRequest } from './prepared-call.ts'
+import { capsOf, toStepHeaders, toStepRequest, undoUnchosenEffort } from './prepared-call.ts'
 import type { CallStep, PreparedCall } from './prepared-call.ts'
 import { sealsFor } from './seals.ts'
 
@@ -39,7 +38,7 @@ export function prepareTranslated(call: CallStep, req: CallRequest): PreparedCal
       headers: translation.headers,
       body: writeWithTexts(clamped(translation.request, backend), translation.texts),
     }),
-    makeFilter: null,
+    filter: null,
     rewrite: translateAnswers(call, translation.answer),
   }
 }
@@ -64,9 +63,9 @@ type StepTranslation = Omit<Translation, 'headers'> & { readonly headers: Header
 function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiError {
   const { admission, step, backend, sealSecrets, clock } = call
   const caps = capsOf(call)
-  const { operation, model, calledAs, caller, sessionId } = admission
+  const { operation, calledAs, caller, sessionId } = admission
   const { body, texts } = exactBodyOf(req)
-  const asked = operation.isCodex ? { ...body, ...undoUnchosenEffort(model, body) } : body
+  const asked = { ...body, ...undoUnchosenEffort(call, body) }
   const translation = translateCall(operation.dialect, step.dialect, asked, {
     model: calledAs,
     backendModel: step.model,

@@ -4,6 +4,8 @@ import { addressRequest } from '../../backends/addressing.ts'
 import type { DialectRequest } from '../../backends/addressing.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { ModelCaps } from '../../dialects/caps.ts'
+import { readObject } from '../../dialects/json/read-json.ts'
+import type { Json } from '../../dialects/json/read-json.ts'
 import type { RefusedPart } from '../../dialects/refused-parts.ts'
 import { toBackendHeaders, withHeaders } from '../../exchange/headers.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
@@ -14,7 +16,7 @@ import type { Admission } from '../admit.ts'
 import type { CallRequest } from '../request/request.ts'
 
 /** The request of one step of a plan, and what its answer becomes. */
-export type PreparedCall = Pick<ExchangeOptions, 'rewrite' | 'makeFilter'> & {
+export type PreparedCall = Pick<ExchangeOptions, 'rewrite' | 'filter'> & {
   readonly request: BackendRequest
 }
 
@@ -40,6 +42,17 @@ export type CallStep = {
 export function capsOf({ step, backend, refusedParts }: CallStep): Partial<ModelCaps> {
   const known = { ...backend.condition.learned.of(step.model), ...step.caps }
   return refusedParts.reduce((caps, part) => ({ ...caps, ...part.caps }), known)
+}
+
+/**
+ * The members of a call of Codex that are replaced; none in other calls. After its user has picked a model without
+ * reasoning levels with `/model`, Codex sends the effort `none` with the calls of every model. Where the model does not
+ * list `none`, the user cannot have chosen it. It would turn reasoning off, or be refused.
+ */
+export function undoUnchosenEffort({ admission: { operation, model } }: CallStep, body: Json): Json {
+  if (!operation.isCodex) return {}
+  const { effort, ...rest } = readObject(body.reasoning)
+  return effort === 'none' && !model.caps.efforts?.includes('none') ? { reasoning: rest } : {}
 }
 
 /**
