@@ -38,7 +38,6 @@ describe('a rewritten answer', () => {
   const saying = (data: string) => [{ event: null, data }]
   /** Rewrites everything in capitals; a `fatal` event ends the stream as a failure. */
   const capitals: AnswerRewrite = {
-    isTranslated: false,
     stream() {
       let state: StreamState = 'open'
       return {
@@ -88,7 +87,7 @@ describe('a rewritten answer', () => {
 
   it('has no headers that only its own dialect knows when a page stands in its place', async () => {
     const page: Script = ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
-    const relay = await startRelay(page, { rewrite: { ...capitals, isTranslated: true } })
+    const relay = await startRelay(page, { rewrite: capitals, isTranslated: true })
     await relay.post().then(readAnswer)
     expect((await relay.outcome()).kept).toMatchObject({ isTranslated: true, answer: { status: 502 } })
   })
@@ -178,10 +177,9 @@ describe('a rewritten answer', () => {
   it('breaks off when it is translated and has grown larger than one answer may be', async () => {
     const silent: AnswerRewrite = {
       ...capitals,
-      isTranslated: true,
       stream: () => ({ ...capitals.stream(), push: () => [] }),
     }
-    const relay = await startRelay(floods(8500), { rewrite: silent })
+    const relay = await startRelay(floods(8500), { rewrite: silent, isTranslated: true })
     const text = expect.stringContaining(UNREADABLE.too_large) as unknown
     expect(await relay.post().then(readAnswer)).toMatchObject({ ended: 'broken', text })
     expect(await relay.outcome()).toMatchObject({ kind: 'cut', reason: 'too_large' })

@@ -82,6 +82,7 @@ export async function startRelay(
       {
         dialect: DIALECTS[dialect],
         backendDialect: DIALECTS[dialect],
+        isTranslated: false,
         credential: null,
         keepsErrors: false,
         failureCodes: BACKEND_KINDS.vendor.failureCodes,

@@ -64,6 +64,7 @@ export function sendStep(needs: SendNeeds, call: AdmittedCall, sending: Sending)
   const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
     backendDialect: DIALECTS[step.dialect],
+    isTranslated: !isSameDialect(admission, step),
     wantsStream,
     rewrite: prepared.rewrite,
     filter: prepared.filter,

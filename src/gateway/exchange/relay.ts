@@ -15,8 +15,6 @@ import type { StreamKeepAlive } from './stream-keep-alive.ts'
 
 /** Changes an answer on its way to the caller. */
 export type AnswerRewrite = {
-  /** The backend is called in another dialect than the caller's. */
-  readonly isTranslated: boolean
   /** Makes the translator of one stream. */
   stream(): StreamTranslator
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
@@ -42,6 +40,8 @@ export type ExchangeOptions = {
   >
   /** The backend's dialect, in which its errors are written; a stream may begin with one. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'isPreamble' | 'refusedParts'>
+  /** The backend is called in another dialect than the caller's. */
+  readonly isTranslated: boolean
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */

@@ -13,7 +13,7 @@ import type { ExchangeOptions, RelayedExchange } from './relay.ts'
  */
 type Reported = Pick<KeptAnswer, 'head'> & { readonly body: Buffer | null }
 
-export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'credential'>
+export type FailureNeeds = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'isTranslated' | 'credential'>
 
 /**
  * Settles an exchange with a failure that the backend reported with another status, such as 200. The caller gets the
@@ -24,12 +24,12 @@ export function keepFailure(
   exchange: RelayedExchange,
   failure: Failure,
   { head, body }: Reported,
-  { dialect, backendDialect, rewrite, credential }: FailureNeeds,
+  { dialect, backendDialect, isTranslated, credential }: FailureNeeds,
 ): void {
   const made = toFailureAnswer(dialect, failure)
   if (made instanceof ApiError) return exchange.refuse(made)
   const answer = body && showsMessage(body) ? { ...made, body } : made
   maskCredential(answer.body, credential)
   const refusedPart = findRefusedPart(backendDialect.refusedParts, failure)
-  exchange.keep({ head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart })
+  exchange.keep({ head, answer, isTranslated, refusedPart })
 }

@@ -12,6 +12,7 @@ import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
 type Needs = {
   readonly dialect: Pick<DialectTraits, 'failureEndsStream' | 'keepAlive'>
+  readonly isTranslated: boolean
   readonly keepAlive: StreamKeepAlive
 }
 
@@ -33,10 +34,10 @@ export class RewrittenStream implements Relay, SilentStream {
   #silentTicks = 0
   #takenBytes = 0
 
-  constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, keepAlive }: Needs) {
+  constructor(exchange: RelayedExchange, rewrite: AnswerRewrite, { dialect, isTranslated, keepAlive }: Needs) {
     this.#exchange = exchange
     this.#dialect = dialect
-    this.#isTranslated = rewrite.isTranslated
+    this.#isTranslated = isTranslated
     this.#translator = rewrite.stream()
     this.#keepAlive = keepAlive
     this.#writer = new ChunkWriter(exchange)

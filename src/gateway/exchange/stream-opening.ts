@@ -9,16 +9,15 @@ import type { AnswerHead } from './answer.ts'
 import { maskCredential } from './credential-refusal.ts'
 import type { ExchangeOptions, Relay, RelayedExchange } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
+import type { FailureNeeds } from './reported-failure.ts'
 import { RewrittenStream } from './rewritten-stream.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream } from './stream-keep-alive.ts'
 import { UntouchedStream } from './untouched-stream.ts'
 import { EMPTY } from './whole-relay.ts'
 
-type Needs = Pick<
-  ExchangeOptions,
-  'dialect' | 'backendDialect' | 'wantsStream' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors' | 'credential'
->
+type Needs = FailureNeeds &
+  Pick<ExchangeOptions, 'dialect' | 'wantsStream' | 'rewrite' | 'filter' | 'keepAlive' | 'keepsErrors'>
 
 /** The failure where a backend streams its answer to a call that did not ask for that, and cannot read it. */
 export const UNASKED = backendFailed(
@@ -138,12 +137,12 @@ export class StreamOpening implements Relay, SilentStream {
 
 /** Writes the head of a stream and starts to relay its events. */
 function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
-  const { rewrite, dialect } = needs
+  const { rewrite, dialect, isTranslated } = needs
   const { headers } = head
   const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
   exchange.beginAnswer(head.status)
   const more = streamHeaders(headers['cache-control'])
-  writeHead(exchange.res, { status: head.status, headers: shown }, more, rewrite?.isTranslated ?? false)
+  writeHead(exchange.res, { status: head.status, headers: shown }, more, isTranslated)
   exchange.res.flushHeaders()
   if (rewrite) return new RewrittenStream(exchange, rewrite, needs)
   // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.

@@ -14,11 +14,12 @@ import { EndTimeout } from './end-timeout.ts'
 import { breakConnection } from './stream-failures.ts'
 import type { ExchangeOptions, Relay, RelayedExchange, StreamCollector } from './relay.ts'
 import { keepFailure } from './reported-failure.ts'
+import type { FailureNeeds } from './reported-failure.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
 
-type Needs = Pick<ExchangeOptions, 'dialect' | 'backendDialect' | 'rewrite' | 'credential' | 'keepsErrors'>
+type Needs = FailureNeeds & Pick<ExchangeOptions, 'rewrite' | 'keepsErrors'>
 
 const OK = 200
 const FIRST_ERROR = 400
@@ -105,7 +106,7 @@ export class WholeRelay implements Relay {
     const body = this.#held.take()
     if (this.#settleUnfit(body)) return
     this.#maskCredential(body)
-    const { rewrite } = this.#needs
+    const { rewrite, isTranslated } = this.#needs
     const failure = rewrite ? null : this.#readFailure(body)
     if (failure) return this.#keepFailure(failure, body)
     const answer = this.#rewrite(body)
@@ -113,7 +114,7 @@ export class WholeRelay implements Relay {
     // A rewrite may find an error in an answer of 200, whose body was not masked.
     if (answer.status !== OK) maskCredential(answer.body, this.#needs.credential)
     const refusedPart = answer.status === OK ? null : this.#findRefusedPart(body)
-    const shown = { head: this.#head, answer, isTranslated: rewrite?.isTranslated ?? false, refusedPart }
+    const shown = { head: this.#head, answer, isTranslated, refusedPart }
     if (this.#isKept(shown)) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(this.#head.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)

@@ -94,7 +94,6 @@ function renameAnswers(call: CallStep, { hidesUsage, refersBack }: Renaming): An
   const { operation, calledAs } = call.admission
   const dialect = DIALECTS[operation.dialect]
   return {
-    isTranslated: false,
     stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
     whole(answer) {
       if (answer.status === 404 && refersBack) return showError(dialect, answer)

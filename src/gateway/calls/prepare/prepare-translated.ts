@@ -104,7 +104,6 @@ function translateAnswers(call: CallStep, { stream, whole, collect, replay }: An
     return keepsStatus ? writeMisreported(dialect, made.failed) : toFailureAnswer(dialect, made.failed)
   }
   return {
-    isTranslated: true,
     stream,
     whole(answer) {
       const isError = answer.status >= 300
