@@ -5,7 +5,7 @@ import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
 /** How long one command may take. Limits are counted before calls, which must not wait longer than 100 ms in all. */
-const COMMAND_TIMEOUT_MS = 75
+export const COMMAND_TIMEOUT_MS = 75
 
 /** The pause between two attempts to find the server that took the place of one that refuses writes. */
 const RECONNECT_PAUSE_MS = 5000

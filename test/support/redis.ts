@@ -1,7 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { COMMAND_TIMEOUT_MS } from '../../src/server/redis.ts'
 import { canConnect, freePort } from './loopback.ts'
+import { holdTimeouts } from './network/held-timeouts.ts'
 import { waitUntil } from './wait.ts'
 
 /** A real Redis server that only this test uses. */
@@ -20,6 +22,14 @@ export type TestRedis = AsyncDisposable & {
 
 /** Whether `redis-server` is installed on this machine. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
+
+/**
+ * Lets commands of this process's services wait for Redis as long as they need. On a busy machine, Redis may answer
+ * after the time limit of a command, and a service then counts in its own memory.
+ */
+export function waitForRedis(): Disposable {
+  return holdTimeouts(COMMAND_TIMEOUT_MS)
+}
 
 /** Starts a server on a free port, without persistence. */
 export async function startRedis(): Promise<TestRedis> {
