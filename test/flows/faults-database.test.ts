@@ -188,7 +188,7 @@ describe('while all database connections wait for a lock', () => {
     expect((await models()).status).toBe(200)
 
     const known: Timed[] = []
-    const lock = await lockTable(direct, 'device_sessions', 'ACCESS EXCLUSIVE')
+    const release = await lockTable(direct, 'device_sessions', 'ACCESS EXCLUSIVE')
     try {
       const auth = timed({
         // More than there are connections, so that all connections wait for the lock.
@@ -215,7 +215,7 @@ describe('while all database connections wait for a lock', () => {
       expect(refused).toEqual([])
       expect(answered.filter(({ name, outcome }) => name.startsWith('refresh') && outcome === '200')).toEqual([])
     } finally {
-      await lock.release()
+      await release()
     }
     expect(known.filter(({ outcome }) => outcome !== '200')).toEqual([])
     expect(Math.min(...known.map(({ ms }) => ms))).toBeLessThan(SHORTEST_WAIT_MS)
@@ -241,7 +241,7 @@ describe('a request of the control plane', () => {
   it('is answered 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
     const { reads, writes } = await makeAuthRequests(service, persons.next())
     await fillPool(service.database)
-    const locks = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
+    const releases = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
       const used = occupyConnections(10, 0.8)
       const answered = await timed({ ...reads, ...writes })
@@ -252,7 +252,7 @@ describe('a request of the control plane', () => {
       // Each request had to wait for a connection first.
       expect(answered.filter(({ ms }) => ms < SHORTEST_WAIT_MS)).toEqual([])
     } finally {
-      await Promise.all(locks.map((lock) => lock.release()))
+      await Promise.all(releases.map((release) => release()))
     }
     const answered = await timed(reads)
     expect(answered.filter(({ outcome }) => outcome !== '200')).toEqual([])

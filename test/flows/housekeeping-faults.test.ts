@@ -35,10 +35,8 @@ describe('a round of housekeeping', () => {
     const { prisma } = database
     await writeLogins(prisma, { count: 5, withSession: false })
     await writeBatch(prisma)
-    const lock = await lockTable(url, 'device_logins', 'ACCESS EXCLUSIVE')
-    const swept = await makeHousekeepingStore({ prisma })
-      .sweep(NOW)
-      .finally(() => lock.release())
+    const release = await lockTable(url, 'device_logins', 'ACCESS EXCLUSIVE')
+    const swept = await makeHousekeepingStore({ prisma }).sweep(NOW).finally(release)
     expect(swept.rows).toBe(1)
     expect(swept.failures.map(({ table }) => table)).toEqual([
       // Sessions are deleted with their logins.

@@ -2,16 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { directoryOf } from '../support/people.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { startPostgres, withoutStatementTimeout } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { hasRedis, startRedis } from '../support/redis.ts'
+import { hasRedis, startRedis, waitForRedis } from '../support/redis.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { lockTable } from '../support/table-lock.ts'
+import { countWaiting, lockTable } from '../support/table-lock.ts'
 import { waitUntil } from '../support/wait.ts'
 
-/** Few, because both services share this test's event loop and a Redis command may take 100 ms at most. */
 const TIMES = 12
 /** Fewer than the connections to the database, so that each of them can wait for a table. */
 const REQUESTS = 9
@@ -26,9 +25,16 @@ async function start(service: TestService, email: string): Promise<string> {
   return outcomeOf(await service.fetch('/v1/auth/device/start', json({ email, deviceId: 'laptop-1' })))
 }
 
+/** A service and its database. */
+type OnPostgres = { readonly url: Secret; readonly service: TestService }
+
 /** Sends requests that all wait for a table after their limits have been checked; the outcomes, once it is free again. */
-async function whileLocked(url: Secret, table: string, send: (index: number) => Promise<string>): Promise<string[]> {
-  const lock = await lockTable(url, table, 'ACCESS EXCLUSIVE')
+async function whileLocked(
+  { url, service }: OnPostgres,
+  table: string,
+  send: (index: number) => Promise<string>,
+): Promise<string[]> {
+  const release = await lockTable(url, table, 'ACCESS EXCLUSIVE')
   let answered = 0
   const outcomes = atOnce(REQUESTS, async (index) => {
     const outcome = await send(index)
@@ -37,10 +43,9 @@ async function whileLocked(url: Secret, table: string, send: (index: number) => 
   })
   const isStuck = (waiting: number) => waiting + answered === REQUESTS
   try {
-    // Shorter than the time after which the database gives a waiting statement up.
-    await waitUntil('every request to wait or be answered', () => lock.waiting(), isStuck, { timeoutMs: 1500 })
+    await waitUntil('every request to wait or be answered', () => countWaiting(service.database), isStuck)
   } finally {
-    await lock.release()
+    await release()
   }
   return outcomes
 }
@@ -53,24 +58,26 @@ describe('parallel requests', () => {
   })
   afterAll(() => postgres[Symbol.asyncDispose]())
 
-  async function onPostgres(env: Record<string, string>) {
-    const url = await postgres.newDatabase()
+  async function onPostgres(env: Record<string, string>): Promise<OnPostgres> {
+    const url = withoutStatementTimeout(await postgres.newDatabase())
     const service = await startService({ env, database: await openDatabase({ kind: 'postgres', url }) })
     return { url, service }
   }
 
   it('have at most the limit of wrong user codes looked up', async () => {
-    const { url, service } = await onPostgres({ SVC_LIMIT_USER_CODES: '5' })
-    await using _ = service
+    const started = await onPostgres({ SVC_LIMIT_USER_CODES: '5' })
+    await using service = started.service
     const { accessToken } = await service.signIn(ADA)
-    const outcomes = await whileLocked(url, 'device_logins', () => guess(service, accessToken))
+    const outcomes = await whileLocked(started, 'device_logins', () => guess(service, accessToken))
     expect(tally(outcomes)).toEqual({ '404 not_found': 5, '429 rate_limited': REQUESTS - 5 })
   })
 
   it('learn of at most the limit of addresses that are not invited', async () => {
-    const { url, service } = await onPostgres({ SVC_LIMIT_STARTS_PER_IP: '9' })
-    await using _ = service
-    const outcomes = await whileLocked(url, 'invitations', (index) => start(service, `unknown-${index}@example.com`))
+    const started = await onPostgres({ SVC_LIMIT_STARTS_PER_IP: '9' })
+    await using service = started.service
+    const outcomes = await whileLocked(started, 'invitations', (index) =>
+      start(service, `unknown-${index}@example.com`),
+    )
     expect(tally(outcomes)).toEqual({ '403 not_invited': 3, '429 rate_limited': REQUESTS - 3 })
   })
 
@@ -85,6 +92,7 @@ describe('parallel requests', () => {
   })
 
   it.skipIf(!hasRedis)('pass no limit on two processes that share Redis: user codes and emails', async () => {
+    using _ = waitForRedis()
     await using redis = await startRedis()
     const env = {
       SVC_REDIS_URL: redis.url,

@@ -20,7 +20,7 @@ import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
-import { lockTable } from '../support/table-lock.ts'
+import { countWaiting, lockTable } from '../support/table-lock.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
 
 it.each([
@@ -147,20 +147,20 @@ describe('a Postgres server', () => {
   it('goes on serving while a migration waits for a backup, which the log names', async () => {
     const url = await server.newDatabase()
     const database = await openDatabase({ kind: 'postgres', url })
-    const backup = await lockTable(new Secret(`${url.reveal()}?application_name=backup`), 'teams', 'EXCLUSIVE')
+    const release = await lockTable(new Secret(`${url.reveal()}?application_name=backup`), 'teams', 'EXCLUSIVE')
     const client = new pg.Client(url.reveal())
     await client.connect()
     const lines: LogLine[] = []
     const next = { name: '29990101000000_next', sql: 'ALTER TABLE teams ADD COLUMN next TEXT', checksum: 'any' }
     const migrating = migrate(connectionForMigrating(client), [...(await readMigrations()), next], recordingLog(lines))
 
-    await waitForValue('the migration to wait', () => backup.waiting(), 1)
+    await waitForValue('the migration to wait', () => countWaiting(database), 1)
     // This statement waits for the migration, which gives way before the statement has waited for too long.
     expect(await database.prisma.team.count()).toBe(0)
     await waitForValue('a line of the log', () => lines.length, 1)
     const holders = [expect.stringMatching(/^backup \d+$/)]
     expect(lines).toMatchObject([{ event: 'database.migration_waiting', fields: { migration: next.name, holders } }])
-    await backup.release()
+    await release()
     expect(await migrating).toEqual([next.name])
     await Promise.all([client.end(), database.close()])
   })

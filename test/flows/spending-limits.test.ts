@@ -6,12 +6,13 @@ import type { Secret } from '../../src/kernel/secret.ts'
 import type { Mail } from '../../src/mail.ts'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
 import { testClock } from '../support/clock.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { startPostgres, withoutStatementTimeout } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { bearerOf, expectJson, expectOk, json, outcomeOf, withMethod } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { USD } from '../support/spending-limits.ts'
+import { countWaiting } from '../support/table-lock.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -46,7 +47,7 @@ let ada: Record<string, string>
 beforeAll(async () => {
   upstream = await startUpstream()
   postgres = await startPostgres()
-  url = await postgres.newDatabase()
+  url = withoutStatementTimeout(await postgres.newDatabase())
   // Noon in Tokyo, so that no day ends while the test runs.
   const clock = testClock(new Date('2026-11-21T03:00:00Z'))
   const env = {
@@ -172,7 +173,7 @@ it('a limit that is changed while it is removed ends in the audit log with its l
     await tx.spendingLimit.update({ where: { id }, data: { amountNanoUsd: 2 * USD } })
     const removed = second.fetch(`${LIMITS}/${id}`, { method: 'DELETE', headers: ada })
     // The database ends a transaction after ten seconds without a statement.
-    await waitForValue('the removal to wait', waitingStatements, 1, { timeoutMs: 9000 })
+    await waitForValue('the removal to wait', () => countWaiting(first.database), 1, { timeoutMs: 9000 })
     return { removed }
   })
   await expectOk('The removal', removed)
@@ -183,9 +184,3 @@ it('a limit that is changed while it is removed ends in the audit log with its l
     ['spending_limit.removed', 2 * USD],
   ])
 })
-
-async function waitingStatements(): Promise<number> {
-  const [row] = await first.database.prisma.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
-  return row?.count ?? 0
-}

@@ -6,12 +6,12 @@ import { lockDirectory } from '../../src/directory/state.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { addPasskey, finishSignIn, newAuthenticator, startSignIn } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { startPostgres, withoutStatementTimeout } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { bearerOf, expectJson, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
-import { lockNewestRow } from '../support/table-lock.ts'
+import { countWaiting, lockNewestRow } from '../support/table-lock.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const persons = people()
@@ -21,7 +21,7 @@ let service: TestService
 
 beforeAll(async () => {
   postgres = await startPostgres()
-  url = await postgres.newDatabase()
+  url = withoutStatementTimeout(await postgres.newDatabase())
   const database = await openDatabase({ kind: 'postgres', url })
   service = await startService({ directory: persons.directory, database })
 })
@@ -43,8 +43,8 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
   try {
     await waitForValue('the first request to wait for its login', waitingStatements, 1)
     other = second()
-    // It waits for the invitation, or behind `first` for the login, which the database lets wait for 1.3 seconds.
-    await waitForValue('the second request to wait', waitingStatements, 2, { timeoutMs: 1300 })
+    // It waits for the invitation, or behind `first` for the login.
+    await waitForValue('the second request to wait', waitingStatements, 2)
   } finally {
     await release()
     // Also where a wait has failed, so that nothing of this test runs on in the next one.
@@ -57,11 +57,7 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
 /** How long a transaction of a test waits for a request. The database ends it after ten seconds without a statement. */
 const WAIT = { timeoutMs: 9000 }
 
-async function waitingStatements(): Promise<number> {
-  const [row] = await service.database.prisma.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
-  return row?.count ?? 0
-}
+const waitingStatements = () => countWaiting(service.database)
 
 /** Everybody but the last person, who stays, is withdrawn; nobody is added. */
 const WITHDRAWN = directoryOf(['person-60@example.com'])

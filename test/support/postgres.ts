@@ -100,6 +100,14 @@ export async function startPostgres(): Promise<TestPostgres> {
 }
 
 /**
+ * The URL of a database at which statements wait for locks without the timeout of production. On a busy machine, that
+ * could end while other requests of a test still arrive.
+ */
+export function withoutStatementTimeout(url: Secret): Secret {
+  return new Secret(`${url.reveal()}?statement_timeout=0`)
+}
+
+/**
  * Makes all connections of a pool. On a busy machine that can take longer than a statement waits for a connection, and
  * a test of many requests at once would be answered 503.
  */

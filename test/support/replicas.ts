@@ -1,7 +1,7 @@
 import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from './clock.ts'
-import { fillPool, startPostgres } from './postgres.ts'
+import { fillPool, startPostgres, withoutStatementTimeout } from './postgres.ts'
 import { json, outcomeOf } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -36,7 +36,7 @@ async function startOneEmbedded(directory: string): Promise<Replicas> {
 /** Two replicas on a real server, so that no state in one process can decide between them. */
 async function startTwoOnPostgres(directory: string): Promise<Replicas> {
   const postgres = await startPostgres()
-  const url = await postgres.newDatabase()
+  const url = withoutStatementTimeout(await postgres.newDatabase())
   // One clock, so that the time does not depend on how long the second takes to start.
   const clock = testClock()
   const open = async () => {

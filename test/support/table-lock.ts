@@ -1,45 +1,37 @@
 import pg from 'pg'
+import type { Database } from '../../src/database/client.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 
-/** A lock on a table of a real Postgres server, held by a connection of its own. */
-export type TableLock = {
-  /** The number of statements that wait for it. */
-  waiting(): Promise<number>
-  release(): Promise<void>
+/** Releases a lock of a real Postgres server that a connection of its own holds. */
+export type Release = () => Promise<void>
+
+/**
+ * Locks a table until it is released: `EXCLUSIVE` blocks writers, `ACCESS EXCLUSIVE` readers too (PostgreSQL, "Explicit
+ * Locking").
+ */
+export function lockTable(url: Secret, table: string, mode: 'EXCLUSIVE' | 'ACCESS EXCLUSIVE'): Promise<Release> {
+  return lockBy(url, `LOCK TABLE ${table} IN ${mode} MODE`)
+}
+
+/** Locks the newest row of a table, so that writers of it wait. */
+export function lockNewestRow(url: Secret, table: string): Promise<Release> {
+  return lockBy(url, `SELECT FROM ${table} ORDER BY id DESC LIMIT 1 FOR UPDATE`)
 }
 
 /**
- * Locks a table until `release`: `EXCLUSIVE` blocks writers, `ACCESS EXCLUSIVE` readers too (PostgreSQL, "Explicit
- * Locking").
+ * The number of statements at a Postgres server that wait for a lock. It is asked over the connections of a service,
+ * which would take a database that answers none of its statements for a silent one.
  */
-export async function lockTable(
-  url: Secret,
-  table: string,
-  mode: 'EXCLUSIVE' | 'ACCESS EXCLUSIVE',
-): Promise<TableLock> {
-  const client = new pg.Client(url.reveal())
-  await client.connect()
-  await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`)
-  return {
-    async waiting() {
-      const { rows } = await client.query<{ count: number }>(
-        'SELECT count(*)::int AS count FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
-        [table],
-      )
-      return rows[0]?.count ?? 0
-    },
-    async release() {
-      await client.query('ROLLBACK')
-      await client.end()
-    },
-  }
+export async function countWaiting({ prisma }: Database): Promise<number> {
+  const [row] = await prisma.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  return row?.count ?? 0
 }
 
-/** Locks the newest row of a table, so that writers of it wait; resolves with the function that releases it. */
-export async function lockNewestRow(url: Secret, table: string): Promise<() => Promise<void>> {
+async function lockBy(url: Secret, statement: string): Promise<Release> {
   const client = new pg.Client(url.reveal())
   await client.connect()
-  await client.query(`BEGIN; SELECT FROM ${table} ORDER BY id DESC LIMIT 1 FOR UPDATE`)
+  await client.query(`BEGIN; ${statement}`)
   return async () => {
     await client.query('ROLLBACK')
     await client.end()
