@@ -86,7 +86,7 @@ describe('showTeamMembers and changeTeamMembers', () => {
     expect(formsOf(page, hal)).toEqual(['resend', 'set-role', 'remove'])
     expect(formsOf(page, listed)).toEqual([])
     expect(await noticeOf(post(path, { action: 'resend', memberId: hal }))).toBe(
-      '200 The invitation is on its way again, by email.',
+      '200 The email of the invitation is on its way.',
     )
     await keys.service.mailbox.waitFor('hal@example.com', 'You are invited', 2)
     await post(path, { action: 'remove', memberId: hal })

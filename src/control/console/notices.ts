@@ -11,7 +11,7 @@ const NOTICES = {
     status: 200,
     text: 'Invited. No email was sent: tell them to open this site, which says how to install svc and sign in.',
   },
-  invitation_resent: { status: 200, text: 'The invitation is on its way again, by email.' },
+  invitation_resent: { status: 200, text: 'The email of the invitation is on its way.' },
   invalid_email: { status: 400, text: 'That is not one email address. Nobody was invited.' },
   invited_before: { status: 409, text: 'This address is invited to the team already, so it can sign in.' },
   role_set: { status: 200, text: 'The role is changed.' },

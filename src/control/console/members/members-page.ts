@@ -122,16 +122,14 @@ function lastUse({ devices, invitedAt, lastSeenAt }: ListedMember, now: Date): I
 }
 
 function resendForm({ id, source }: ListedMember, path: string): Html {
+  const [what, label] =
+    source === 'directory'
+      ? ['The directory file sends no email. This one', 'Send an invitation']
+      : ['They get the email again that', 'Send the invitation again']
   return html`<form method="post" action="${path}">
     <input type="hidden" name="memberId" value="${id}" />
-    <p>
-      ${
-        source === 'directory'
-          ? 'The directory file invites people without an email. An email says how to install svc and sign in.'
-          : 'The email says how to install svc and sign in. They may have lost the first one.'
-      }
-    </p>
-    ${actionButton('resend', 'Send an invitation by email')}
+    <p>${what} says how to install svc and sign in.</p>
+    ${actionButton('resend', label)}
   </form>`
 }
 
