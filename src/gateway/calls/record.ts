@@ -42,9 +42,10 @@ export function recordEnd(
   const endedAt = needs.clock.now()
   const [first] = attempts
   const answering = by ?? attempts.at(-1)
+  const isCount = admission.operation.name === 'count_tokens'
   for (const [index, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
-    if (attempt === answering || admission.operation.writeCount || !mayBeBilled(attempt)) continue
+    if (attempt === answering || isCount || !mayBeBilled(attempt)) continue
     const at = attempts[index + 1]?.sentAt ?? endedAt
     recordAttempt(needs, admission, attempt, { kind: 'retried', from: attempt.sentAt, at, tried: [attempt] })
   }

@@ -37,7 +37,7 @@ export async function reserveSpending(
   call: Call,
 ): Promise<SpendingReservation | ApiError | null> {
   const { operation, caller } = call
-  if (operation.writeCount) return null
+  if (operation.name === 'count_tokens') return null
   const reserved = await needs.spending.reserve(caller, () => estimateCost(needs, call))
   if (reserved === null || 'release' in reserved) return reserved
   needs.onSpendingRefused(reserved.refused)

@@ -113,7 +113,7 @@ function isSameDialect({ operation }: Admission, step: Step): boolean {
 
 function observe(admission: Admission, step: Step, isTraced: boolean): AnswerObserver {
   return observeAnswer(step.dialect, {
-    isCount: admission.operation.writeCount !== undefined,
+    isCount: admission.operation.name === 'count_tokens',
     isTraced,
     // A translation leaves out what only the caller's dialect has.
     askedTier: isSameDialect(admission, step) ? admission.size.serviceTier : 'standard',
