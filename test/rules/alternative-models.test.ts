@@ -18,7 +18,7 @@ const MODELS = [
 ]
 const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS), timeZone: 'UTC' }
 
-const placementsOf = (model: SnapshotModel) => listPlacements(model, { worker: 'local-engine', upstream: 'vendora' })
+const placementsOf = (model: SnapshotModel) => listPlacements(model, { hasWorker: true, upstream: 'vendora' })
 
 const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'v/none' }
 

@@ -26,8 +26,8 @@ type Given = {
 
 function plan({ model, operation, worker, upstream }: Given): Plan {
   const known = [worker, upstream].filter((backend) => backend !== null)
-  const configured = { worker: worker?.backend ?? null, upstream: upstream?.backend ?? null }
-  const candidates = listPlacements(model, configured).flatMap((placement) =>
+  const route = { hasWorker: worker !== null, upstream: 'vendora' } as const
+  const candidates = listPlacements(model, route).flatMap((placement) =>
     known.filter(({ backend }) => backend === placement.backend).map((backend) => ({ ...backend, ...placement })),
   )
   return planCall({ operation, model }, candidates, { spreadBy: 'req_1', servedBy: null })

@@ -19,7 +19,7 @@ export function makeBackendHandlers({ backends }: { readonly backends: Backends 
       }
       const workerState = await findWorkerState(backends)
       const shown = backends.list().map((backend) => {
-        return toShown(backend, backend.name === backends.worker?.name ? workerState : stateOf(backend))
+        return toShown(backend, backend === backends.worker ? workerState : stateOf(backend))
       })
       const unusable = backends.listUnusable().map(({ name, dialects }) => {
         return { ...NEVER_CALLED, name, dialects: [...dialects] }

@@ -57,6 +57,6 @@ function toCandidate(
 
 /** The configured backends that have a model for an operation, in the order of preference, with its name at each. */
 export function findPlacements(backends: Backends, { path }: Operation, model: SnapshotModel): readonly Placement[] {
-  const placements = listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstreamOf(path) })
+  const placements = listPlacements(model, { hasWorker: backends.worker !== null, upstream: upstreamOf(path) })
   return placements.filter(({ backend }) => backends.find(backend) !== null)
 }

@@ -1,6 +1,8 @@
 /** Where the model of a call is: by the list of backends in the directory, or by the route of the call. */
 import { hasBackendList, serveEntriesOf } from '../../directory/serve-entries.ts'
 import type { PlacedModel } from '../../directory/serve-entries.ts'
+import { WORKER_NAME } from '../../kernel/backend-name.ts'
+import type { UpstreamName } from '../../kernel/backend-name.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { ModelCaps } from '../dialects/caps.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -31,17 +33,19 @@ export type Candidate = Placement & {
   readonly isTripped: boolean
 }
 
-type Configured = {
-  /** Null: not configured. */
-  readonly worker: string | null
-  /** Of the call's route group; null: not configured. */
-  readonly upstream: string | null
+/** What decides where a model without a list of backends is. */
+type Route = {
+  /** Whether a worker is configured. */
+  readonly hasWorker: boolean
+  /** That of the call's route group. */
+  readonly upstream: UpstreamName
 }
 
-/** The backends that have a model for a call, in the order of preference. Not all of a list may be configured. */
-export function listPlacements(model: PlacedModel, { worker, upstream }: Configured): readonly Placement[] {
+/** The backends that have a model for a call, in the order of preference. Not all of them may be configured. */
+export function listPlacements(model: PlacedModel, { hasWorker, upstream }: Route): readonly Placement[] {
   // Where no worker is configured, the upstream serves its models too.
-  const entries = serveEntriesOf(worker === null ? { ...model, backendModel: null } : model)
-  const own = hasBackendList(model) ? entries : entries.filter(({ backend }) => [worker, upstream].includes(backend))
+  const entries = serveEntriesOf(hasWorker ? model : { ...model, backendModel: null })
+  const ofRoute: readonly string[] = [WORKER_NAME, upstream]
+  const own = hasBackendList(model) ? entries : entries.filter(({ backend }) => ofRoute.includes(backend))
   return own.map(({ when, caps = model.caps, ...entry }) => ({ ...entry, caps, isOfflineOnly: when === 'offline' }))
 }
