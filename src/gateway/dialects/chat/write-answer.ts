@@ -22,8 +22,8 @@ type Needs = {
 export function makeChatWriter({ context, includeUsage }: Needs): AnswerWriter {
   const head = { id: context.newId('chatcmpl-'), created: context.createdAt, model: context.model }
   const sealed: string[] = []
+  const toAnnotations = makeToAnnotations()
   let calls = 0
-  let textLength = 0
 
   const toChunk = (delta: Json, more: Json = {}): SseEvent =>
     toEvent({
@@ -46,8 +46,7 @@ export function makeChatWriter({ context, includeUsage }: Needs): AnswerWriter {
 
   /** The seal is sent in one chunk, because clients overwrite members that they do not know with each chunk. */
   function toClose(event: CloseEvent): SseEvent[] {
-    const annotations = toAnnotations(event, textLength)
-    if (event.part.kind === 'text') textLength += event.text.length
+    const annotations = toAnnotations(event)
     const seal = writeSeal(event, context)
     if (seal !== null) sealed.push(seal)
     return [
@@ -123,12 +122,7 @@ function toMessage(parts: readonly CloseEvent[], context: TranslationContext): J
   const calls = parts.flatMap(({ part, text }) => (part.kind === 'tool' ? [toCall(part, text)] : []))
   const reasoning = textOf('reasoning')
   const [first, ...others] = calls
-  let textLength = 0
-  const annotations = parts.flatMap((event) => {
-    const written = toAnnotations(event, textLength)
-    if (event.part.kind === 'text') textLength += event.text.length
-    return written
-  })
+  const annotations = parts.flatMap(makeToAnnotations())
   return {
     role: 'assistant',
     content: textOf('text'),
@@ -140,12 +134,17 @@ function toMessage(parts: readonly CloseEvent[], context: TranslationContext): J
   }
 }
 
-/** `offset`: where the text of the part begins in the content, which joins all texts. */
-function toAnnotations({ citations = [], text }: CloseEvent, offset: number): Json[] {
-  return citations.map((citation) => ({
-    type: 'url_citation',
-    url_citation: writeUrlCitation(citation, text, offset),
-  }))
+/** Makes the function that writes the citations of each part of an answer, whose texts the dialect joins. */
+function makeToAnnotations(): (event: CloseEvent) => Json[] {
+  let textLength = 0
+  return ({ part, citations = [], text }) => {
+    const offset = textLength
+    if (part.kind === 'text') textLength += text.length
+    return citations.map((citation) => ({
+      type: 'url_citation',
+      url_citation: writeUrlCitation(citation, text, offset),
+    }))
+  }
 }
 
 function toLogprobs(content: readonly unknown[]): Json {
