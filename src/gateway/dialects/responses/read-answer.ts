@@ -96,9 +96,9 @@ export class ResponsesReader implements AnswerReader {
     return first && first.type !== 'fail' ? [...this.#start(), ...events] : events
   }
 
-  #openItem(index: string, item: Json): PartEvent[] {
+  #openItem(key: string, item: Json): PartEvent[] {
     const part = toPart(item, this.#names)
-    return part ? this.#parts.open(index, part) : []
+    return part ? this.#parts.open(key, part) : []
   }
 
   #openContent(key: string, type: ContentType): PartEvent[] {
@@ -106,19 +106,19 @@ export class ResponsesReader implements AnswerReader {
   }
 
   /** Reads a summary or the reasoning itself. Where an item has both, the one that comes first is shown. */
-  #takeReasoning(index: string, form: ReasoningForm, event: Json): PartEvent[] {
+  #takeReasoning(key: string, form: ReasoningForm, event: Json): PartEvent[] {
     const place = readCount(event[`${form}_index`]) ?? 0
-    const before = this.#reasoning.get(index) ?? { form, place }
+    const before = this.#reasoning.get(key) ?? { form, place }
     if (before.form !== form) return []
-    this.#reasoning.set(index, { form, place })
+    this.#reasoning.set(key, { form, place })
     const isNext = form === 'summary' && place > before.place
-    return this.#parts.delta(index, (isNext ? '\n\n' : '') + readText(event.delta))
+    return this.#parts.delta(key, (isNext ? '\n\n' : '') + readText(event.delta))
   }
 
-  #closeItem(index: string, item: Json): PartEvent[] {
+  #closeItem(key: string, item: Json): PartEvent[] {
     const cut = item.status === 'incomplete'
     if (item.type !== 'message') {
-      return [...this.#openItem(index, item), ...this.#parts.close(index, { cut, ...toEnd(item) })]
+      return [...this.#openItem(key, item), ...this.#parts.close(key, { cut, ...toEnd(item) })]
     }
     const places = { output_text: 0, refusal: 0 }
     return readList(item.content)
@@ -126,8 +126,11 @@ export class ResponsesReader implements AnswerReader {
       .flatMap((content) => {
         const { type } = content
         if (type !== 'output_text' && type !== 'refusal') return []
-        const key = toContentKey(index, type, places[type]++)
-        return [...this.#openContent(key, type), ...this.#parts.close(key, { cut, ...toContentEnd(content) })]
+        const contentKey = toContentKey(key, type, places[type]++)
+        return [
+          ...this.#openContent(contentKey, type),
+          ...this.#parts.close(contentKey, { cut, ...toContentEnd(content) }),
+        ]
       })
   }
 
@@ -184,11 +187,11 @@ export class ResponsesReader implements AnswerReader {
     if (!ITEM_EVENT.test(readText(event.type))) return []
     this.#hasItems = true
     const item = this.#items.itemOf(event)
-    const index = item.key
+    const { key } = item
     switch (event.type) {
       case 'response.output_item.added':
       case 'response.output_item.done':
-        return this.#takeItem(event.type === 'response.output_item.done', index, readObject(event.item))
+        return this.#takeItem(event.type === 'response.output_item.done', key, readObject(event.item))
       case 'response.content_part.added':
         noteContent(item, event)
         return []
@@ -197,26 +200,26 @@ export class ResponsesReader implements AnswerReader {
       case 'response.refusal.delta':
         return this.#takeText(item, 'refusal', event)
       case 'response.reasoning_summary_text.delta':
-        return this.#takeReasoning(index, 'summary', event)
+        return this.#takeReasoning(key, 'summary', event)
       case 'response.reasoning_text.delta':
-        return this.#takeReasoning(index, 'content', event)
+        return this.#takeReasoning(key, 'content', event)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return this.#parts.delta(index, readText(event.delta))
+        return this.#parts.delta(key, readText(event.delta))
       case 'response.output_text.done':
         return this.#takeGivenText(item, event)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        this.#given.set(index, readArguments(event.arguments) + readText(event.input))
+        this.#given.set(key, readArguments(event.arguments) + readText(event.input))
         return []
       default:
         return []
     }
   }
 
-  #takeItem(isDone: boolean, index: string, item: Json): AnswerEvent[] {
+  #takeItem(isDone: boolean, key: string, item: Json): AnswerEvent[] {
     if (isForeignCall(item)) return this.fail(unknownCall(item))
-    return isDone ? this.#closeItem(index, item) : this.#openItem(index, item)
+    return isDone ? this.#closeItem(key, item) : this.#openItem(key, item)
   }
 
   #takeText(item: KnownItem, type: ContentType, event: Json): PartEvent[] {
