@@ -137,10 +137,13 @@ function judgeServe(
       `the admins of the team have added no backend ${backend}.`,
       'svc backends and GET /v1/teams/{team}/backends list them.',
     )
+  const added = ownBackends.find((own) => own.endsWith(`/${backend}`))
   return invalid(
     ['serve'],
     `no model that the directory file gives the team is served by ${backend} as "${model}"${how}.`,
-    `The file gives it ${writeSources(fileModels, backend) || 'none'}. svc backends lists all backends.`,
+    added
+      ? `The backend that an admin has added is named ${added}.`
+      : `The file gives it ${writeSources(fileModels, backend) || 'none'}. svc backends lists what admins have added.`,
   )
 }
 

@@ -607,6 +607,9 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
 
   it('adds a backend with a credential from standard input, lists it without the credential, and removes it', async () => {
     await machine.signIn(service)
+    expect((await machine.svc(['backends'])).stdout).toBe(
+      'Neither the directory file nor an admin has added a backend for @acme/core.\n',
+    )
     const add = [
       'backends',
       'add',
@@ -621,6 +624,11 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
     expect([added.status, added.stdout]).toEqual([
       0,
       expect.stringContaining('acme/core/vendor can serve models of @acme/core'),
+    ])
+    const short = await machine.svc(['models', 'add', 'writer', '--serve', 'vendor=large'])
+    expect([short.status, short.stderr]).toEqual([
+      1,
+      expect.stringContaining('The backend that an admin has added is named acme/core/vendor.'),
     ])
     const { stdout, stderr } = await machine.svc(['backends'])
     expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +\/v1 +set, sent as x-api-key/)

@@ -21,7 +21,10 @@ const NAME = 'the name of the backend in the team, such as vendor, or its whole 
 
 export const makeBackends: MakeCommand = (cli) =>
   withTeamOptions(new Command('backends'))
-    .description('List the servers that serve the models of a team.')
+    .description(
+      'List the servers that the directory file or an admin has added for the models of a team. Those of the ' +
+        'settings, such as local-engine, are not listed.',
+    )
     .action(actionOf(cli, listBackends))
     .addCommand(
       new Command('add')
@@ -56,7 +59,8 @@ async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
   const listed = await unwrap(control.GET('/v1/teams/{team}/backends', { params: { path: { team } } }))
   if (options.json) return output.json(listed)
-  if (listed.backends.length === 0) output.print(`${team} has no backends.`)
+  if (listed.backends.length === 0)
+    output.print(`Neither the directory file nor an admin has added a backend for ${team}.`)
   else {
     output.table(
       ['NAME', 'DIALECTS', 'ADDRESS', 'BASE PATH', 'CREDENTIAL', ''],
