@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -198,6 +199,15 @@ describe('SVC_PROCESSES=2', () => {
     expect(running.output()).not.toContain('sk-of-a-backend')
   })
 
+  it('closes new connections while no process may open a file, and serves again afterwards', async () => {
+    const pids = childrenOf(running.pid)
+    for (const pid of pids) limitFiles(pid, 1)
+    const answers = Array.from({ length: 6 }, () => getHealth().catch(() => 'closed'))
+    expect(await withDeadline('the connections to close', Promise.all(answers))).toEqual(Array(6).fill('closed'))
+    for (const pid of pids) limitFiles(pid, 1024)
+    for (let count = 0; count < 4; count++) expect(await getHealth()).toBe(200)
+  })
+
   it('stops all processes with one signal, and closes idle connections', async () => {
     const pids = childrenOf(running.pid)
     const idle = await Promise.all(Array.from({ length: 4 }, openIdle))
@@ -265,6 +275,11 @@ function linesOf(pid: number | undefined): string {
 function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
   return text.split(' ').filter(Boolean).map(Number)
+}
+
+/** Limits how many files a running process may open (prlimit(1)). It keeps those that are open. */
+function limitFiles(pid: number, max: number): void {
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${max}:`])
 }
 
 function isAlive(pid: number): boolean {

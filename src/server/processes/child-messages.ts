@@ -9,8 +9,10 @@ export type ToChild =
   | { readonly type: 'stop' }
   /** The port that all of them serve. */
   | { readonly type: 'listening'; readonly port: number }
-  /** Comes with the socket of a new connection. */
+  /** Comes with the socket of a new connection. It is lost when the process can open no more files. */
   | { readonly type: 'connection' }
+  /** Follows each of these messages, and always arrives. */
+  | { readonly type: 'connection_sent' }
   /** The text of a file that was last applied by any process; null when none was. */
   | { readonly type: 'applied'; readonly file: SharedFile; readonly text: string | null }
   | (Question & { readonly id: number })
@@ -34,9 +36,11 @@ export type FromChild =
 
 type Answer = Extract<FromChild, { readonly id: number }>
 
+const TO_CHILD = ['stop', 'listening', 'connection', 'connection_sent', 'applied', 'reload', 'metrics']
+
 /** Whether a message is one of this service. Node.js and libraries use the same channel. */
 export function isToChild(message: unknown): message is ToChild {
-  return ['stop', 'listening', 'connection', 'applied', 'reload', 'metrics'].includes(typeOf(message))
+  return TO_CHILD.includes(typeOf(message))
 }
 
 /** As `isToChild`, in the other direction. */

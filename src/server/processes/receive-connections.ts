@@ -16,18 +16,26 @@ export function receiveConnections(server: Server): Promise<number> {
       tellParent({ type: 'connections', ...counts })
     })
   }
+  let hasSocket = false
+  function serve(socket: Socket): void {
+    hasSocket = true
+    socket.once('close', () => count('closed'))
+    // As in the connections that an HTTP server accepts by itself.
+    socket.allowHalfOpen = true
+    server.emit('connection', socket)
+  }
+  /** A connection whose socket did not arrive counts as closed. The process above closes it once it is confirmed. */
+  function confirm(): void {
+    count('received')
+    if (!hasSocket) count('closed')
+    hasSocket = false
+  }
   return new Promise((resolve) => {
     process.on('message', (message, socket) => {
       if (!isToChild(message)) return
       if (message.type === 'listening') resolve(message.port)
-      if (message.type !== 'connection') return
-      count('received')
-      // A connection that has broken on the way comes without its socket.
-      if (!(socket instanceof Socket)) return count('closed')
-      socket.once('close', () => count('closed'))
-      // As in the connections that an HTTP server accepts by itself.
-      socket.allowHalfOpen = true
-      server.emit('connection', socket)
+      if (message.type === 'connection' && socket instanceof Socket) serve(socket)
+      if (message.type === 'connection_sent') confirm()
     })
     // Node.js begins to check for slow requests with this event, and this server does not listen by itself.
     server.emit('listening')

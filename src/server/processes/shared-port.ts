@@ -127,6 +127,7 @@ class Receiver {
       this.#leaveWaiting()
     }, MAX_CONFIRM_MS)
     tellWithConnection(this.#child, { type: 'connection' }, socket)
+    tell(this.#child, { type: 'connection_sent' })
   }
 
   #confirm(socket: Socket): void {
