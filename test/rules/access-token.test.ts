@@ -3,6 +3,7 @@ import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { signAccessToken, verifyAccessToken, verifyIgnoringExpiry } from '../../src/access/access-token.ts'
 import type { AccessClaims } from '../../src/access/access-token.ts'
+import { makeVerifyOnce } from '../../src/access/verify-once.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
 
@@ -111,6 +112,25 @@ describe('verifyIgnoringExpiry', () => {
     const forged = await variant({}, { exp: later(-90_000).getTime() / 1000 }, theirs)
     expect((await verifyIgnoringExpiry(new Secret(ended), ISSUER, findKey))?.claims.sessionId).toBe('session-1')
     expect(await verifyIgnoringExpiry(new Secret(forged), ISSUER, findKey)).toBeNull()
+  })
+})
+
+describe('makeVerifyOnce', () => {
+  it.each([
+    ['once', 'a token', 900, () => ours, 'session-1', 1],
+    ['once', 'a token that has expired', -90_000, () => ours, 'session-1', 1],
+    ['each time', 'a forged token', 900, () => theirs, undefined, 2],
+  ])('verifies %s: %s', async (_often, _token, seconds, keyOf, session, expected) => {
+    const sent = await variant({}, { exp: later(seconds).getTime() / 1000 }, keyOf())
+    let searches = 0
+    const findPublicKey = (kid: string) => {
+      searches += 1
+      return findKey(kid)
+    }
+    const verify = makeVerifyOnce({ issuer: ISSUER, findPublicKey })
+    await verify(new Secret(sent))
+    expect((await verify(new Secret(sent)))?.claims.sessionId).toBe(session)
+    expect(searches).toBe(expected)
   })
 })
 
