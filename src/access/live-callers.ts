@@ -4,13 +4,13 @@ import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { makeApiKeyAccessStore } from './api-key-store.ts'
+import { makeDeviceSessionAccessStore } from './device-session-store.ts'
 import { makeExplainToken } from './explain-token.ts'
 import { makeIdentifyKey } from './identify-key.ts'
 import type { UnknownKeys } from './identify-key.ts'
 import { makeIdentifyToken } from './identify-token.ts'
 import { openLiveStates } from './live-states.ts'
 import type { LiveStates } from './live-states.ts'
-import { makeAccessStore } from './store.ts'
 import { makeVerifyOnce } from './verify-once.ts'
 
 /** Identifies the callers of a gateway with a database, by access tokens and by API keys. */
@@ -33,12 +33,12 @@ type Needs = {
 /** Opens the identification of callers by the database. Close it with `close`. */
 export function openLiveCallers(needs: Needs): LiveCallers {
   const { database, issuer, findPublicKey, unknownKeys, answerOrLastKnown, clock } = needs
-  const { findDeviceCaller, findAlive } = makeAccessStore(database)
+  const { findDeviceCaller, findAliveSessions } = makeDeviceSessionAccessStore(database)
   const { findKey, findAliveKeys } = makeApiKeyAccessStore(database)
   const states = openLiveStates({
     answerOrLastKnown,
     async findAlive(ids) {
-      const [sessions, keys] = await Promise.all([findAlive(ids), findAliveKeys(ids, clock.now())])
+      const [sessions, keys] = await Promise.all([findAliveSessions(ids), findAliveKeys(ids, clock.now())])
       return new Set([...sessions, ...keys])
     },
   })

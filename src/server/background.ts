@@ -1,6 +1,6 @@
 import { makeApiKeyAccessStore } from '../access/api-key-store.ts'
+import { makeDeviceSessionAccessStore } from '../access/device-session-store.ts'
 import { openLastSeen } from '../access/last-seen.ts'
-import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
@@ -38,7 +38,7 @@ export function startBackgroundWork(needs: Needs): BackgroundWork {
   const store = makeHousekeepingStore(database, { auditDays })
   const announceLimits = notify && makeAnnounceLimits({ database, notify, clock, log })
   const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
-  const devices = openLastSeen({ save: makeAccessStore(database).saveUses, clock, log })
+  const devices = openLastSeen({ save: makeDeviceSessionAccessStore(database).saveSessionUses, clock, log })
   const keys = openLastSeen({ save: makeApiKeyAccessStore(database).saveKeyUses, clock, log })
   return {
     onCaller({ sessionKind, sessionId }, req) {

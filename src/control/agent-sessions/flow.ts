@@ -1,4 +1,4 @@
-import { makeAccessStore } from '../../access/store.ts'
+import { makeDeviceSessionAccessStore } from '../../access/device-session-store.ts'
 import type { Database } from '../../database/client.ts'
 import type { MembershipStore } from '../../directory/memberships.ts'
 import { SESSIONS_CHANNEL } from '../../kernel/agent-session.ts'
@@ -28,7 +28,7 @@ export function openAgentSessionsFlow({ database, memberships, clock, log }: Nee
   })
   const watch = makeAccessWatch({
     findAlive: {
-      device: makeAccessStore(database).findAlive,
+      device: makeDeviceSessionAccessStore(database).findAliveSessions,
       browser: makeBrowserSessionStore(database).findAlive,
       // No operation of the control plane accepts an API key.
       api_key: () => Promise.resolve(new Set()),

@@ -1,6 +1,6 @@
 import { verifyAccessToken } from '../../access/access-token.ts'
 import type { FindPublicKey } from '../../access/access-token.ts'
-import { makeAccessStore } from '../../access/store.ts'
+import { makeDeviceSessionAccessStore } from '../../access/device-session-store.ts'
 import type { Database } from '../../database/client.ts'
 import { bearerOf, callerOfToken } from '../../http/authenticate.ts'
 import type { Schemes } from '../../http/authenticate.ts'
@@ -27,7 +27,7 @@ type Needs = {
  */
 export function makeControlSchemes(needs: Needs): Schemes {
   const { database, findPublicKey, issuer, onUnknownCredential, clock } = needs
-  const { findDeviceCaller } = makeAccessStore(database)
+  const { findDeviceCaller } = makeDeviceSessionAccessStore(database)
   const identifyBearer: Identify = async (token) => {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)

@@ -3,8 +3,8 @@ import type { Caller } from '../kernel/caller.ts'
 import { teamNameOf } from '../kernel/team-name.ts'
 import type { Use } from './last-seen.ts'
 
-/** The device sessions whose access tokens are good: those that have not ended. */
-export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
+/** The device sessions, as checks of access tokens read them, and their last uses. */
+export function makeDeviceSessionAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** Finds the caller of a device session; null when it has ended or its invitation was withdrawn. */
     async findDeviceCaller(sessionId: string): Promise<Caller | null> {
@@ -41,7 +41,7 @@ export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * Saves when device sessions were last used; a later time stays. A session that is being written is skipped, so
      * that processes never wait for each other here.
      */
-    async saveUses(uses: readonly Use[]): Promise<void> {
+    async saveSessionUses(uses: readonly Use[]): Promise<void> {
       const [ids, times, ips] = [uses.map(({ id }) => id), uses.map(({ at }) => at), uses.map(({ ip }) => ip)]
       await db.$executeRaw`
         WITH uses AS (
@@ -55,7 +55,7 @@ export function makeAccessStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Finds which of these device sessions have not ended. */
-    async findAlive(sessionIds: readonly string[]): Promise<Set<string>> {
+    async findAliveSessions(sessionIds: readonly string[]): Promise<Set<string>> {
       const rows = await db.deviceSession.findMany({
         where: { id: { in: [...sessionIds] }, revokedAt: null, invitation: { revokedAt: null } },
         select: { id: true },
