@@ -12,7 +12,7 @@ import type { Script, TestUpstream } from '../support/upstream.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const PATH = '/vendorb/v1/messages'
-const NO_ROOM = 'Too many large answers are on their way. Send the request again.'
+const NO_ROOM = 'Too many large answers are on their way. Try your request again.'
 
 let upstream: TestUpstream
 let gateway: TestGateway

@@ -93,7 +93,7 @@ describe.each(['chat', 'messages'] as const)('a compaction at a %s backend', (ba
         ? { ...ANSWERS.chat, choices: [{ index: 0, message: { content: '' }, finish_reason: 'stop' }] }
         : { ...ANSWERS.messages, content: [] }
     expect(pair('responses', backend, BODY).answer.whole(empty)).toMatchObject({
-      failed: { message: 'The model wrote no summary of the conversation.' },
+      failed: { message: 'The model wrote no summary of the conversation. Try your request again.' },
     })
   })
 })

@@ -163,7 +163,7 @@ describe('streamed tool calls', () => {
     const events = stream(callDelta(0, '{"a":', 'get', 'c1'), delta({}, 'tool_calls'))
     expect(parsed(events).at(-1)).toEqual({
       type: 'error',
-      error: { type: 'api_error', message: 'The model called get with broken JSON.' },
+      error: { type: 'api_error', message: 'The model called get with broken JSON. Try your request again.' },
     })
   })
 })

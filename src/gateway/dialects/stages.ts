@@ -1,5 +1,5 @@
 import type { NewId } from './dialect.ts'
-import { backendFailed } from './failures/failure.ts'
+import { answerFailed } from './failures/failure.ts'
 import { parseObject } from './json/read-json.ts'
 import type { AnswerEvent, CloseEvent, OpenPart, PartEvent } from './neutral.ts'
 import { toInput } from './tools/custom-tools.ts'
@@ -45,7 +45,7 @@ export function requireObjects(): Stage {
       if (parseObject(event.text) === null) broken ??= event.part.tool.name
     }
     if (event.type !== 'finish' || broken === null || CUT.has(event.finish)) return [event]
-    const failure = backendFailed(`The model called ${broken} with broken JSON.`)
+    const failure = answerFailed(`The model called ${broken} with broken JSON.`)
     return [{ type: 'fail', failure, usage: event.usage }]
   }
 }
@@ -62,7 +62,7 @@ export function keepSummary(): Stage {
       return []
     }
     if (event.type !== 'finish') return [event]
-    if (text === '') return [{ type: 'fail', failure: backendFailed(NO_SUMMARY), usage: event.usage }]
+    if (text === '') return [{ type: 'fail', failure: answerFailed(NO_SUMMARY), usage: event.usage }]
     return [{ type: 'open', part }, { type: 'close', part, text, cut: false, seal: null }, event]
   }
 }

@@ -3,24 +3,25 @@ import type { ServerResponse } from 'node:http'
 import { ERRORS } from '../../http/errors.ts'
 import type { ErrorCode } from '../../http/errors.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
+import { TRY_AGAIN } from '../dialects/failures/failure.ts'
 import type { FailureKind } from '../dialects/failures/failure.ts'
 
 export const BACKEND_BROKE_OFF = toStreamFailure(
   'failed',
   'upstream_failed',
-  'The upstream broke off in the middle of its answer.',
+  `The upstream broke off in the middle of its answer. ${TRY_AGAIN}`,
 )
 
 export const BACKEND_WAS_SILENT = toStreamFailure(
   'timeout',
   'upstream_timeout',
-  'The upstream fell silent in the middle of its answer.',
+  `The upstream fell silent in the middle of its answer. ${TRY_AGAIN}`,
 )
 
 export const SERVICE_STOPPED = toStreamFailure(
   'overloaded',
   'service_unavailable',
-  'The service stopped before the answer was complete. Send the request again.',
+  `The service stopped before the answer was complete. ${TRY_AGAIN}`,
 )
 
 /** Why a call is ended whose caller has lost the access. */
@@ -34,7 +35,7 @@ export const ACCESS_ENDED = toStreamFailure(
 export const MEMORY_FULL = toStreamFailure(
   'overloaded',
   'service_unavailable',
-  'Too many large answers are on their way. Send the request again.',
+  `Too many large answers are on their way. ${TRY_AGAIN}`,
 )
 
 function toStreamFailure(kind: FailureKind, code: ErrorCode, message: string): StreamFailure {

@@ -1,5 +1,5 @@
 import type { NewId } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN } from '../failures/failure.ts'
+import { answerFailed, ENDED_EARLY, NAMELESS_CALL, NOT_BEGUN } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import type { AnswerEvent, Finish } from '../neutral.ts'
 import type { Usage } from '../tokens/usage.ts'
@@ -36,7 +36,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   function complete(): AnswerEvent[] {
     if (!started) return fail(NOT_BEGUN)
     const reason = finish.reason() ?? ''
-    if (GAVE_UP.has(reason)) return fail(backendFailed(`The backend gave up on its answer: ${reason}.`))
+    if (GAVE_UP.has(reason)) return fail(answerFailed(`The backend gave up on its answer: ${reason}.`))
     const cut = CUT.has(reason)
     const closing = parts.end(cut)
     if (!cut && parts.hasNamelessCall()) return [...closing, ...fail(NAMELESS_CALL)]

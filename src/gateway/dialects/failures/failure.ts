@@ -33,17 +33,28 @@ export function backendFailed(message: string): Failure {
   return { kind: 'failed', message }
 }
 
+/**
+ * The end of a message after which another try may succeed. Agents decide by the words of an error in a stream whether
+ * they repeat the call. opencode and pi know these words, which are Amazon Bedrock's.
+ */
+export const TRY_AGAIN = 'Try your request again.'
+
+/** Makes a failure of the answer that another try may not have. */
+export function answerFailed(message: string): Failure {
+  return backendFailed(`${message} ${TRY_AGAIN}`)
+}
+
 /** The failure of a stream that has an event whose data is not JSON. */
-export const NOT_JSON = backendFailed('The backend sent an event that is not JSON.')
+export const NOT_JSON = answerFailed('The backend sent an event that is not JSON.')
 
 /** The failure of a stream whose last event comes first. */
-export const NOT_BEGUN = backendFailed('The backend ended its answer before it began.')
+export const NOT_BEGUN = answerFailed('The backend ended its answer before it began.')
 
 /** The failure of an answer that has a call without the name of a tool. */
-export const NAMELESS_CALL = backendFailed('The model called a tool without naming it.')
+export const NAMELESS_CALL = answerFailed('The model called a tool without naming it.')
 
 /** The failure of a stream that has no last event. */
-export const ENDED_EARLY = backendFailed('The backend ended its answer too early.')
+export const ENDED_EARLY = answerFailed('The backend ended its answer too early.')
 
 /**
  * Reads the failure from the body of an error answer or an error event, in any of the shapes in use. The body's code,

@@ -1,7 +1,15 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
-import { backendFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure, readMisshapen } from '../failures/failure.ts'
+import {
+  answerFailed,
+  backendFailed,
+  ENDED_EARLY,
+  NAMELESS_CALL,
+  NOT_JSON,
+  readFailure,
+  readMisshapen,
+} from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readArguments, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -71,7 +79,7 @@ export class ResponsesReader implements AnswerReader {
     const items = readList(body.output).map(readObject)
     const foreign = items.find(isForeignCall)
     if (foreign) return this.fail(unknownCall(foreign))
-    if (UNFINISHED.has(body.status)) return this.fail(backendFailed('The backend did not finish its answer.'))
+    if (UNFINISHED.has(body.status)) return this.fail(answerFailed('The backend did not finish its answer.'))
     const type = body.status === 'failed' || body.error ? 'response.failed' : 'response.completed'
     return [...this.#start(), ...this.#take({ type, response: body })]
   }
@@ -143,7 +151,7 @@ export class ResponsesReader implements AnswerReader {
     const missed = readList(response.output).map(readObject).filter(this.#isMissed)
     const closing = [...ended, ...missed.flatMap((item, at) => this.#closeItem(`missed ${at}`, item))]
     if (isIncomplete && !CUT.has(reason ?? '')) {
-      return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
+      return [...closing, ...this.fail(answerFailed('The backend ended its answer without saying why.'), usage)]
     }
     if (!isIncomplete && this.#parts.hasNamelessCall()) return [...closing, ...this.fail(NAMELESS_CALL, usage)]
     const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
