@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, findFileProblem, toCommandError } from './failures.ts'
-import { makeOutput, withoutControls } from './terminal/output.ts'
+import { makeOutput } from './terminal/output.ts'
 import type { Output, Streams } from './terminal/output.ts'
 
 /** What every command gets: the environment and the streams of the process. */
@@ -199,7 +199,7 @@ const UNKNOWN_OPTION = /^error: unknown option '.*'$/m
 function fail(error: unknown, output: Output, url: string | undefined): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
   const known = toCommandError(error, url)
-  if (known) output.note(output.noteStyle('red', withoutControls(known.message)))
+  if (known) output.note(output.noteStyle('red', known.message))
   else output.note(inspect(error))
   return known?.exitStatus ?? EXIT.failed
 }

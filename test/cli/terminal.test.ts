@@ -113,3 +113,20 @@ it.each([
   const isStyled = [output.style('red', 'x'), output.noteStyle('red', 'x')].map((text) => text !== 'x')
   expect(isStyled).toEqual([hasColours, hasColours])
 })
+
+it('prints no control characters of others, and colours only where it has some itself', async () => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true })
+  const pipe = new PassThrough()
+  const streams = { stdin: terminal, stdout: terminal, stderr: pipe }
+  const output = makeOutput(readEnvironment({ TERM: 'xterm' }), streams)
+  const printed = Promise.all([text(terminal), text(pipe)])
+  const given = 'a\u001b[2J\u001b]0;t\u0007b\u001b[8mc\u009b31md\re'
+  output.print(given)
+  output.write(given)
+  output.print(output.style('red', 'styled'))
+  output.note(output.style('red', given))
+  terminal.end()
+  pipe.end()
+  const shown = 'a[2J]0;tb[8mc31mde'
+  expect(await printed).toEqual([`${shown}\n${shown}\u001b[31mstyled\u001b[39m\n`, `${shown}\n`])
+})

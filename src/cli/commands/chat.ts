@@ -6,7 +6,6 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
-import { withoutControls } from '../terminal/output.ts'
 
 type Options = GlobalOptions & { readonly model?: string }
 type Question = Parameters<typeof streamChatCompletion>[1]
@@ -27,7 +26,7 @@ async function chat(cli: Cli, words: readonly string[], { url, model }: Options)
   try {
     let next = await output.busy('Waiting for the answer', () => answer.next())
     for (; !next.done; next = await answer.next()) {
-      output.write(output.isTerminal ? withoutControls(next.value) : next.value)
+      output.write(next.value)
       hasBegun = true
     }
   } catch (error) {

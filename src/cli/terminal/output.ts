@@ -18,7 +18,7 @@ type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
 export type Output = {
   /** Prints one line or several on stdout. */
   print(text: string): void
-  /** Writes to stdout without adding a line end. */
+  /** Writes text of others to stdout as it is, without adding a line end. A terminal gets no control characters. */
   write(text: string): void
   /** Prints one line or several on stderr: everything that is not the result. */
   note(text: string): void
@@ -30,8 +30,6 @@ export type Output = {
   style(style: Style, text: string): string
   /** The same for stderr. */
   noteStyle(style: Style, text: string): string
-  /** Whether stdout is a terminal. */
-  readonly isTerminal: boolean
   /** Whether a person can answer questions. In a terminal that says it has no columns, each letter would be a line. */
   readonly isInteractive: boolean
   /**
@@ -43,24 +41,24 @@ export type Output = {
 
 /** Writes to the streams: colour and a spinner on a terminal, plain text elsewhere. */
 export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }: Streams): Output {
-  const print = (text: string) => void stdout.write(`${text}\n`)
-  const note = (text: string) => void stderr.write(`${text}\n`)
+  const printer = (stream: Sink) => (text: string) =>
+    void stream.write(`${text.replaceAll(STYLE_OR_CONTROL, hasColour(stream, variables) ? '$1' : '')}\n`)
+  const print = printer(stdout)
   const painter = (stream: Sink) => (style: Style, text: string) =>
     hasColour(stream, variables) ? styleText(style, text, { validateStream: false }) : text
   const style = painter(stdout)
   const spin = makeSpinner(stderr)
   return {
     print,
-    note,
-    write: (text) => void stdout.write(text),
-    json: (value) => print(JSON.stringify(value, null, 2)),
+    note: printer(stderr),
+    write: (text) => void stdout.write(stdout.isTTY === true ? withoutControls(text) : text),
+    json: (value) => void stdout.write(`${JSON.stringify(value, null, 2)}\n`),
     table: (headings, rows) => {
       const [head = '', ...lines] = columns([headings, ...rows])
       print([style('dim', head), ...lines].join('\n'))
     },
     style,
     noteStyle: painter(stderr),
-    isTerminal: stdout.isTTY === true,
     isInteractive: stdin.isTTY === true && stderr.isTTY === true && stderr.columns !== 0,
     busy: (message, task) => (canSpin(stderr, message, variables) ? spin(message, task) : task()),
   }
@@ -127,10 +125,17 @@ export function printable(text: string): string {
 }
 
 /** Removes control characters from a text of several lines, for the same reason. Line ends and tabs stay. */
-export function withoutControls(text: string): string {
+function withoutControls(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are what it removes.
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '')
 }
+
+/**
+ * A style of a command, or another control character. Much of what a command prints comes from the deployment, and only
+ * the styles may reach a terminal.
+ */
+// eslint-disable-next-line no-control-regex -- these are what it finds.
+const STYLE_OR_CONTROL = /(\u001b\[(?:[12]|22|3[12369])m)|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 // eslint-disable-next-line no-control-regex -- these are what it removes.
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
