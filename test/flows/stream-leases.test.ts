@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)('a stream limit that two processes share', () => {
 
   /** A limit of 2 streams for an account, as one process has it. */
   async function processOf(leaseMs?: number) {
-    const client = new Redis(redis.url, { enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 1_000 })
+    const client = new Redis(redis.url, { enableOfflineQueue: false, maxRetriesPerRequest: 1 })
     client.on('error', () => {})
     await new Promise((ready) => client.once('ready', ready))
     const leases = openStreamLeases(client, leaseMs)
