@@ -1,15 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isResponse } from '../answer-shapes.ts'
 import type { NewId } from '../dialect.ts'
-import {
-  answerFailed,
-  backendFailed,
-  ENDED_EARLY,
-  NAMELESS_CALL,
-  NOT_JSON,
-  readFailure,
-  readMisshapen,
-} from '../failures/failure.ts'
+import { answerFailed, ENDED_EARLY, NAMELESS_CALL, NOT_JSON, readFailure, readMisshapen } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readArguments, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
@@ -23,20 +15,9 @@ import { readUsage } from '../tokens/usage.ts'
 import type { Usage } from '../tokens/usage.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 import type { AnswerReader } from '../translated-dialect.ts'
+import { foreignCall, isForeignCall } from './foreign-calls.ts'
 import { contentKeyOf, KnownItems, noteContent, toContentKey } from './known-items.ts'
 import type { ContentType, KnownItem } from './known-items.ts'
-
-/** Calls that are translated, or that the vendor runs itself. */
-const KNOWN_CALLS: ReadonlySet<string> = new Set([
-  ...['function_call', 'custom_tool_call', 'web_search_call'],
-  ...['code_interpreter_call', 'file_search_call', 'image_generation_call', 'mcp_call'],
-])
-
-/** Whether an item is a call that the client must execute and that no other dialect has. */
-function isForeignCall({ type }: Json): boolean {
-  const name = readText(type)
-  return name === 'mcp_approval_request' || (name.endsWith('_call') && !KNOWN_CALLS.has(name))
-}
 
 /** The events of one item that are read. */
 const ITEM_EVENT =
@@ -78,7 +59,7 @@ export class ResponsesReader implements AnswerReader {
     if (!isObject(body) || !isResponse(body)) return this.fail(readMisshapen(body, 'response'))
     const items = readList(body.output).map(readObject)
     const foreign = items.find(isForeignCall)
-    if (foreign) return this.fail(unknownCall(foreign))
+    if (foreign) return this.fail(foreignCall(foreign))
     if (UNFINISHED.has(body.status)) return this.fail(answerFailed('The backend did not finish its answer.'))
     const type = body.status === 'failed' || body.error ? 'response.failed' : 'response.completed'
     return [...this.#start(), ...this.#take({ type, response: body })]
@@ -226,7 +207,7 @@ export class ResponsesReader implements AnswerReader {
   }
 
   #takeItem(isDone: boolean, key: string, item: Json): AnswerEvent[] {
-    if (isForeignCall(item)) return this.fail(unknownCall(item))
+    if (isForeignCall(item)) return this.fail(foreignCall(item))
     return isDone ? this.#closeItem(key, item) : this.#openItem(key, item)
   }
 
@@ -244,10 +225,6 @@ export class ResponsesReader implements AnswerReader {
 
 /** A reasoning item has summaries, or its own text as content. */
 type ReasoningForm = 'summary' | 'content'
-
-function unknownCall(item: Json): Failure {
-  return backendFailed(`The model made a call of the type ${String(item.type)}, which this client cannot carry out.`)
-}
 
 function toPart(item: Json, names: ToolNames): OpenPart | null {
   switch (item.type) {
