@@ -12,8 +12,8 @@ import type { ExactBody, ParsedBody } from './parse-body.ts'
 
 /**
  * What a call reads of Express's request. Bodies are large, so each form of one is dropped when it is not needed:
- * `setBody` sets `bytes`, `parsed` and `body`. `releaseParsed` drops all but the bytes while the only backend works on
- * its answer, and `restoreBody` parses them again when that backend refuses a part of the request. `releaseBody` drops
+ * `setBody` sets `bytes`, `parsed` and `body`. `releaseParsed` drops what is parsed while the only backend works on its
+ * answer, and `restoreBody` parses the bytes again when that backend refuses a part of the request. `releaseBody` drops
  * everything when an answer begins.
  */
 export type CallRequest = {
