@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { COUNTERS, KEYS, sumByDay } from '../../src/gateway/usage/days.ts'
+import { DAY_COUNTERS, DAY_KEYS, sumByDay } from '../../src/gateway/usage/days.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { endedCall } from '../support/call-events.ts'
 
@@ -7,14 +7,14 @@ import { endedCall } from '../support/call-events.ts'
 function named(events: readonly CallEvent[]): Record<string, string | number>[] {
   return sumByDay(events).map(({ keys, counts }) =>
     Object.fromEntries([
-      ...KEYS.map(({ name }, at) => [name, keys[at] ?? ''] as const),
-      ...COUNTERS.map(({ name }, at) => [name, counts[at] ?? 0] as const).filter(([, count]) => count !== 0),
+      ...DAY_KEYS.map(({ name }, at) => [name, keys[at] ?? ''] as const),
+      ...DAY_COUNTERS.map(({ name }, at) => [name, counts[at] ?? 0] as const).filter(([, count]) => count !== 0),
     ]),
   )
 }
 /** The counters of one call that are not zero. */
 const counted = (given: Parameters<typeof endedCall>[0]) => {
-  const names: readonly string[] = KEYS.map(({ name }) => name)
+  const names: readonly string[] = DAY_KEYS.map(({ name }) => name)
   return Object.fromEntries(
     Object.entries(named([endedCall(given)])[0] ?? {}).filter(([name]) => !names.includes(name)),
   )

@@ -14,7 +14,7 @@ type Counter = {
 }
 
 /** The columns that identify a sum. */
-export const KEYS = [
+export const DAY_KEYS = [
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
   { name: 'day', type: 'date', of: ({ at }) => toIsoDay(at) },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
@@ -25,7 +25,7 @@ export const KEYS = [
 ] as const satisfies readonly Key[]
 
 /** The columns that are added up. */
-export const COUNTERS = [
+export const DAY_COUNTERS = [
   { name: 'calls', type: 'int', of: ({ kind }) => Number(kind !== 'retried') },
   { name: 'failed_calls', type: 'int', of: ({ kind }) => Number(kind === 'failed') },
   { name: 'unknown_calls', type: 'int', of: ({ result }) => Number(hasUnknownUsage(result)) },
@@ -41,7 +41,7 @@ export const COUNTERS = [
   { name: 'cost_nano_usd', type: 'bigint', of: ({ result }) => result.costNanoUsd },
 ] as const satisfies readonly Counter[]
 
-/** One sum: the values of `KEYS` and of `COUNTERS`, in their order. */
+/** One sum: the values of `DAY_KEYS` and of `DAY_COUNTERS`, in their order. */
 export type DaySum = { readonly keys: readonly string[]; readonly counts: readonly number[] }
 
 /** Sums events by their keys. */
@@ -50,7 +50,7 @@ export function sumByDay(events: readonly CallEvent[]): DaySum[] {
   for (const event of events) {
     if (event.result === null) continue
     const id = identify(event)
-    const sum = sums.get(id) ?? { keys: KEYS.map(({ of }) => of(event)), counts: COUNTERS.map(() => 0) }
+    const sum = sums.get(id) ?? { keys: DAY_KEYS.map(({ of }) => of(event)), counts: DAY_COUNTERS.map(() => 0) }
     sums.set(id, sum)
     add(sum.counts, event)
   }
@@ -64,7 +64,7 @@ function identify({ at, call: { caller, model, servedBy, dialect } }: EndedCallE
 }
 
 function add(counts: number[], event: EndedCallEvent): void {
-  COUNTERS.forEach(({ of }, at) => {
+  DAY_COUNTERS.forEach(({ of }, at) => {
     counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
   })
 }

@@ -6,7 +6,7 @@ import type { Sql } from '../../database/sql.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { NO_KEY } from '../../spending/rules.ts'
-import { COUNTERS, KEYS, sumByDay } from './days.ts'
+import { DAY_COUNTERS, DAY_KEYS, sumByDay } from './days.ts'
 import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, CallResult, EventBatch } from './events.ts'
@@ -73,8 +73,8 @@ const SESSION_COLUMNS: readonly Column<SessionSum>[] = [
 
 /** The columns of what a batch adds to the sums of a day. */
 const DAY_COLUMNS: readonly Column<DaySum>[] = [
-  ...KEYS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ keys }) => keys[at] })),
-  ...COUNTERS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ counts }) => counts[at] })),
+  ...DAY_KEYS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ keys }) => keys[at] })),
+  ...DAY_COUNTERS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ counts }) => counts[at] })),
 ]
 
 /** The columns of what a batch adds to the sums that spending limits count. */
@@ -88,7 +88,7 @@ const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
   { name: 'unpriced_calls', type: 'int', of: ({ unpricedCalls }) => unpricedCalls },
 ]
 
-const ADDED = rawSql(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
+const ADDED = rawSql(DAY_COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
 export function makeCallEventStore(database: Pick<Database, 'execute'>) {
@@ -115,7 +115,7 @@ export function makeCallEventStore(database: Pick<Database, 'execute'>) {
         days AS (
           INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
           ${rowsOf(DAY_COLUMNS, days)}
-          ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
+          ON CONFLICT (${namesOf(DAY_KEYS)}) DO UPDATE SET ${ADDED}
         ),
         spending AS (
           INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
