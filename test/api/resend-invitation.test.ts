@@ -85,8 +85,10 @@ describe('resendInvitation', () => {
 
   describe('503', () => {
     it('says that the service cannot send email', async () => {
-      await using silent = await startService({ database: team.service.database, mail: false })
-      const sent = silent.fetch(`${INVITATIONS_PATH}/${waiting}/resend`, withMethod('POST', team.admin))
+      await using own = await startTeam()
+      const id = await own.invite('waiting@example.com')
+      await using silent = await startService({ database: own.service.database, mail: false })
+      const sent = silent.fetch(`${INVITATIONS_PATH}/${id}/resend`, withMethod('POST', own.admin))
       expect(await outcomeOf(await sent)).toBe('503 email_unavailable')
     })
   })

@@ -4,6 +4,8 @@ import { DAY_MS } from '../../src/kernel/durations.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf } from '../support/agent-sessions.ts'
 import { signInBrowser } from '../support/people.ts'
+import { startService } from '../support/service.ts'
+import { startTeam } from '../support/team.ts'
 import { startTeamWithModels } from '../support/team-with-models.ts'
 import type { TeamWithModels } from '../support/team-with-models.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
@@ -129,6 +131,17 @@ describe('showTeamMembers and changeTeamMembers', () => {
 
   it('404: says that somebody is no member any more', async () => {
     expect(await noticeOf(post(path, { action: 'remove', memberId: UNKNOWN }))).toMatch(/^404 The team has no such/)
+  })
+
+  it('503: cannot send an invitation where the service sends no email, and has no form for it', async () => {
+    await using own = await startTeam()
+    await own.invite('ivy@example.com')
+    const memberId = await accountIdOf(own.service, 'ivy@example.com')
+    await using silent = await startService({ database: own.service.database, mail: false })
+    const page = await (await silent.fetch(path, { headers: { ...HTML, ...own.admin } })).text()
+    expect(page).toContain('ivy@example.com')
+    expect(page).not.toContain('value="resend"')
+    expect((await silent.fetch(path, form({ action: 'resend', memberId }, own.admin))).status).toBe(503)
   })
 
   it('409: leaves people who were invited before, and those that the directory file lists', async () => {
