@@ -122,14 +122,11 @@ function lastUse({ devices, invitedAt, lastSeenAt }: ListedMember, now: Date): I
 }
 
 function resendForm({ id, source }: ListedMember, path: string): Html {
-  const [what, label] =
-    source === 'directory'
-      ? ['The directory file sends no email. This one', 'Send an invitation']
-      : ['They get the email again that', 'Send the invitation again']
+  const isListed = source === 'directory'
   return html`<form method="post" action="${path}">
     <input type="hidden" name="memberId" value="${id}" />
-    <p>${what} says how to install svc and sign in.</p>
-    ${actionButton('resend', label)}
+    <p>${isListed && 'The directory file sends no emails.'} The email says how to install svc and sign in.</p>
+    ${actionButton('resend', isListed ? 'Send an invitation' : 'Send the invitation again')}
   </form>`
 }
 
