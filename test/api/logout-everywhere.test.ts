@@ -90,7 +90,11 @@ describe('logoutEverywhere', () => {
       const { email, headers } = await household()
       await service.startLogin(email, { deviceId: 'expired' })
       await consumeSignInLink(service, await requestSignInLink(service, email))
-      service.clock.advance({ seconds: 600 })
+      // Approved in its last second: it has expired, and can still be polled for a minute after the approval.
+      await service.startLogin(email, { deviceId: 'late' })
+      service.clock.advance({ seconds: 599 })
+      await service.approveByMail(email)
+      service.clock.advance({ seconds: 1 })
       await service.startLogin(email, { deviceId: 'waiting' })
       await service.startLogin(email, { deviceId: 'approved' })
       await service.approveByMail(email)
@@ -100,14 +104,14 @@ describe('logoutEverywhere', () => {
       const { prisma } = service.database
       const ofAccount = { invitation: { account: { email } } }
       const logins = await prisma.deviceLogin.findMany({
-        where: { ...ofAccount, deviceId: { in: ['waiting', 'approved'] } },
+        where: { ...ofAccount, deviceId: { in: ['late', 'waiting', 'approved'] } },
       })
       const events = await prisma.auditEvent.findMany({
         where: { accountId: await accountIdOf(service, email), kind: { endsWith: '.cancelled' } },
         select: { kind: true, subjectId: true, details: true },
       })
       const details = { reason: 'signed_out_everywhere' }
-      expect(events).toHaveLength(3)
+      expect(events).toHaveLength(4)
       expect(events).toEqual(
         expect.arrayContaining([
           ...logins.map(({ id: subjectId }) => ({ kind: 'device_login.cancelled', subjectId, details })),

@@ -30,7 +30,7 @@ export type PollVerdict =
 /**
  * How long after its approval a login can still be redeemed, so that an approval in the last poll interval is not lost.
  */
-const REDEMPTION_SECONDS = 60
+export const REDEMPTION_SECONDS = 60
 
 /** A poll that is early by this much still counts, because timers of clients are a little early. */
 export const POLL_TOLERANCE_MS = 500

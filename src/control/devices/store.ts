@@ -2,10 +2,12 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import type { Actor } from '../../kernel/caller.ts'
+import { addSeconds } from '../../kernel/clock.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import type { SessionEnd } from '../audit/ended-sessions.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
+import { REDEMPTION_SECONDS } from '../device-login/rules.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
 import { endDeviceSessions } from '../tokens/end-device-sessions.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
@@ -101,7 +103,8 @@ async function cancelSignIns(tx: Transaction, accountId: string, { at, reason, i
     where: { ...ofAccount, status: { in: ['pending', 'approved'] } },
     data: { status: 'cancelled', userCode: null },
   } satisfies Prisma.DeviceLoginUpdateManyArgs
-  const open = { ...cancel.where, expiresAt: { gt: at }, deviceSession: null }
+  const isRedeemable = [{ expiresAt: { gt: at } }, { approvedAt: { gt: addSeconds(at, -REDEMPTION_SECONDS) } }]
+  const open = { ...cancel.where, deviceSession: null, OR: isRedeemable }
   const logins = await tx.deviceLogin.updateManyAndReturn({ ...cancel, where: open, select: { id: true } })
   // The others have ended, or have a session. Only the links of their emails are left.
   await tx.deviceLogin.updateMany(cancel)
