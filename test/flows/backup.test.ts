@@ -94,6 +94,12 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     expect(runBlock('backup')).toContain('The database is backed up in')
     const after = await logIn('after-the-backup')
     await expect(restoreHere()).rejects.toThrow('is in use by process')
+    // Cannot be copied, like a file for which the disk has no space.
+    const pipe = path.join(database(), 'data/pipe')
+    execFileSync('mkfifo', [pipe])
+    const toAnother = runOperatorCommand(settings(), 'backup', path.join(folder.path, 'another'))
+    await expect(toAnother).rejects.toThrow(/^The database cannot be copied beside itself: .*pipe.* stop the service/s)
+    rmSync(pipe)
     await running.stop()
     // As if the first start of the service had been killed while it created its database.
     await writeFile(path.join(folder.path, 'db/data.unfinished'), '')

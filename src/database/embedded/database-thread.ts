@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { PGlite } from '@electric-sql/pglite'
 import type { SqlDriverAdapter, SqlQuery, SqlQueryable, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils'
 import { migrate, readMigrations } from '../migrations.ts'
-import { copyData, dataOf } from './backup.ts'
+import { BackupError, copyData, dataOf } from './backup.ts'
 import { openDataDirectory, openMemory, makePgliteAdapter, toMigrationConnection } from './pglite.ts'
 import { toPlainError } from './plain-error.ts'
 import type { PlainError } from './plain-error.ts'
@@ -124,7 +124,8 @@ async function copyAside(pglite: PGlite, directory: string): Promise<string> {
     .catch(async (error: unknown) => {
       // A disk that is full would stay full.
       await rm(copy, { recursive: true, force: true })
-      throw error
+      const reason = `The database cannot be copied beside itself: ${String(error)}.`
+      throw new BackupError(`${reason} Correct that, or stop the service: the backup is then copied directly.`)
     })
   return copy
 }
