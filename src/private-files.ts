@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { hasCode } from './kernel/error-code.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 
-/** The directory is meant for all users of the machine. The message says what to do. */
-class SharedDirectoryError extends OperatorError {
-  override readonly name = 'SharedDirectoryError'
-
-  constructor(directory: string) {
-    super(`${directory} is for all users of this machine, as its sticky bit says. Name a directory of its own`)
-  }
+/** A directory cannot be made or used. The message says why, without a full stop. */
+class DirectoryError extends OperatorError {
+  override readonly name = 'DirectoryError'
 }
 
 /** The sticky bit of a directory: each user may remove only their own files, as in /tmp (chmod(2), `S_ISVTX`). */
@@ -21,15 +18,18 @@ const STICKY = 0o1000
  * other user could use any more.
  */
 export async function makePrivateDirectory(directory: string): Promise<boolean> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectories(directory)
   const { mode } = await stat(directory)
-  if ((mode & STICKY) !== 0) throw new SharedDirectoryError(directory)
+  if ((mode & STICKY) !== 0) {
+    const reason = 'is for all users of this machine, as its sticky bit says. Name a directory of its own'
+    throw new DirectoryError(`${directory} ${reason}`)
+  }
   return restrict(directory, { from: mode, to: 0o700 })
 }
 
 /** Why a private directory cannot be made or written, for a message: what to do, or what the system says. */
 export function explainDirectoryError(error: unknown): string {
-  return error instanceof SharedDirectoryError ? error.message : String(error)
+  return error instanceof DirectoryError ? error.message : String(error)
 }
 
 /** Takes the permissions of others away from a file, and resolves with whether that was necessary. */
@@ -42,7 +42,7 @@ export async function makePrivateFile(file: string): Promise<boolean> {
  * its directory where there is none. Only this user can read the file, unless `mode` says otherwise.
  */
 export async function replaceFile(file: string, content: string | Buffer, mode = 0o600): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await makeDirectories(dirname(file))
   const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const handle = await open(fresh, 'wx', mode)
@@ -63,4 +63,15 @@ async function restrict(path: string, { from, to }: { readonly from: number; rea
   const isShared = (from & 0o077) !== 0
   if (isShared) await chmod(path, to)
   return isShared
+}
+
+/** Creates a directory that only this user can read, with its parents. */
+async function makeDirectories(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    // Node.js says only this of a read-only file system when it makes several directories.
+    if (!hasCode(cause, 'ENOENT')) throw cause
+    throw new DirectoryError(`${directory} cannot be created, because its disk is read-only or missing`, { cause })
+  }
 }

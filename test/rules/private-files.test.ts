@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { makePrivateDirectory, replaceFile } from '../../src/private-files.ts'
@@ -32,4 +32,14 @@ it('takes the permissions of others away from a directory, and not from one for 
   await chmod(folder.path, 0o1777)
   await expect(makePrivateDirectory(folder.path)).rejects.toThrow('is for all users of this machine')
   expect(await modeOf(folder.path)).toBe(0o777)
+})
+
+it('says why a directory cannot be created: Node.js says ENOENT also when the file system is read-only', async () => {
+  await using folder = await newFolder()
+  // A link whose target is missing also gives ENOENT.
+  const directory = path.join(folder.path, 'unmounted')
+  await symlink(path.join(folder.path, 'nowhere', 'inner'), directory)
+  const message = `${directory} cannot be created, because its disk is read-only or missing`
+  await expect(makePrivateDirectory(directory)).rejects.toThrow(message)
+  await expect(replaceFile(path.join(directory, 'secret'), 'text')).rejects.toThrow(message)
 })
