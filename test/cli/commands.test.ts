@@ -8,6 +8,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { NewApiKey } from '../../generated/sdk/index.js'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
+import { addSeconds } from '../../src/kernel/clock.ts'
+import { DAY_SECONDS } from '../../src/kernel/durations.ts'
 import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
@@ -831,10 +833,14 @@ describe('svc doctor', () => {
     expect(stdout).toMatch(/^ok +gateway +http:\S+ answers; models that your team may use: \d+\.$/m)
   })
 
-  it('finds a clock that differs from that of the deployment', async () => {
-    const { stdout, status } = await examine(NO_MODELS, new Date(Date.now() + 3_600_000))
+  it.each([
+    [90, /(89|90|91) s behind/],
+    [3600, /60 minutes behind/],
+    [-400 * DAY_SECONDS, /400 days ahead of/],
+  ])('finds a clock that differs from that of the deployment by %i s', async (seconds, difference) => {
+    const { stdout, status } = await examine(NO_MODELS, addSeconds(new Date(), seconds))
     expect(status).toBe(1)
-    expect(stdout).toMatch(/^problem +clock +The clock of this machine is 3\d\d\d s behind/m)
+    expect(/^problem +clock +The clock of this machine is (.*) that of/m.exec(stdout)?.[1]).toMatch(difference)
   })
 
   it('tells admins which backends do not work', async () => {

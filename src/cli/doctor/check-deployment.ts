@@ -1,4 +1,5 @@
 import { systemClock } from '../../kernel/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/durations.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { Backend, SvcClient, TeamModelList } from '../../sdk/index.ts'
 import type { AgentSettings } from '../agents/agent.ts'
@@ -67,12 +68,18 @@ async function checkControlPlane(url: string): Promise<CheckedControlPlane> {
 const MAX_CLOCK_SECONDS = 60
 
 function checkClock(url: string, date: string | null): Finding {
-  const offSeconds = date === null ? 0 : Math.round((systemClock.now().getTime() - Date.parse(date)) / 1000)
-  if (Math.abs(offSeconds) <= MAX_CLOCK_SECONDS)
+  const aheadMs = date === null ? 0 : systemClock.now().getTime() - Date.parse(date)
+  if (Math.abs(aheadMs) <= MAX_CLOCK_SECONDS * 1000)
     return ok('clock', `Within ${MAX_CLOCK_SECONDS} s of the clock of ${url}.`)
-  const direction = offSeconds > 0 ? 'ahead of' : 'behind'
-  const text = `The clock of this machine is ${Math.abs(offSeconds)} s ${direction} that of ${url}. Correct it.`
-  return problem('clock', text)
+  const difference = `${toWholeUnits(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'}`
+  return problem('clock', `The clock of this machine is ${difference} that of ${url}. Correct it.`)
+}
+
+/** A duration in the largest unit of which it has at least two: `90 s`, `60 minutes`, `400 days`. */
+function toWholeUnits(ms: number): string {
+  const units = { days: DAY_MS, hours: HOUR_MS, minutes: MINUTE_MS }
+  for (const [unit, size] of Object.entries(units)) if (ms >= 2 * size) return `${Math.round(ms / size)} ${unit}`
+  return `${Math.round(ms / 1000)} s`
 }
 
 /** Checks the gateway. Without the control plane, its address is that of the last sign-in. */
