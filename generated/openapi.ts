@@ -1852,7 +1852,8 @@ export interface paths {
          * Create a response
          * @description Calls a model in the responses dialect. Which backend serves it is decided as for `createChatCompletion`. With
          *     `stream: true` the answer is a stream of server-sent events. The data of each event is a `ResponseStreamEvent`, and
-         *     the stream ends with `response.completed`, `response.incomplete` or `response.failed`.
+         *     the stream ends with `response.completed`, `response.incomplete` or `response.failed`. `background: true` is refused,
+         *     because no route fetches a response later.
          */
         post: operations["createResponse"];
         delete?: never;

@@ -15,6 +15,8 @@ describe('the member that makes a body ambiguous', () => {
     ['a model in another case alone', '{"MODEL":"b"}', 'MODEL'],
     ['a letter that folds to an s', '{"\u017ftream":true}', '\u017ftream'],
     ['stream twice', '{"stream":false,"stream":true}', 'stream'],
+    ['deferred twice', '{"deferred":true,"deferred":false}', 'deferred'],
+    ['background twice', '{"background":true,"background":false}', 'background'],
     ['a token limit twice', '{"max_tokens":1,"max_tokens":9999}', 'max_tokens'],
     ['a service tier twice', '{"service_tier":"flex","service_tier":"priority"}', 'service_tier'],
     ['a speed in another case', '{"Speed":"fast"}', 'Speed'],

@@ -214,7 +214,6 @@ describe('the other members', () => {
     ['a response of before', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a stored conversation', { conversation: 'conv_1' }, 'conversation'],
     ['a stored prompt', { prompt: { id: 'p' } }, 'prompt'],
-    ['an answer in the background', { background: true }, 'background'],
     ['a limit of nothing', { max_output_tokens: 0 }, 'max_output_tokens'],
     ['an unknown format', { text: { format: { type: 'grammar' } } }, 'text.format.type'],
     ['no input', { input: undefined }, 'input'],

@@ -100,8 +100,9 @@ const CHAT: Cases<ChatCompletionCreateParamsBase> = {
 
 const RESPONSES: Cases<ResponseCreateParamsBase> = {
   access_programs: ['dropped', { cyber: 'standard' }],
-  background: ['refused', true],
-  // Its members choose when a background response runs, and `background` is refused.
+  // Refused before any translation.
+  background: ['dropped', true],
+  // Its members choose when a background response runs.
   background_options: ['dropped', { completion_window: '2h' }],
   context_management: ['dropped', [{ type: 'compaction' }]],
   conversation: ['refused', 'conv_1'],

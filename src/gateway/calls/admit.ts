@@ -13,7 +13,7 @@ import type { SpendingReservation } from '../spending/ledger.ts'
 import { findPlacements } from './candidates.ts'
 import type { Operation } from './operations.ts'
 import { judgeAlternatives } from './request/alternatives.ts'
-import { findAmbiguous } from './request/decisive-members.ts'
+import { judgeBody } from './request/judge-body.ts'
 import { parsedOf, sessionIdOf } from './request/request.ts'
 import type { CallRequest } from './request/request.ts'
 import { reserveSpending } from './reserve-spending.ts'
@@ -55,8 +55,8 @@ export type AdmitNeeds = SpendingNeeds & {
 export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRequest): Promise<Admission | ApiError> {
   const { findTeam, backends, streamLimit } = needs
   const caller = callerOf(req)
-  const ambiguous = findAmbiguous(req.body, parsedOf(req).located)
-  if (ambiguous !== null) return ambiguousBody(ambiguous)
+  const unsendable = judgeBody(operation.dialect, req)
+  if (unsendable) return unsendable
   const team = await findTeam(caller)
   const model = team && pickModel(team, req.body.model)
   if (!team || !model) return refuseModel(caller, team, req.body.model)
@@ -86,14 +86,6 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
     slot,
     reservation,
   }
-}
-
-function ambiguousBody(member: string): ApiError {
-  return new ApiError('invalid_request', {
-    message:
-      `${JSON.stringify(member)} is in the body twice, or is another spelling of a field that decides the call. ` +
-      'Send each field once, spelled as in the contract.',
-  })
 }
 
 function refuseModel(caller: Caller, team: ModelTeam | null, requested: string | undefined): ApiError {

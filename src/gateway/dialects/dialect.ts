@@ -1,6 +1,7 @@
 import type { ModelCaps } from './caps.ts'
 import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
+import type { Refusal } from './refusal.ts'
 import type { RefusedPart } from './refused-parts.ts'
 import type { SseEvent } from './sse/decode.ts'
 
@@ -52,6 +53,8 @@ export type DialectTraits = {
   readonly isPreamble: (event: SseEvent) => boolean
   /** The request that finds out whether an engine supports this dialect; null for chat, which every engine supports. */
   readonly nativeProbe: NativeProbe | null
+  /** Why no backend may get the request, also one of this dialect; null: it may be sent. */
+  readonly judgeRequest: (body: Json) => Refusal | null
   /** Whether a request refers to state that only the server of an earlier answer has. */
   readonly needsStoredState: (body: Json) => boolean
   /** Whether a request has parts that the dialect's vendor alone understands. They can be translated. */

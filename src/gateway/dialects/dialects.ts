@@ -18,11 +18,16 @@ export const TOKEN_LIMITS: readonly string[] = [
   ...new Set(Object.values(DIALECTS).flatMap(({ tokenLimits }) => tokenLimits)),
 ]
 
-/** The members that decide which backend serves a call, how, and at which price. None may be in a request twice. */
+/**
+ * The members that decide whether and how a call is served, by which backend, and at which price. None may be in a
+ * request twice.
+ */
 export const DECISIVE_MEMBERS: readonly string[] = [
   'model',
   'stream',
   'stream_options',
+  'background',
+  'deferred',
   'service_tier',
   'speed',
   ...TOKEN_LIMITS,

@@ -3,6 +3,7 @@ import { hasErrorMessage } from '../failures/error-body.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import { openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { judgeLaterAnswer } from '../later-answer.ts'
 import { CHAT_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-monitor.ts'
@@ -32,6 +33,8 @@ export const CHAT: DialectTraits = {
   readErrorEvent,
   isPreamble,
   nativeProbe: null,
+  // xAI's name for it.
+  judgeRequest: (body) => judgeLaterAnswer(body, 'deferred'),
   needsStoredState: () => false,
   needsVendor: () => false,
   tokenCount: null,

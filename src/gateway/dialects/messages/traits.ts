@@ -52,6 +52,7 @@ export const MESSAGES: DialectTraits = {
   readErrorEvent,
   isPreamble: ({ event }) => event === 'message_start' || event === 'ping',
   nativeProbe: NATIVE_PROBE,
+  judgeRequest: () => null,
   needsStoredState: () => false,
   // Engines that do not know threads answer as if the new messages were the whole conversation.
   needsVendor: ({ thread }) => isGiven(thread),

@@ -72,7 +72,6 @@ function refuseUnsupported(body: Json): void {
   }
   refuseMembers(body, NEEDS_STATE)
   refuseMembers(body, OF_OTHER_DIALECTS)
-  if (body.background === true) refuse('background', 'Responses are not stored here: leave background out.')
   if (isObject(body.moderation)) refuse('moderation', 'This model has no moderation: leave it out.')
 }
 

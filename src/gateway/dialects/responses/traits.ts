@@ -6,6 +6,7 @@ import type { Json } from '../json/read-json.ts'
 import { hasErrorMessage } from '../failures/error-body.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
+import { judgeLaterAnswer } from '../later-answer.ts'
 import { RESPONSES_REFUSED_PARTS } from '../refused-parts.ts'
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -54,6 +55,7 @@ export const RESPONSES: DialectTraits = {
   readErrorEvent,
   isPreamble: ({ event }) => event !== null && PREAMBLE.has(event),
   nativeProbe: NATIVE_PROBE,
+  judgeRequest: (body) => judgeLaterAnswer(body, 'background'),
   needsStoredState: ({ previous_response_id: previous, conversation }) => isGiven(previous) || isGiven(conversation),
   needsVendor: (body) => hasCompaction(body) || hasVendorTools(body),
   tokenCount: TOKEN_COUNT,
