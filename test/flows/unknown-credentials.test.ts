@@ -7,12 +7,17 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 const LIMIT = 5
+const ORIGIN = 'https://app.example.com'
 const persons = people()
 let service: TestService
 let networks = 0
 
 beforeAll(async () => {
-  const env = { SVC_TRUST_PROXY: 'loopback', SVC_LIMIT_STARTS_PER_IP: String(LIMIT) }
+  const env = {
+    SVC_TRUST_PROXY: 'loopback',
+    SVC_LIMIT_STARTS_PER_IP: String(LIMIT),
+    SVC_ALLOWED_ORIGINS: ORIGIN,
+  }
   service = await startService({ directory: persons.directory, env })
 })
 afterAll(() => service[Symbol.asyncDispose]())
@@ -120,6 +125,18 @@ describe('unknown credentials from one network', () => {
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
     expect(await outcomeOf(await send(newNetwork()))).toBe(outcome)
+  })
+
+  it('are refused so that pages of an allowed origin can read it, and not at the preflight', async () => {
+    const network = newNetwork()
+    const send: Send = (headers) =>
+      service.fetch('/v1/auth/device/poll', json({ deviceCode: random('svcd_') }, { ...headers, origin: ORIGIN }))
+    await flood(send, network)
+    const refused = await send(network)
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([429, ORIGIN])
+    const preflight = { ...network, origin: ORIGIN, 'access-control-request-method': 'POST' }
+    const allowed = await service.fetch('/v1/auth/device/poll', { method: 'OPTIONS', headers: preflight })
+    expect(allowed.status).toBe(204)
   })
 
   it('refuse every operation that takes a cookie, and pages say so', async () => {

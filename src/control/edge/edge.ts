@@ -29,7 +29,7 @@ type Needs = {
 }
 
 /**
- * What runs before the handlers of the control plane: the limits of unknown credentials and of accounts, CORS, the
+ * What runs before the handlers of the control plane: CORS, the limits of unknown credentials and of accounts, the
  * same-origin check, and the parser of bodies.
  */
 export function makeControlEdge({ baseUrl, allowedOrigins, unknownCredentials, accounts }: Needs) {
@@ -38,10 +38,9 @@ export function makeControlEdge({ baseUrl, allowedOrigins, unknownCredentials, a
     limit: unknownCredentials.refuseCookie,
     limitCaller: limitAccounts(accounts),
     before: [
-      // First, because it must cost as little as possible.
-      unknownCredentials.refuseOpen,
-      // Before the same-origin check, so that browsers of allowed origins can read its refusals.
+      // First, so that pages of allowed origins can read every refusal.
       ...cors(allowedOrigins, CONTROL_PLANE_CORS),
+      unknownCredentials.refuseOpen,
       sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),
     ],
   }
