@@ -141,7 +141,7 @@ const MESSAGES: Cases<MessageCreateParamsBase> = {
   workspace_id: ['dropped', 'w'],
   billing_policy: ['refused', {}],
   cache_control: ['dropped', { type: 'ephemeral' }],
-  compaction: ['dropped', {}],
+  compaction: ['refused', { type: 'summarize' }],
   container: ['refused', 'c'],
   context_management: ['dropped', {}],
   diagnostics: ['dropped', {}],

@@ -157,7 +157,7 @@ describe('requests of the messages dialect', () => {
     mcp_tool_result: NEITHER,
     mcp_tool_listing: NEITHER,
     container_upload: NEITHER,
-    compaction: NEITHER,
+    compaction: { user: 'refused', assistant: 'dropped' },
     tool_addition: NEITHER,
     tool_removal: NEITHER,
     fallback: { user: 'refused', assistant: 'dropped' },

@@ -71,8 +71,10 @@ function readAssistantBlock(block: Json, path: string, { seals }: TranslationCon
       return [{ type: 'reasoning', text: '', seal: seals?.read(readText(block.data), '') ?? null }]
     case 'text':
       return readShown(block, path)
-    // Says that another model of the vendor has continued the answer. It has no content.
+    // A fallback says that another model of the vendor has continued the answer. It has no content. A summary is read
+    // with the history (`compaction.ts`), because it stands for the messages before it.
     case 'fallback':
+    case 'compaction':
       return []
     // A search that a backend ran is useless without its results, which only its vendor can read.
     case 'server_tool_use':

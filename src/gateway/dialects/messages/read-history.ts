@@ -3,6 +3,7 @@ import type { Json } from '../json/read-json.ts'
 import type { Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import type { TranslationContext } from '../translated-dialect.ts'
+import { hasSummary, readSummary } from './compaction.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'
 
 /** Reads the system prompt and the messages of a messages request as turns. */
@@ -32,13 +33,18 @@ function readTurns(messages: unknown, context: TranslationContext): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'It must be a list.')
   const listed = readList(messages).map(readObject)
   const lastUserAt = listed.findLastIndex(({ role }) => role === 'user')
-  return listed.flatMap(({ role, content, clear_at: clearAt }, at) => {
+  const summaryAt = listed.findLastIndex(hasSummary)
+  return listed.flatMap((message, at) => {
+    const { role, content, clear_at: clearAt } = message
     const path = `messages.${at}`
+    if (at < summaryAt) return []
     // The vendor shows such a system message only until the user's next one.
     if (role === 'system' && clearAt === 'next_user_message' && at < lastUserAt) return []
     if (role !== 'user' && role !== 'assistant' && role !== 'system') {
       refuse(`${path}.role`, 'It must be user, assistant or system.')
     }
-    return { role, path, parts: readParts(role, content, `${path}.content`, context) }
+    const turn: Turn = { role, path, parts: readParts(role, content, `${path}.content`, context) }
+    const summary = readSummary(message, `${path}.content`)
+    return summary === null ? turn : [{ role: 'user', path, parts: [{ type: 'text', text: summary, path }] }, turn]
   })
 }

@@ -46,6 +46,7 @@ export function readMessagesRequest(body: Json, context: TranslationContext): Cl
 }
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
+  compaction: 'This model cannot compact a conversation: ask for a summary in a message of the user.',
   container: 'This model has no containers: leave container out.',
   mcp_servers: 'This model cannot call MCP servers: send their tools as tools.',
   fallbacks: 'This service chooses the backends of a model itself: leave fallbacks out.',

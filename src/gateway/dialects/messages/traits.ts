@@ -6,6 +6,7 @@ import { endsLike, endsWithFailure, makeStreamMonitor } from '../passing/stream-
 import { MESSAGES_REFUSED_PARTS } from '../refused-parts.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { toAcceptedRequest } from './accepted-request.ts'
+import { hasCompaction } from './compaction.ts'
 import { isMessagesErrorBody, messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 import { withoutUnsignedContent } from './unsigned-content.ts'
@@ -55,7 +56,7 @@ export const MESSAGES: DialectTraits = {
   judgeRequest: () => null,
   needsStoredState: () => false,
   // Engines that do not know threads answer as if the new messages were the whole conversation.
-  needsVendor: ({ thread }) => isGiven(thread),
+  needsVendor: (body) => isGiven(body.thread) || hasCompaction(body),
   tokenCount: TOKEN_COUNT,
   refusedParts: MESSAGES_REFUSED_PARTS,
   withoutUnsignedContent,

@@ -7,6 +7,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { readList, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
+import { toSummaryText } from '../parts/summary.ts'
 
 /** Begins a summary of this service, in the place of an encrypted one. */
 const SUMMARY_MARK = 'svc-summary.'
@@ -39,8 +40,7 @@ export function readSummary(item: unknown): string | null {
   if (!isObject(item) || !COMPACTIONS.has(item.type)) return null
   const content = readText(item.encrypted_content)
   if (!content.startsWith(SUMMARY_MARK)) return null
-  const summary = Buffer.from(content.slice(SUMMARY_MARK.length), 'base64url').toString()
-  return `This is a summary of our conversation until now:\n\n${summary}`
+  return toSummaryText(Buffer.from(content.slice(SUMMARY_MARK.length), 'base64url').toString())
 }
 
 const COMPACTIONS: ReadonlySet<unknown> = new Set(['compaction', 'compaction_summary'])
