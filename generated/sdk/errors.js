@@ -66,9 +66,9 @@ export function streamError(response, code, message, body) {
     const requestId = response ? requestIdOf(response) : null;
     return new StreamError(message, { code, status: 0, requestId, retryAfterSeconds: null, body });
 }
-/** The id of an answer's request in the service's log. */
-function requestIdOf(response) {
-    return response.headers.get('x-request-id');
+/** The id of an answer's request in the service's log. `x-request-id` can be that of a vendor. */
+function requestIdOf({ headers }) {
+    return headers.get('x-svc-request-id') ?? headers.get('x-request-id');
 }
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export function retryAfterOf(response) {

@@ -93,9 +93,9 @@ export function streamError(response: Response | undefined, code: string, messag
   return new StreamError(message, { code, status: 0, requestId, retryAfterSeconds: null, body })
 }
 
-/** The id of an answer's request in the service's log. */
-function requestIdOf(response: Response): string | null {
-  return response.headers.get('x-request-id')
+/** The id of an answer's request in the service's log. `x-request-id` can be that of a vendor. */
+function requestIdOf({ headers }: Response): string | null {
+  return headers.get('x-svc-request-id') ?? headers.get('x-request-id')
 }
 
 /** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */

@@ -224,6 +224,12 @@ describe('unwrap', () => {
     expect(error).toMatchObject({ name, status, code: 'some_code', message: 'Words.', retryAfterSeconds: 70, body })
   })
 
+  it('has the id of the service’s log where a vendor has answered with an id of its own', async () => {
+    const headers = { 'x-request-id': 'vendor_1', 'x-svc-request-id': 'req_7' }
+    const client = clientOf(() => Response.json({ error: { message: 'Overloaded.' } }, { status: 529, headers }))
+    await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ status: 529, requestId: 'req_7' })
+  })
+
   it('throws an error for an answer that is not JSON', async () => {
     const client = clientOf(() => new Response('<h1>Bad gateway</h1>', { status: 502 }))
     await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ code: 'http_502', requestId: null })
