@@ -70,7 +70,7 @@ async function makeDirectories(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    // Node.js says only this of a read-only file system when it makes several directories.
+    // For a read-only file system, Node.js reports this code when it creates parents too.
     if (!hasCode(cause, 'ENOENT')) throw cause
     throw new DirectoryError(`${directory} cannot be created, because its disk is read-only or missing`, { cause })
   }

@@ -1,6 +1,7 @@
 import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { AccessClaims, VerifiedToken } from './access-token.ts'
+import type { AccessClaims } from './access-token.ts'
+import { makeIdentifyVerified } from './verify-once.ts'
 import type { VerifyOnce } from './verify-once.ts'
 
 type Needs = {
@@ -18,23 +19,16 @@ type Needs = {
  * control plane, which would renew it, does not answer.
  */
 export function makeIdentifyByTokenAlone({ verify, graceMs, isControlPlaneAway, clock }: Needs): Identify {
-  function callerOf(verified: VerifiedToken | null): Promise<Caller | null> | Caller | null {
-    if (!verified) return null
-    const caller = toCaller(verified.claims)
-    const lateMs = clock.now().getTime() - verified.expiresAtMs
-    if (lateMs < 0) return caller
-    return lateMs < graceMs ? acceptWhileOffline(caller) : null
-  }
-
   /** Accepts an expired token only while it cannot be renewed. */
   async function acceptWhileOffline(caller: Caller): Promise<Caller | null> {
     return (await isControlPlaneAway()) ? { ...caller, isOffline: true } : null
   }
 
-  return (token) => {
-    const verified = verify(token)
-    return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
-  }
+  return makeIdentifyVerified(verify, ({ claims, expiresAtMs }) => {
+    const lateMs = clock.now().getTime() - expiresAtMs
+    if (lateMs < 0) return toCaller(claims)
+    return lateMs < graceMs ? acceptWhileOffline(toCaller(claims)) : null
+  })
 }
 
 function toCaller({ accountId, sessionId, organization, team, role }: AccessClaims): Caller {

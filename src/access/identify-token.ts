@@ -1,7 +1,7 @@
 import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { VerifiedToken } from './access-token.ts'
 import type { LiveStates } from './live-states.ts'
+import { makeIdentifyVerified } from './verify-once.ts'
 import type { VerifyOnce } from './verify-once.ts'
 
 type Needs = {
@@ -19,13 +19,7 @@ type Needs = {
  * of the token's session.
  */
 export function makeIdentifyToken({ verify, findDeviceCaller, states, clock }: Needs): Identify {
-  function callerOf(verified: VerifiedToken | null): Promise<Caller | null> | Caller | null {
-    if (!verified || verified.expiresAtMs <= clock.now().getTime()) return null
-    return states.callerOf(verified.claims.sessionId, findDeviceCaller)
-  }
-
-  return (token) => {
-    const verified = verify(token)
-    return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
-  }
+  return makeIdentifyVerified(verify, ({ claims, expiresAtMs }) => {
+    return expiresAtMs > clock.now().getTime() ? states.callerOf(claims.sessionId, findDeviceCaller) : null
+  })
 }

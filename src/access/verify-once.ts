@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { putNewest } from '../kernel/bounded-map.ts'
+import type { Identify } from '../kernel/caller.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyIgnoringExpiry } from './access-token.ts'
 import type { FindPublicKey, VerifiedToken } from './access-token.ts'
@@ -27,5 +28,18 @@ export function makeVerifyOnce({ issuer, findPublicKey }: Needs): VerifyOnce {
   return (token) => {
     const key = hash('sha256', token.reveal(), 'base64')
     return known.get(key) ?? verify(token, key)
+  }
+}
+
+/** Makes the function that identifies a caller by a token, from one that finds the caller of a verified token. */
+export function makeIdentifyVerified(
+  verify: VerifyOnce,
+  findCaller: (verified: VerifiedToken) => ReturnType<Identify>,
+): Identify {
+  const callerOf = (verified: VerifiedToken | null) => verified && findCaller(verified)
+  return (token) => {
+    const verified = verify(token)
+    // A known token costs no promise.
+    return verified instanceof Promise ? verified.then(callerOf) : callerOf(verified)
   }
 }

@@ -2,8 +2,9 @@ import { isGiven, readName } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 
 /**
- * Why a request cannot be translated. The client gets a 400 with the parameter and the message. `lost`: the request is
- * the rest of a conversation that is not here, and the client gets the code of its vendor, by which it sends all of it.
+ * Why a request cannot be translated, or sent at all. The client gets a 400 with the parameter and the message. `lost`:
+ * the request is the rest of a conversation that is not here, and the client gets the code of its vendor, by which it
+ * sends all of it.
  */
 export type Refusal = { readonly param: string; readonly message: string; readonly lost?: LostConversation }
 

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { ApiError } from '../../../http/errors.ts'
 import { GATEWAY_NAME } from '../../../kernel/backend-name.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
@@ -9,6 +8,7 @@ import type { AdmittedCall } from '../admit.ts'
 import type { Attempt } from '../attempt.ts'
 import { recordEnd, recordStart } from '../record.ts'
 import type { RecordNeeds } from '../record.ts'
+import { toRefusedRequest } from '../request/refused-request.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { SendNeeds } from '../send-step.ts'
 import type { TraceNeeds } from '../trace.ts'
@@ -65,7 +65,8 @@ function sendEstimate(call: CountCall): void {
   const estimate = estimateTokens(call.admission.operation.dialect, exactBodyOf(call.req).body)
   if ('refused' in estimate) {
     const { param, message } = estimate.refused
-    throw new ApiError('invalid_request', { message: `${param}: ${message}` })
+    // The contract of counts has no code for a lost conversation.
+    throw toRefusedRequest({ param, message })
   }
   send(call, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
 }

@@ -16,6 +16,7 @@ import type { WholeAnswer } from '../../exchange/answer.ts'
 import type { HeaderList } from '../../exchange/headers.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import type { BackendRequest } from '../../exchange/send.ts'
+import { toRefusedRequest } from '../request/refused-request.ts'
 import { exactBodyOf } from '../request/request.ts'
 import type { CallRequest } from '../request/request.ts'
 import { failureOf, relayError, writeMisreported } from './answer-errors.ts'
@@ -76,10 +77,7 @@ function translateFor(call: CallStep, req: CallRequest): StepTranslation | ApiEr
     caps: { ...backend.caps, ...caps },
     seals: backend.traits.isSealed ? sealsFor({ backend, step, team: caller.team, secrets: sealSecrets }) : null,
   })
-  if ('refused' in translation) {
-    const { param, message, lost = 'invalid_request' } = translation.refused
-    return new ApiError(lost, { message: `${param}: ${message}` })
-  }
+  if ('refused' in translation) return toRefusedRequest(translation.refused)
   const ofDialect = Object.entries(translation.headers).flat()
   return { ...translation, headers: toStepHeaders(call, req, caps, ofDialect), texts }
 }

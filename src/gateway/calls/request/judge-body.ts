@@ -2,6 +2,7 @@ import { ApiError } from '../../../http/errors.ts'
 import type { Dialect } from '../../dialects/dialect.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
 import { findAmbiguous } from './decisive-members.ts'
+import { toRefusedRequest } from './refused-request.ts'
 import { parsedOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
@@ -10,7 +11,7 @@ export function judgeBody(dialect: Dialect, req: CallRequest): ApiError | null {
   const ambiguous = findAmbiguous(req.body, parsedOf(req).located)
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const refusal = DIALECTS[dialect].judgeRequest(req.body)
-  return refusal && new ApiError('invalid_request', { message: `${refusal.param}: ${refusal.message}` })
+  return refusal && toRefusedRequest(refusal)
 }
 
 function ambiguousBody(member: string): ApiError {

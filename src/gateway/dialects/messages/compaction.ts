@@ -3,7 +3,7 @@
  * the conversation. When the client sends it back, the vendor reads it in the place of everything before it.
  */
 import { isObject } from '../../../kernel/json.ts'
-import { isGiven, readList, readName, readObject } from '../json/read-json.ts'
+import { isGiven, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toSummaryText } from '../parts/summary.ts'
 import { refuse } from '../refusal.ts'
@@ -15,25 +15,23 @@ export function hasCompaction({ compaction, messages }: Json): boolean {
 
 /** Whether a message has a summary of the conversation before it. */
 export function hasSummary(message: Json): boolean {
-  return findSummary(message) !== null
+  return findSummary(message) !== -1
 }
 
-/** The text for the summary of a message; null when it has none. `path` is the place of its content. */
-export function readSummary(message: Json, path: string): string | null {
-  const found = findSummary(message)
-  if (!found) return null
-  if (readList(found.block.tool_changes).length > 0) {
-    refuse(`${path}.${found.at}.tool_changes`, 'This model cannot read them: send the conversation itself.')
+/** The text for the summary of a message that has one. `path` is the place of its content. */
+export function readSummary(message: Json, path: string): string {
+  const at = findSummary(message)
+  const { content, tool_changes: changes } = readObject(readList(message.content)[at])
+  if (readList(changes).length > 0) {
+    refuse(`${path}.${at}.tool_changes`, 'This model cannot read them: send the conversation itself.')
   }
-  return toSummaryText(found.summary)
+  return toSummaryText(readText(content))
 }
 
-/** A block without a text is of a compaction that failed, and means nothing. */
-function findSummary({ role, content }: Json): { block: Json; at: number; summary: string } | null {
-  if (role !== 'assistant') return null
-  const blocks = readList(content)
-  const at = blocks.findLastIndex((block) => isObject(block) && block.type === 'compaction' && readName(block.content))
-  if (at === -1) return null
-  const block = readObject(blocks[at])
-  return { block, at, summary: readName(block.content) ?? '' }
+/** The index of the last summary; -1: none. A block without a text, as of a failed compaction, means nothing. */
+function findSummary({ role, content }: Json): number {
+  if (role !== 'assistant') return -1
+  return readList(content).findLastIndex(
+    (block) => isObject(block) && block.type === 'compaction' && readName(block.content) !== null,
+  )
 }

@@ -44,7 +44,8 @@ function readTurns(messages: unknown, context: TranslationContext): Turn[] {
       refuse(`${path}.role`, 'It must be user, assistant or system.')
     }
     const turn: Turn = { role, path, parts: readParts(role, content, `${path}.content`, context) }
-    const summary = readSummary(message, `${path}.content`)
-    return summary === null ? turn : [{ role: 'user', path, parts: [{ type: 'text', text: summary, path }] }, turn]
+    if (at > summaryAt) return turn
+    const text = readSummary(message, `${path}.content`)
+    return [{ role: 'user', path, parts: [{ type: 'text', text, path }] }, turn]
   })
 }
