@@ -63,13 +63,13 @@ function toCaller({ id, models, invitation, serviceAccount }: Row): Caller | nul
   const key = { id, models: models.length > 0 ? models : null }
   const session = { sessionId: id, sessionKind: 'api_key', authenticatedAt: null } as const
   if (serviceAccount) {
-    const owner = { accountId: serviceAccount.id, invitationId: '', role: 'member' } as const
+    const owner = { accountId: serviceAccount.id, role: 'member' } as const
     const name = `service:${serviceAccount.name}`
     return { ...owner, ...session, ...teamOf(serviceAccount), key: { ...key, serviceAccount: name } }
   }
   if (!invitation || invitation.revokedAt) return null
-  const { accountId, id: invitationId, role } = invitation
-  return { accountId, invitationId, role, ...session, ...teamOf(invitation), key: { ...key, serviceAccount: null } }
+  const { accountId, role } = invitation
+  return { accountId, role, ...session, ...teamOf(invitation), key: { ...key, serviceAccount: null } }
 }
 
 function teamOf({ team }: { readonly team: TeamWithOrganization }) {

@@ -15,7 +15,6 @@ export function makeDeviceSessionAccessStore({ prisma: db }: Pick<Database, 'pri
           login: { select: { approvedAt: true, approvedVia: true } },
           invitation: {
             select: {
-              id: true,
               accountId: true,
               role: true,
               team: { select: { name: true, organization: { select: { name: true } } } },
@@ -24,10 +23,9 @@ export function makeDeviceSessionAccessStore({ prisma: db }: Pick<Database, 'pri
         },
       })
       if (!row) return null
-      const { id: invitationId, accountId, role, team } = row.invitation
+      const { accountId, role, team } = row.invitation
       return {
         accountId,
-        invitationId,
         sessionId,
         sessionKind: 'device',
         organization: team.organization.name,

@@ -32,15 +32,6 @@ export function makeIdentifyByTokenAlone({ verify, graceMs, isControlPlaneAway, 
 }
 
 function toCaller({ accountId, sessionId, organization, team, role }: AccessClaims): Caller {
-  // A token contains neither its invitation nor the time of the sign-in, which model calls do not need.
-  return {
-    accountId,
-    invitationId: '',
-    sessionId,
-    sessionKind: 'device',
-    organization,
-    team,
-    role,
-    authenticatedAt: null,
-  }
+  // A token does not contain the time of the sign-in, which model calls do not need.
+  return { accountId, sessionId, sessionKind: 'device', organization, team, role, authenticatedAt: null }
 }

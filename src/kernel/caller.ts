@@ -16,8 +16,6 @@ export type CallerKey = {
 export type Caller = {
   /** The account of a person, or a service account. */
   readonly accountId: string
-  /** Empty for a service account. */
-  readonly invitationId: string
   /** The id of a device session, of a browser session or of an API key, as `sessionKind` says. */
   readonly sessionId: string
   readonly sessionKind: 'device' | 'browser' | 'api_key'

@@ -126,7 +126,7 @@ describe('approveDevice', () => {
       const { accountId } = await database.prisma.invitation.findFirstOrThrow()
       const started = service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
       const login = await expectJson<{ user_code: string }>('The start of a login without an address', started)
-      const caller = { accountId, invitationId: NIL_UUID }
+      const caller = { accountId, sessionId: NIL_UUID, sessionKind: 'browser' } as const
       const found = await makeUserCodeStore(database).findByUserCode(plainUserCode(login.user_code), caller)
       expect(found).toBeNull()
     })

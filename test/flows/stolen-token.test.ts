@@ -159,8 +159,8 @@ describe('an owner who did not sign in a device', () => {
       include: { invitation: true },
     })
     await disown(cookie, thiefSession)
-    const { accountId, id: invitationId, role } = session.invitation
-    const ids = { accountId, invitationId, sessionId: thiefSession, sessionKind: 'device' } as const
+    const { accountId, role } = session.invitation
+    const ids = { accountId, sessionId: thiefSession, sessionKind: 'device' } as const
     const caller = { ...ids, organization: 'acme', team: '@acme/core', role, authenticatedAt: null }
     const late = { counter: 0n, transports: [], deviceType: 'singleDevice', backedUp: false }
     const made = { ...late, credentialId: 'late', publicKey: new Uint8Array(32) }

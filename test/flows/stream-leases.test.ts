@@ -12,7 +12,6 @@ import { waitForValue } from '../support/wait.ts'
 const ADA: Caller = {
   accountId: 'ada',
   sessionId: 'session-1',
-  invitationId: 'invitation-1',
   sessionKind: 'device',
   organization: 'acme',
   team: '@acme/core',

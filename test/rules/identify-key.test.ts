@@ -10,7 +10,6 @@ import { testClock } from '../support/clock.ts'
 
 const CALLER: Caller = {
   accountId: 'account-1',
-  invitationId: 'invitation-1',
   sessionId: 'key-1',
   sessionKind: 'api_key',
   organization: 'acme',

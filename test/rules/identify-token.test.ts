@@ -10,7 +10,6 @@ import { systemClock } from '../../src/kernel/clock.ts'
 
 const CALLER: Caller = {
   accountId: 'account-1',
-  invitationId: 'invitation-1',
   sessionId: 'session-1',
   sessionKind: 'device',
   organization: 'acme',

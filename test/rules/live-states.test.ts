@@ -6,7 +6,7 @@ import type { Caller } from '../../src/kernel/caller.ts'
 const CHECK_EVERY_MS = 2000
 
 const CALLER: Caller = {
-  ...{ accountId: 'account-1', invitationId: 'invitation-1', sessionId: 'session-1', sessionKind: 'device' },
+  ...{ accountId: 'account-1', sessionId: 'session-1', sessionKind: 'device' },
   ...{ organization: 'acme', team: '@acme/core', role: 'member', authenticatedAt: null },
 }
 

@@ -29,7 +29,6 @@ export function endedCall({
 }: GivenCall = {}): CallEvent {
   const caller: Caller = {
     accountId: accountId ?? ID,
-    invitationId: ID,
     sessionId: ID,
     sessionKind: key ? 'api_key' : 'device',
     ...(key && { key }),

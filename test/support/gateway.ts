@@ -177,7 +177,6 @@ export async function startGateway({
 const CALLER: Caller = {
   accountId: 'account-1',
   sessionId: 'session-1',
-  invitationId: 'invitation-1',
   sessionKind: 'device',
   organization: 'acme',
   team: '@acme/core',

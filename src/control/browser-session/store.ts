@@ -56,10 +56,9 @@ export function makeBrowserSessionStore({ prisma: db }: Pick<Database, 'prisma'>
         include: { invitation: { include: { team: { include: { organization: true } } } } },
       })
       if (!row) return null
-      const { id: invitationId, accountId, role, team } = row.invitation
+      const { accountId, role, team } = row.invitation
       const caller = {
         accountId,
-        invitationId,
         sessionId: row.id,
         sessionKind: 'browser',
         organization: team.organization.name,

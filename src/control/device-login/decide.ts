@@ -2,18 +2,18 @@ import { withRetry } from '../../database/errors.ts'
 import { NO_SQL, sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import { insertEvents } from '../audit/insert-events.ts'
 import { beginSession } from '../browser-session/store.ts'
 import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
-import type { FoundLogin } from './rows.ts'
+import { sessionTableOf } from './rows.ts'
+import type { FoundLogin, SessionRef } from './rows.ts'
 
 /** Who decides a login, and how. */
 export type Decision = {
   readonly via: Exclude<ApprovedVia, 'passkey'>
   /** The session that decides; null when the email's link alone does. */
-  readonly by: Pick<Caller, 'sessionId' | 'sessionKind'> | null
+  readonly by: SessionRef | null
   readonly ip: string
 }
 
@@ -80,7 +80,7 @@ function lockInvitation(id: string, by: Decision['by']): Sql {
   return sql`
     SELECT invitation.id, account_id, team_id
     FROM invitations invitation JOIN accounts account ON account.id = account_id
-    JOIN ${by.sessionKind === 'device' ? sql`device_sessions` : sql`browser_sessions`} session
+    JOIN ${sessionTableOf(by)} session
       ON session.id = ${by.sessionId}::uuid AND session.revoked_at IS NULL
     WHERE invitation.id = ${id}::uuid AND invitation.revoked_at IS NULL FOR SHARE`
 }

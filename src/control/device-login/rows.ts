@@ -1,6 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
 import type { DeviceLogin } from './rules.ts'
@@ -46,15 +47,26 @@ type PeopleColumns = Pick<FoundLogin, 'invitationId' | 'accountId' | 'email' | '
 /** A row of a login, with the account and team of its invitation where it names one. */
 export type LoginRow = OwnColumns & (PeopleColumns | { readonly [Column in keyof PeopleColumns]: null })
 
+/** A session of a device or a browser. */
+export type SessionRef = Pick<Caller, 'sessionId' | 'sessionKind'>
+
+/** The table of a session. No operation of the control plane accepts an API key. */
+export function sessionTableOf({ sessionKind }: SessionRef): Sql {
+  return sessionKind === 'device' ? sql`device_sessions` : sql`browser_sessions`
+}
+
 /**
- * Finds a login by a condition on its row, which is `login` in the statement. `callersInvitation`: the invitation with
- * which a login is read whose device named no account.
+ * Finds a login by a condition on its row, which is `login` in the statement. A login whose device named no account is
+ * read with the invitation of the caller's session; null: with none.
  */
 export async function findLoginRow(
   database: Statements,
   where: Sql,
-  callersInvitation: string | null = null,
+  caller: SessionRef | null = null,
 ): Promise<LoginRow | null> {
+  const callersInvitation = caller
+    ? sql`(SELECT invitation_id FROM ${sessionTableOf(caller)} WHERE id = ${caller.sessionId}::uuid)`
+    : sql`NULL`
   const [row] = await database.query<LoginRow>(sql`
     SELECT login.id, login.device_id AS "deviceId", login.device_name AS "deviceName", login.client_id AS "clientId",
       login.user_code AS "userCode", login.mail_token_hash AS "mailTokenHash", login.status,
@@ -65,7 +77,7 @@ export async function findLoginRow(
       organization.name AS organization, team.name AS "teamName",
       session.generation, session.revoked_at AS "sessionRevokedAt"
     FROM device_logins login
-    LEFT JOIN invitations invitation ON invitation.id = coalesce(login.invitation_id, ${callersInvitation}::uuid)
+    LEFT JOIN invitations invitation ON invitation.id = coalesce(login.invitation_id, ${callersInvitation})
     LEFT JOIN accounts account ON account.id = invitation.account_id
     LEFT JOIN teams team ON team.id = invitation.team_id
     LEFT JOIN organizations organization ON organization.id = team.organization_id

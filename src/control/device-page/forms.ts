@@ -95,9 +95,9 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
 
   /** Emails a sign-in link. Its consumption begins a fresh session in the browser that opens it. */
   async function confirmByEmail(req: Request, res: Response, { page }: DeviceForm): Promise<void> {
-    const { accountId, invitationId } = callerOf(req)
+    const { accountId, team } = callerOf(req)
     const email = await findEmail(accountId)
-    await signInLinks.send({ id: invitationId, accountId, email }, ipOf(req))
+    await signInLinks.send({ email, team }, ipOf(req))
     keepNext(res, { page })
     sendPage(res, 200, linkSentPage({ email, isKnown: true }))
   }

@@ -5,6 +5,7 @@ import type { RateLimit } from '../../http/rate-limit.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
+import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
@@ -24,10 +25,10 @@ export type SignInLinks = {
    */
   request(email: string, ip: string): Promise<void>
   /**
-   * Emails a link to a person who is signed in. Throws `rate_limited` by address, `email_unavailable`, and
+   * Emails a link to a person who is signed in to a team. Throws `rate_limited` by address, `email_unavailable`, and
    * `authenticate_first` when the invitation has been withdrawn, which has ended the session.
    */
-  send(invitation: Pick<Invitation, 'id' | 'accountId' | 'email'>, ip: string): Promise<void>
+  send(person: { readonly email: string; readonly team: string }, ip: string): Promise<void>
 }
 
 type Needs = {
@@ -54,7 +55,7 @@ type Needs = {
 export function makeSignInLinks(needs: Needs): SignInLinks {
   const { links, findInvitation, ping, mailer, limits, inBackground, baseUrl, clock, log } = needs
 
-  async function send({ id, accountId, email }: Pick<Invitation, 'id' | 'accountId' | 'email'>, ip: string) {
+  async function sendLink({ id, accountId, email }: Invitation, ip: string): Promise<void> {
     if (!mailer) throw new ApiError('email_unavailable')
     await limits.mails.take(email)
     const token = newSecret('svci_')
@@ -80,7 +81,7 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
   async function sendIfInvited(email: string, ip: string): Promise<void> {
     try {
       const invitation = await findInvitation(email, null)
-      if (invitation) await send(invitation, ip)
+      if (invitation) await sendLink(invitation, ip)
     } catch (error) {
       // A refusal is logged where it happens, or is the limit of emails to this address.
       if (!(error instanceof ApiError)) log.error({ err: error }, 'sign_in_link.failed')
@@ -89,7 +90,11 @@ export function makeSignInLinks(needs: Needs): SignInLinks {
 
   return {
     hasEmail: mailer !== null,
-    send,
+    async send({ email, team }, ip) {
+      const invitation = await findInvitation(email, parseTeamName(team))
+      if (!invitation) throw new ApiError('authenticate_first')
+      await sendLink(invitation, ip)
+    },
     async request(email, ip) {
       await limits.requests.take(networkKey(ip))
       if (!mailer) throw new ApiError('email_unavailable')
