@@ -53,6 +53,7 @@ export function requireAdmin(role: Role): void {
 
 /** The author of a change to a team. Whether it is an admin of the team is checked again when the team is locked. */
 export type TeamActor = Actor & {
+  readonly email: string
   readonly teamId: string
   /** `@organization/name` */
   readonly team: string
@@ -67,6 +68,6 @@ export function makeFindTeamAdmin(findMembership: FindMembership): FindTeamAdmin
     const actor = actorOf(req)
     const { membership } = await findMemberTeam(findMembership, team, actor.accountId)
     requireAdmin(membership.role)
-    return { ...actor, teamId: membership.teamId, team }
+    return { ...actor, email: membership.email, teamId: membership.teamId, team }
   }
 }

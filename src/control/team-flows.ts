@@ -20,7 +20,7 @@ import { makeUsageHandlers } from './usage/routes.ts'
 type Shared = 'database' | 'notify' | 'adminBackends' | 'onCallerEnd' | 'onLimitsChanged' | 'clock' | 'log'
 
 type Needs = Pick<ControlNeeds, Shared> & {
-  readonly memberships: Pick<MembershipStore, 'findMembership' | 'findEmail'>
+  readonly memberships: Pick<MembershipStore, 'findMembership'>
   readonly mails: InvitationMails
   readonly gatewayUrl: string
 }
@@ -28,7 +28,7 @@ type Needs = Pick<ControlNeeds, Shared> & {
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
   const { database, gatewayUrl, adminBackends: trust, onCallerEnd, onLimitsChanged, clock, log } = needs
-  const { findMembership, findEmail } = needs.memberships
+  const { findMembership } = needs.memberships
   const findTeamAdmin = makeFindTeamAdmin(findMembership)
   const teamMembers = makeTeamMemberStore(database)
   const memberChanges = makeMemberChanges({ members: teamMembers, onCallerEnd, clock, log })
@@ -36,7 +36,6 @@ export function makeTeamFlows(needs: Needs) {
     ...needs,
     memberChanges,
     findTeamAdmin,
-    findEmail,
   })
   const { teamDevices, ...devices } = makeTeamDevicesFlow({ database, findTeamAdmin, onCallerEnd, clock })
   const audit = makeAuditStore(database)

@@ -191,7 +191,7 @@ describe('removeMember', () => {
     const { database, clock } = team.service
     const { id: teamId } = await database.prisma.team.findFirstOrThrow({ where: { name: 'core' } })
     const session = { sessionId: UNKNOWN_ID, sessionKind: 'device', authenticatedAt: null } as const
-    const late = { ...session, accountId, ip: '127.0.0.1', teamId, team: '@acme/core' }
+    const late = { ...session, accountId, email: 'late@example.com', ip: '127.0.0.1', teamId, team: '@acme/core' }
     const removing = makeTeamMemberStore(database).remove(late, { accountId: grace.id }, clock.now())
     await expect(removing).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -208,6 +208,7 @@ describe('removeMember', () => {
       sessionKind: 'device',
       authenticatedAt: null,
       accountId,
+      email: 'away@example.com',
       ip: '127.0.0.1',
       teamId: session.invitation.teamId,
       team: '@acme/core',

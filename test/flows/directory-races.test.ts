@@ -92,7 +92,8 @@ describe('a file that lists a member whom an admin changes meanwhile', () => {
       data: { ...device, ...times, invitationId },
     })
     const session = { sessionKind: 'device', sessionId, authenticatedAt: NOW } as const
-    const ada: TeamActor = { ...session, accountId, ip: '127.0.0.1', teamId, team: '@acme/core' }
+    const email = 'ada@example.com'
+    const ada: TeamActor = { ...session, accountId, email, ip: '127.0.0.1', teamId, team: '@acme/core' }
     const [invitations, members] = [makeInvitationStore(database), makeTeamMemberStore(database)]
     const ofBob = { account: { email: 'bob@example.com' } }
     return {

@@ -393,7 +393,14 @@ describe('a directory file on a running deployment', () => {
       data: { name: 'labs', organization: { connect: { name: 'acme' } } },
     })
     const session = { sessionId: 'session-1', sessionKind: 'device', authenticatedAt: null } as const
-    const admin = { ...session, accountId: 'account-1', ip: '127.0.0.1', teamId, team: '@acme/labs' }
+    const admin = {
+      ...session,
+      accountId: 'account-1',
+      email: 'ada@example.com',
+      ip: '127.0.0.1',
+      teamId,
+      team: '@acme/labs',
+    }
     const invited = Array.from({ length: 9 }, (_, index) => {
       return { email: `invited-${index}@example.com`, role: 'member' } as const
     })

@@ -36,11 +36,12 @@ export function makeFindViewer({ memberships }: Needs): FindViewer {
     const actor = actorOf(req)
     const team = formatTeamName(req.params)
     const { membership } = await findMemberTeam(memberships.findMembership, team, actor.accountId)
+    const { email, teamId, role } = membership
     const teams = (await memberships.findTeamsOf([actor.accountId])).map(([, of]) => of).toSorted()
     return {
-      actor: { ...actor, teamId: membership.teamId, team },
-      role: membership.role,
-      email: membership.email,
+      actor: { ...actor, email, teamId, team },
+      role,
+      email,
       team,
       path: pathOfTeam(team),
       others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOfTeam(other) })),

@@ -1,4 +1,3 @@
-import type { FindEmail } from '../../directory/memberships.ts'
 import { tooMany, tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
@@ -6,23 +5,21 @@ import type { Notify } from '../mails/notify.ts'
 import type { TeamActor } from '../team-access.ts'
 import type { InvitationStore, ListedInvitation, NamedInvitation } from './store.ts'
 
-type Inviter = Pick<TeamActor, 'team' | 'accountId'>
-
 /**
  * Tells an invited person by email, in the background. Returns whether an email is on its way: not without email
  * delivery, and not when the address got too many, or the team sent too many. Never rejects, because the invitation is
  * saved already.
  */
-export type AnnounceInvitation = (invitation: ListedInvitation, inviter: Inviter) => Promise<boolean>
+export type AnnounceInvitation = (
+  invitation: ListedInvitation,
+  admin: Pick<TeamActor, 'email' | 'team'>,
+) => Promise<boolean>
 
 /**
  * Emails an invited person again, in the background, for an admin of the team. Returns false when the team has no such
  * invitation. Throws `rate_limited` when the address got too many emails, or the team sent too many.
  */
-export type ResendInvitation = (
-  admin: Inviter & Pick<TeamActor, 'teamId'>,
-  invitation: NamedInvitation,
-) => Promise<boolean>
+export type ResendInvitation = (admin: TeamActor, invitation: NamedInvitation) => Promise<boolean>
 
 /** Limits of emails: to one address, and for invitations to one team. */
 export type InvitationMails = { readonly ofAddress: RateLimit; readonly ofTeam: RateLimit }
@@ -31,7 +28,6 @@ type Needs = {
   readonly invitations: Pick<InvitationStore, 'find'>
   readonly notify: Pick<Notify, 'hasEmail' | 'invited'>
   readonly mails: InvitationMails
-  readonly findEmail: FindEmail
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
@@ -39,22 +35,23 @@ type Needs = {
  * Makes the functions that count the emails of invitations and send them. `resend` is null where the service cannot
  * send email.
  */
-export function makeInvitationEmails({ invitations, notify, mails, findEmail, log }: Needs) {
+export function makeInvitationEmails({ invitations, notify, mails, log }: Needs) {
   /** Returns 0 when the email is on its way, or else the seconds to wait. */
-  async function send({ email, role }: ListedInvitation, { team, accountId }: Inviter): Promise<number> {
+  async function send({ email, role }: ListedInvitation, admin: Pick<TeamActor, 'email' | 'team'>): Promise<number> {
+    const { team } = admin
     const counters = [
       { limit: mails.ofAddress, key: email },
       { limit: mails.ofTeam, key: team },
     ]
     const waitSeconds = await tryTakeAll(counters)
-    if (waitSeconds === 0) notify.invited(email, { team, role, invitedBy: await findEmail(accountId) })
+    if (waitSeconds === 0) notify.invited(email, { team, role, invitedBy: admin.email })
     return waitSeconds
   }
 
-  const announce: AnnounceInvitation = async (invitation, inviter) => {
+  const announce: AnnounceInvitation = async (invitation, admin) => {
     if (!notify.hasEmail) return false
     try {
-      return (await send(invitation, inviter)) === 0
+      return (await send(invitation, admin)) === 0
     } catch (err) {
       log.warn({ err, invitationId: invitation.id }, 'invitation.notice_failed')
       return false

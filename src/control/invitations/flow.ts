@@ -1,5 +1,4 @@
 import type { Database } from '../../database/client.ts'
-import type { FindEmail } from '../../directory/memberships.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../mails/notify.ts'
@@ -15,7 +14,6 @@ type Needs = {
   readonly database: Database
   readonly memberChanges: Pick<MemberChanges, 'remove'>
   readonly findTeamAdmin: FindTeamAdmin
-  readonly findEmail: FindEmail
   readonly notify: Notify
   readonly mails: InvitationMails
   readonly clock: Clock
@@ -24,9 +22,9 @@ type Needs = {
 
 /** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
-  const { database, memberChanges, findTeamAdmin, findEmail, notify, mails, clock, log } = needs
+  const { database, memberChanges, findTeamAdmin, notify, mails, clock, log } = needs
   const invitations = makeInvitationStore(database)
-  const { announce, resend } = makeInvitationEmails({ invitations, notify, mails, findEmail, log })
+  const { announce, resend } = makeInvitationEmails({ invitations, notify, mails, log })
   const invite = makeInvite({ invitations, announce, clock, log })
   const handlers = makeInvitationHandlers({ invitations, memberChanges, findTeamAdmin, invite, resend })
   return { invite, announce, resend, handlers }
