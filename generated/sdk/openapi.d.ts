@@ -1924,6 +1924,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a conversation
+         * @description Shortens a conversation of the responses dialect. Only a vendor that speaks this dialect can do it, because its
+         *     summary is encrypted. Where no such backend has the model, the answer is `not_supported`.
+         */
+        post: operations["compactResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/codex/v1/responses/compact": {
         parameters: {
             query?: never;
@@ -1935,8 +1956,8 @@ export interface paths {
         put?: never;
         /**
          * Compact a conversation (vendor C)
-         * @description Shortens a conversation of the responses dialect. Only a vendor that speaks this dialect can do it, because its
-         *     summary is encrypted. Where no such backend has the model, the answer is `not_supported`.
+         * @description The same as `compactResponse`, for Codex. The upstream of vendor C takes the place of vendor A's. An error of a
+         *     spending limit is `usage_limit_reached`, which Codex shows to its user.
          */
         post: operations["compactCodexResponse"];
         delete?: never;
@@ -3033,9 +3054,11 @@ export interface components {
             /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
             /** @description The conversation, as in `createResponse`. */
-            input?: string | components["schemas"]["Open"][];
+            input?: string | components["schemas"]["Open"][] | null;
             /** @description The system prompt of the conversation. */
             instructions?: string | null;
+            /** @description The `id` of the last response of the conversation. Only the backend that stored that response knows it. */
+            previous_response_id?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -20616,6 +20639,246 @@ export interface operations {
             };
         };
     };
+    compactResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/large",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactRequest"];
+            };
+        };
+        responses: {
+            /** @description The shorter conversation. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "output": [
+                     *         {
+                     *           "type": "compaction"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompactedResponse"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description The team or the API key may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description No backend of this model supports this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description The caller may call this model, but no backend serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description When waiting helps: how long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["CallNotTaken"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"] | components["schemas"]["BackendErrorBody"];
+                };
+            };
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. Where several backends were tried, it is
+             *     the most useful of their errors.
+             */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackendErrorBody"];
+                };
+            };
+        };
+    };
     compactCodexResponse: {
         parameters: {
             query?: never;
@@ -20630,7 +20893,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "model": "vendorc/coder",
+                 *       "model": "vendora/large",
                  *       "input": "Say hello."
                  *     }
                  */

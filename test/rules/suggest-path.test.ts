@@ -35,7 +35,7 @@ describe('the path that a client with a wrong base URL means', () => {
     ['/v1/message', '/v1/messages'],
     ['/vendorb/v1/mesages', '/vendorb/v1/messages'],
     ['/responses/input_tokens', '/v1/responses/input_tokens'],
-    ['/v1/responses/compact', '/codex/v1/responses/compact'],
+    ['/v1/response/compact', '/v1/responses/compact'],
     ['/v1/messages/count_token', '/v1/messages/count_tokens'],
     ['/v1/embedding', '/v1/embeddings'],
     ['/v1/model', '/v1/models'],

@@ -21,6 +21,7 @@ type CallOperation = {
     | '/v1/embeddings'
     | '/v1/responses'
     | '/codex/v1/responses'
+    | '/v1/responses/compact'
     | '/codex/v1/responses/compact'
     | '/v1/responses/input_tokens'
     | '/codex/v1/responses/input_tokens'

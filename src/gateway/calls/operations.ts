@@ -82,6 +82,13 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     writeCount: writeResponseCount,
     isCodex: true,
   },
+  compactResponse: {
+    name: 'compact',
+    path: '/v1/responses/compact',
+    dialect: 'responses',
+    reach: 'vendor_only',
+    isAnswer: isResponse,
+  },
   compactCodexResponse: {
     name: 'compact',
     path: '/codex/v1/responses/compact',
