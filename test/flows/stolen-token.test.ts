@@ -159,13 +159,12 @@ describe('an owner who did not sign in a device', () => {
       include: { invitation: true },
     })
     await disown(cookie, thiefSession)
-    const { accountId, role } = session.invitation
+    const { accountId } = session.invitation
     const ids = { accountId, sessionId: thiefSession, sessionKind: 'device' } as const
-    const caller = { ...ids, organization: 'acme', team: '@acme/core', role, authenticatedAt: null }
+    const owner = { ...ids, authenticatedAt: null, ip: '203.0.113.7' }
     const late = { counter: 0n, transports: [], deviceType: 'singleDevice', backedUp: false }
     const made = { ...late, credentialId: 'late', publicKey: new Uint8Array(32) }
-    const from = { caller, name: 'Late', ip: '203.0.113.7' }
-    const added = makePasskeyStore({ prisma }).add(made, from, service.clock.now())
+    const added = makePasskeyStore({ prisma }).add(owner, made, 'Late', service.clock.now())
     await expect(added).rejects.toMatchObject({ code: 'unauthorized' })
     expect(await prisma.passkey.count({ where: { credentialId: 'late' } })).toBe(0)
   })

@@ -87,7 +87,7 @@ export function makeKeyChanges({ keys, findMembership, onCallerEnd, announce, cl
       const of = 'invitationId' in holder ? holder.invitationId : holder.serviceAccountId
       const { key, parts } = makeParts(now, days, form && keyOfForm(form, of))
       const given = { ...parts, name: clean, models: [...new Set(models)] }
-      const created = await keys.create(holder, given, actor)
+      const created = await keys.create(actor, holder, given)
       if (typeof created === 'string') return created
       const { key: info, isNew } = created
       if (!isNew) return { key, info }
@@ -101,7 +101,7 @@ export function makeKeyChanges({ keys, findMembership, onCallerEnd, announce, cl
       const now = clock.now()
       if (!isFresh(actor, now)) return 'reauthenticate'
       const { key, parts } = makeParts(now, days, form && keyOfForm(form, id))
-      const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
+      const rotated = await keys.rotate(actor, id, scope, parts, overlapSeconds)
       if (typeof rotated === 'string') return rotated
       if (!rotated.isNew) return { key, info: rotated.key }
       if (rotated.hasEnded) onCallerEnd(id)
@@ -111,7 +111,7 @@ export function makeKeyChanges({ keys, findMembership, onCallerEnd, announce, cl
     },
 
     async revoke(actor, id, scope) {
-      if (!(await keys.revoke(id, scope, actor, clock.now()))) return 'not_found'
+      if (!(await keys.revoke(actor, id, scope, clock.now()))) return 'not_found'
       onCallerEnd(id)
       log.info({ keyId: id, accountId: actor.accountId }, 'api_key.revoked')
       return 'revoked'

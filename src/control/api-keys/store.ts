@@ -121,9 +121,9 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * account deleted. Throws `unauthorized` when the session that creates it has ended in the meantime.
      */
     async create(
+      actor: Actor,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
-      actor: Actor,
     ): Promise<SavedKey | 'not_found' | 'sent_before' | 'too_many'> {
       return inTransaction(db, async (tx) => {
         if (!(await lockHolder(tx, holder, actor))) return 'not_found'
@@ -141,11 +141,11 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * same id and secret. `hasEnded`: the old one has ended already. Throws as `create` does.
      */
     async rotate(
+      actor: Actor,
       id: string,
       scope: KeyScope,
       parts: KeyParts,
       overlapSeconds: number | undefined,
-      actor: Actor,
     ): Promise<(SavedKey & { hasEnded: boolean }) | Exclude<RotationVerdict, 'rotate'>> {
       const now = parts.createdAt
       return inTransaction(db, async (tx) => {
@@ -172,7 +172,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Revokes a key that works; false when there is none with this id. */
-    async revoke(id: string, scope: KeyScope, actor: Actor, now: Date): Promise<boolean> {
+    async revoke(actor: Actor, id: string, scope: KeyScope, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
       return inTransaction(db, async (tx) => {
         if ('teamId' in scope) await lockTeam(tx, { ...actor, teamId: scope.teamId })

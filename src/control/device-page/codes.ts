@@ -1,7 +1,7 @@
 import { ApiError } from '../../http/errors.ts'
 import { networkKey, refundAll, tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
@@ -20,9 +20,9 @@ export type CodeDecision =
 
 /** Finds and decides logins of the caller's account by their user codes. */
 export type UserCodes = {
-  find(caller: Caller, userCode: string, ip: string): Promise<Lookup>
+  find(actor: Actor, userCode: string): Promise<Lookup>
   /** Throws `authenticate_first` when the session has just ended. */
-  decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<CodeDecision>
+  decide(actor: Actor, userCode: string, wanted: 'approved' | 'denied'): Promise<CodeDecision>
 }
 
 /** Limits of wrong user codes. A code of eight letters must not be open to guessing (RFC 8628, section 5.1). */
@@ -37,11 +37,11 @@ type Needs = {
 
 /** Makes the look-up and the decision, which count wrong codes by session, account and network. */
 export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes {
-  async function find(caller: Caller, userCode: string, ip: string): Promise<Lookup> {
+  async function find(actor: Actor, userCode: string): Promise<Lookup> {
     const counters = [
-      { limit: limits.session, key: caller.sessionId },
-      { limit: limits.account, key: caller.accountId },
-      { limit: limits.network, key: networkKey(ip) },
+      { limit: limits.session, key: actor.sessionId },
+      { limit: limits.account, key: actor.accountId },
+      { limit: limits.network, key: networkKey(actor.ip) },
     ]
     // Every try counts until its code turns out to be known, so that concurrent guesses cannot pass the limit together.
     // After too many wrong codes the right one is refused too; otherwise guessing would still find it.
@@ -49,7 +49,7 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
     if (waitSeconds > 0) return { verdict: 'too_many', waitSeconds }
     let isWrong = false
     try {
-      const found = await lookUp(caller, userCode)
+      const found = await lookUp(actor, userCode)
       isWrong = found.verdict === 'not_found'
       return found
     } finally {
@@ -57,8 +57,8 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
     }
   }
 
-  async function lookUp(caller: Caller, userCode: string): Promise<Exclude<Lookup, { verdict: 'too_many' }>> {
-    const login = await logins.findByUserCode(plainUserCode(userCode), caller)
+  async function lookUp(actor: Actor, userCode: string): Promise<Exclude<Lookup, { verdict: 'too_many' }>> {
+    const login = await logins.findByUserCode(plainUserCode(userCode), actor)
     const verdict = login ? judgeCode(login, clock.now()) : 'not_found'
     if (!login || verdict === 'not_found') return { verdict: 'not_found' }
     return verdict === 'expired' ? { verdict } : { verdict, login }
@@ -66,20 +66,20 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
 
   return {
     find,
-    async decide(caller, userCode, wanted, ip) {
-      const found = await find(caller, userCode, ip)
+    async decide(actor, userCode, wanted) {
+      const found = await find(actor, userCode)
       if (found.verdict !== 'open') return found
 
       const { login } = found
       const now = clock.now()
-      const decision = { via: 'user_code', by: caller, ip } as const
+      const decision = { via: 'user_code', by: actor, ip: actor.ip } as const
       const decides = wanted === 'approved' ? logins.approve : logins.deny
       if (await decides(login, now, decision)) {
         log.info({ loginId: login.id, via: decision.via }, `device_login.${wanted}`)
         return { verdict: wanted, login }
       }
       // Another request was faster: report what it decided. When none was, the session of the caller has ended.
-      const current = await lookUp(caller, userCode)
+      const current = await lookUp(actor, userCode)
       if (current.verdict === 'open') throw new ApiError('authenticate_first')
       return current
     },

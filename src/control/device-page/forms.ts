@@ -36,25 +36,27 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, deviceChanges, passkeyChanges, keyForms, signInLinks, findEmail, signOut, renderDevicePage } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<FormOutcome> {
-    const caller = callerOf(req)
+    const actor = actorOf(req)
     switch (form.action) {
       case 'find':
-        return afterFind(await codes.find(caller, required('userCode', form.userCode), ipOf(req)), form.userCode)
+        return afterFind(await codes.find(actor, required('userCode', form.userCode)), form.userCode)
       case 'approve':
       case 'deny': {
         const wanted = form.action === 'deny' ? 'denied' : 'approved'
-        const decided = await codes.decide(caller, required('userCode', form.userCode), wanted, ipOf(req))
+        const decided = await codes.decide(actor, required('userCode', form.userCode), wanted)
         return afterDecision(decided, wanted, form.userCode)
       }
-      case 'revoke-device':
-        return signOutDevice(req, required('sessionId', form.sessionId))
+      case 'revoke-device': {
+        const hasEnded = await deviceChanges.signOut(actor, required('sessionId', form.sessionId))
+        return { notice: hasEnded ? 'device_signed_out' : 'unknown_device' }
+      }
       case 'rename-passkey': {
         const [id, name] = [required('passkeyId', form.passkeyId), required('name', form.name)]
-        const renamed = await passkeyChanges.rename(actorOf(req), id, name)
+        const renamed = await passkeyChanges.rename(actor, id, name)
         return { notice: typeof renamed === 'string' ? PASSKEY_REFUSALS[renamed] : 'passkey_renamed' }
       }
       case 'delete-passkey': {
-        const deleted = await passkeyChanges.remove(actorOf(req), required('passkeyId', form.passkeyId))
+        const deleted = await passkeyChanges.remove(actor, required('passkeyId', form.passkeyId))
         return { notice: deleted === 'deleted' ? 'passkey_deleted' : PASSKEY_REFUSALS[deleted] }
       }
       case 'create-key':
@@ -71,11 +73,6 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
       default:
         throw new Error(`The form ${form.action} does not end on the device page.`)
     }
-  }
-
-  async function signOutDevice(req: Request, sessionId: string): Promise<FormOutcome> {
-    const hasEnded = await deviceChanges.signOut(actorOf(req), sessionId)
-    return { notice: hasEnded ? 'device_signed_out' : 'unknown_device' }
   }
 
   async function disownDevice(req: Request, sessionId: string): Promise<FormOutcome> {

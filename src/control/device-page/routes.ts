@@ -4,7 +4,7 @@ import { isForm } from '../../http/body.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { asExpress, callerOf, ipOf, wantsPage } from '../../http/request.ts'
+import { actorOf, asExpress, callerOf, wantsPage } from '../../http/request.ts'
 import type { CodeDecision, UserCodes } from './codes.ts'
 import type { AnswerDeviceForm } from './forms.ts'
 import type { RenderDevicePage } from './render.ts'
@@ -40,7 +40,7 @@ export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
         return answerDeviceForm(...asExpress(req, res), form)
       }
       const wanted = req.body.action === 'deny' ? 'denied' : 'approved'
-      const decided = await codes.decide(callerOf(req), req.body.userCode, wanted, ipOf(req))
+      const decided = await codes.decide(actorOf(req), req.body.userCode, wanted)
       if (!('login' in decided)) throw toRefusal(decided)
       const { verdict, login } = decided
       if (verdict !== wanted) throw new ApiError('conflict', { message: `This login was ${verdict} before.` })

@@ -1,6 +1,6 @@
 import { sql } from '../../database/sql.ts'
 import type { Statements } from '../../database/statements.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { approvalOf, decideOnce, denyOnce } from '../device-login/decide.ts'
 import type { Decision } from '../device-login/decide.ts'
 import { findLoginRow, toFoundLogin } from '../device-login/rows.ts'
@@ -15,7 +15,7 @@ export function makeUserCodeStore(database: Statements) {
      * The login of this account, or one that names no account, by its user code; null also when the code is another
      * account's.
      */
-    async findByUserCode(userCode: string, caller: SessionRef & Pick<Caller, 'accountId'>): Promise<FoundLogin | null> {
+    async findByUserCode(userCode: string, caller: SessionRef & Pick<Actor, 'accountId'>): Promise<FoundLogin | null> {
       const ofCaller = sql`login.user_code = ${userCode} AND account.id = ${caller.accountId}::uuid`
       const row = await findLoginRow(database, ofCaller, caller)
       return row && toFoundLogin(row)

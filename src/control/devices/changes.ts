@@ -55,7 +55,7 @@ export function makeDeviceChanges(needs: Needs): DeviceChanges {
 
   return {
     async signOut(actor, sessionId) {
-      const hasEnded = await devices.revoke(sessionId, actor, clock.now())
+      const hasEnded = await devices.revoke(actor, sessionId, clock.now())
       if (hasEnded) onCallerEnd(sessionId)
       return hasEnded
     },

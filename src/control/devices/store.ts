@@ -42,7 +42,7 @@ export function makeDeviceStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Ends a session of this account by the id of the list; false when the account has no live one with this id. */
-    async revoke(sessionId: string, { accountId, ip }: Actor, now: Date): Promise<boolean> {
+    async revoke({ accountId, ip }: Actor, sessionId: string, now: Date): Promise<boolean> {
       const own = { id: sessionId, invitation: { accountId } }
       const end = { at: now, reason: 'signed_out', ip } as const
       return inTransaction(db, async (tx) => {

@@ -20,13 +20,13 @@ export function makePasskeyChanges({ passkeys, notify, clock }: Needs): PasskeyC
     async rename(owner, id, name) {
       const clean = cleanName(name)
       if (clean === null) return 'invalid_name'
-      return (await passkeys.rename(id, clean, owner, clock.now())) ?? 'not_found'
+      return (await passkeys.rename(owner, id, clean, clock.now())) ?? 'not_found'
     },
 
     async remove(owner, id) {
       const now = clock.now()
       if (!isFresh(owner, now)) return 'reauthenticate'
-      const removed = await passkeys.remove(id, owner, now)
+      const removed = await passkeys.remove(owner, id, now)
       if (!removed) return 'not_found'
       notify.passkeyChanged(removed.email, { change: 'removed', passkeyName: removed.name, at: now, ip: owner.ip })
       return 'deleted'

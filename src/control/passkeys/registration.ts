@@ -1,6 +1,6 @@
 import type { FinishPasskeyRegistration, PasskeyCreationOptions } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanName } from '../../kernel/formats/clean-name.ts'
 import { toUtcText } from '../../kernel/formats/utc-text.ts'
@@ -19,9 +19,9 @@ export type PasskeyRegistration = {
   /**
    * Options for the browser. Throws `reauthenticate` without a fresh sign-in, and `conflict` when the account is full.
    */
-  start(caller: Caller): Promise<PasskeyCreationOptions>
+  start(owner: Actor): Promise<PasskeyCreationOptions>
   /** Saves the passkey that the browser made. Throws `invalid_request`, `unauthorized` and `conflict`. */
-  finish(caller: Caller, body: FinishPasskeyRegistration, ip: string): Promise<ListedPasskey>
+  finish(owner: Actor, body: FinishPasskeyRegistration): Promise<ListedPasskey>
 }
 
 type Needs = {
@@ -39,9 +39,9 @@ const FULL = { message: `An account can have ${MAX_PASSKEYS} passkeys. Delete on
 export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
   const { passkeys, challenges, webauthn, notify, clock, log } = needs
   return {
-    async start(caller) {
-      if (!isFresh(caller, clock.now())) throw new ApiError('reauthenticate')
-      const { accountId, sessionId } = caller
+    async start(owner) {
+      if (!isFresh(owner, clock.now())) throw new ApiError('reauthenticate')
+      const { accountId, sessionId } = owner
       const own = await passkeys.list(accountId)
       if (own.length >= MAX_PASSKEYS) throw new ApiError('conflict', FULL)
       const account = await passkeys.findAccount(accountId)
@@ -50,19 +50,19 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
       return options
     },
 
-    async finish(caller, { credential, name: given }, ip) {
+    async finish(owner, { credential, name: given }) {
       const now = clock.now()
-      const { accountId } = caller
+      const { accountId, ip } = owner
       const name = given === undefined ? defaultName(now) : cleanName(given)
       if (!name) throw invalidName()
       const consumed = await challenges.consume(credential.response.clientDataJSON)
       const made =
-        consumed && mayRegister(consumed.challenge, caller, now)
+        consumed && mayRegister(consumed.challenge, owner, now)
           ? await verifyRegistration(webauthn, credential, consumed.secret)
           : null
       if (!made) throw new ApiError('unauthorized', { message: 'This passkey was not made for this session.' })
 
-      const added = await passkeys.add(made, { caller, name, ip }, now)
+      const added = await passkeys.add(owner, made, name, now)
       if (added === 'taken') throw new ApiError('conflict', { message: 'This passkey is registered already.' })
       if (added === 'full') throw new ApiError('conflict', FULL)
       const { email } = await passkeys.findAccount(accountId)

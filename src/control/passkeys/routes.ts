@@ -38,12 +38,12 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
   const { passkeys, registration, login, changes, answerTokens, starts } = needs
   return {
     async startPasskeyRegistration(req, res) {
-      const options = await registration.start(callerOf(req))
+      const options = await registration.start(actorOf(req))
       res.status(200).json(options)
     },
 
     async finishPasskeyRegistration(req, res) {
-      res.status(200).json(toAnswer(await registration.finish(callerOf(req), req.body, ipOf(req))))
+      res.status(200).json(toAnswer(await registration.finish(actorOf(req), req.body)))
     },
 
     async startPasskeyLogin(req, res) {

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
-import type { Actor, Caller } from '../../kernel/caller.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { requireSignedIn } from '../signed-in.ts'
 import { MAX_PASSKEYS } from './rules.ts'
 import type { MadePasskey } from './webauthn.ts'
@@ -46,16 +46,12 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
      * Saves a new passkey. `taken`: the credential is registered already. `full`: the account has `MAX_PASSKEYS`.
      * Throws `unauthorized` when the session that registers it has ended in the meantime.
      */
-    async add(
-      made: MadePasskey,
-      { caller, name, ip }: { caller: Caller; name: string; ip: string },
-      now: Date,
-    ): Promise<ListedPasskey | 'taken' | 'full'> {
-      const { accountId } = caller
+    async add(owner: Actor, made: MadePasskey, name: string, now: Date): Promise<ListedPasskey | 'taken' | 'full'> {
+      const { accountId, ip } = owner
       return inTransaction(db, async (tx) => {
         // This lock serialises additions of one account; without it two could pass the limit together.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-        await requireSignedIn(tx, caller)
+        await requireSignedIn(tx, owner)
         if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
         const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
         await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
@@ -103,7 +99,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Renames a passkey of this account, with its audit row; null when the account has no passkey with this id. */
-    async rename(id: string, name: string, { accountId, ip }: Actor, now: Date): Promise<ListedPasskey | null> {
+    async rename({ accountId, ip }: Actor, id: string, name: string, now: Date): Promise<ListedPasskey | null> {
       return inTransaction(db, async (tx) => {
         const [row] = await tx.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
         if (!row) return null
@@ -113,7 +109,7 @@ export function makePasskeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     },
 
     /** Deletes a passkey of this account, with its audit row; null when the account has no passkey with this id. */
-    async remove(id: string, { accountId, ip }: Actor, now: Date): Promise<{ name: string; email: string } | null> {
+    async remove({ accountId, ip }: Actor, id: string, now: Date): Promise<{ name: string; email: string } | null> {
       return inTransaction(db, async (tx) => {
         const row = await tx.passkey.findFirst({ where: { id, accountId }, include: { account: true } })
         const { count } = await tx.passkey.deleteMany({ where: { id, accountId } })
