@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { hasCode } from './kernel/error-code.ts'
+import { explainMissingDirectory } from './kernel/error-code.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 
 /** A directory cannot be made or used. The message says why, without a full stop. */
@@ -70,8 +70,8 @@ async function makeDirectories(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    // For a read-only file system, Node.js reports this code when it creates parents too.
-    if (!hasCode(cause, 'ENOENT')) throw cause
-    throw new DirectoryError(`${directory} cannot be created, because its disk is read-only or missing`, { cause })
+    const reason = explainMissingDirectory(cause)
+    if (reason === null) throw cause
+    throw new DirectoryError(`${directory} ${reason}`, { cause })
   }
 }

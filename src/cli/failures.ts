@@ -1,4 +1,4 @@
-import { codeOf } from '../kernel/error-code.ts'
+import { codeOf, explainMissingDirectory } from '../kernel/error-code.ts'
 import { SvcError } from '../sdk/errors.ts'
 import { TokenFileError } from '../sdk/node.ts'
 
@@ -64,8 +64,6 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = {
 /** The codes of problems that only a file that is written can have. */
 const ONLY_WRITING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
 
-const NO_FOLDER = 'it cannot be created, because its disk is read-only or missing'
-
 /**
  * The error as a message for people, with its exit status; null for a bug. `url`: the deployment that the command was
  * given.
@@ -105,8 +103,6 @@ function nameOfFile(error: Error): string {
 
 /** Why a file cannot be read or written, in words; null for other errors. */
 export function findFileProblem(error: unknown): string | null {
-  const code = codeOf(error) ?? ''
-  // Node.js says only this when it makes several folders.
-  const isFolder = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
-  return (isFolder && code === 'ENOENT' ? NO_FOLDER : FILE_PROBLEMS[code]) ?? null
+  const ofDirectory = explainMissingDirectory(error)
+  return ofDirectory === null ? (FILE_PROBLEMS[codeOf(error) ?? ''] ?? null) : `it ${ofDirectory}`
 }

@@ -14,6 +14,17 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return code !== null && codes.includes(code)
 }
 
+/**
+ * Why a directory cannot be created where Node.js says only that it does not exist: with its parents, that is also what
+ * it says for a read-only file system. Null for other errors.
+ */
+export function explainMissingDirectory(error: unknown): string | null {
+  const isOfDirectory = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'
+  return isOfDirectory && hasCode(error, 'ENOENT')
+    ? 'cannot be created, because its disk is read-only or missing'
+    : null
+}
+
 /** The result of work on a file or directory, or `otherwise` when that does not exist. */
 export async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
   return work.catch((error: unknown) => {

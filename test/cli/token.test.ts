@@ -4,7 +4,6 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFresh } from '../../src/cli/deployment/token-age.ts'
-import { toCommandError } from '../../src/cli/failures.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { atOnce } from '../support/requests.ts'
@@ -300,16 +299,6 @@ describe('credentials that cannot be kept', () => {
       stdout: '',
       stderr: `${folder}/svc cannot be used: a part of its path is no directory.\n`,
     })
-  })
-})
-
-describe('a folder that cannot be created', () => {
-  it('is explained by its disk: Node.js says ENOENT for a read-only one when it makes several folders', () => {
-    const path = '/home/ada/.config'
-    const error = Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'mkdir', path })
-    expect(toCommandError(error)?.message).toBe(
-      `${path} cannot be used: it cannot be created, because its disk is read-only or missing.`,
-    )
   })
 })
 
