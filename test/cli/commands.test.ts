@@ -575,11 +575,15 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
 `
   beforeAll(() => service.applyDirectory(withoutDefault))
 
-  it('says how to name a model where svc chat has no default one', async () => {
-    expect(await machine.svc(['chat', 'hello'])).toEqual({
+  it.each([
+    ['svc models', []],
+    ['svc models --url URL', ['--url', 'URL']],
+  ])('says how to name a model where svc chat has no default one: %s', async (list, option) => {
+    const withUrl = (text: string) => text.replace('URL', service.config.baseUrl)
+    expect(await machine.svc(['chat', 'hello', ...option.map(withUrl)])).toEqual({
       status: 2,
       stdout: '',
-      stderr: '@acme/core has no default model. Name one with --model. To list them, run: svc models\n',
+      stderr: `@acme/core has no default model. Name one with --model. To list them, run: ${withUrl(list)}\n`,
     })
   })
 
@@ -1108,5 +1112,23 @@ organizations:
     const create = ['keys', 'create', 'x']
     expect((await other.svc(create)).stderr).toContain('Run svc login, approve it')
     expect((await other.svc([...create, '--url', url])).stderr).toContain(`Run svc login ${url}, approve it`)
+  })
+})
+
+describe('a team that may use no model', () => {
+  beforeAll(async () => {
+    const members = '[{ email: ada@example.com, role: admin }]'
+    await service.applyDirectory(`organizations: [{ name: acme, teams: [{ name: core, members: ${members} }] }]`)
+    service.clock.advance({ seconds: 10 })
+  })
+
+  it.each([
+    ['models', 0, /^The team @acme\/core may use no model\. Its admins can add one/],
+    ['run codex', 1, /^The team @acme\/core may use no model\. Its admins can add one/],
+    ['run codex --model svc/fast', 1, /^The team @acme\/core may use no model\. Its admins can add one/],
+    ['doctor', 1, /^problem +gateway .* your team may use no model\. Its admins can add one/m],
+  ])('is told by svc %s who can add one', async (command, status, message) => {
+    const ran = await machine.svc(command.split(' '))
+    expect([ran.status, ran.stdout + ran.stderr]).toEqual([status, expect.stringMatching(message)])
   })
 })

@@ -26,13 +26,14 @@ export async function findAgentSettings(
   const models = listed.map(({ id, metadata, max_input_tokens: contextWindow }) => {
     return { id, name: metadata.displayName, contextWindow }
   })
+  const [first] = models
+  if (!first) throw new CommandError(`The team ${team} may use no model. ${NO_MODEL_ADVICE}`)
   const hasModel = makeHasModel(listed)
   const called = given && withoutSuffix(given, suffix)
   if (called !== undefined && !hasModel(called)) {
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
   }
-  const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
-  if (!model) throw new CommandError(`The team ${team} may use no model. ${NO_MODEL_ADVICE}`)
+  const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : first.id)
   const tokenCommand = tokenCommandOf(environment, deployment.url)
   const tokenCommandLine = tokenCommand.map((part) => quoteForShell(part, environment.platform)).join(' ')
   const opencodeModels = readOpencodeModels(discovery.config)

@@ -6,6 +6,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
 import { wrongUsage } from '../failures.ts'
+import { withSameTarget } from '../same-target.ts'
 
 type Options = GlobalOptions & { readonly model?: string }
 type Question = Parameters<typeof streamChatCompletion>[1]
@@ -21,7 +22,8 @@ async function chat(cli: Cli, words: readonly string[], { url, model }: Options)
   const { input, output } = cli
   const content = await readText(input, words)
   const deployment = await openDeployment(cli, url)
-  const answer = ask(deployment, { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) })
+  const question = { messages: [{ role: 'user', content }], ...(model !== undefined && { model }) }
+  const answer = ask(deployment, question, url)
   let hasBegun = false
   try {
     let next = await output.busy('Waiting for the answer', () => answer.next())
@@ -37,11 +39,13 @@ async function chat(cli: Cli, words: readonly string[], { url, model }: Options)
   output.write('\n')
 }
 
-/** The parts of the answer, as they come. */
-async function* ask(deployment: Deployment, body: Question): AsyncGenerator<string, void> {
+/** The parts of the answer, as they come. `url`: the deployment that the command was given. */
+async function* ask(deployment: Deployment, body: Question, url?: string): AsyncGenerator<string, void> {
   const { gatewayUrl, defaultModel, team } = await refreshProfile(deployment)
-  if (body.model === undefined && defaultModel === null)
-    throw wrongUsage(`${team} has no default model. Name one with --model. To list them, run: svc models`)
+  if (body.model === undefined && defaultModel === null) {
+    const list = withSameTarget('svc models', { url })
+    throw wrongUsage(`${team} has no default model. Name one with --model. To list them, run: ${list}`)
+  }
   const gateway = deployment.gatewayAt(gatewayUrl)
   for await (const { choices } of streamChatCompletion(gateway, body)) {
     const word = choices[0]?.delta.content
