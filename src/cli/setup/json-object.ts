@@ -1,4 +1,4 @@
-import { startOf } from './splice.ts'
+import { skip, startOf } from './splice.ts'
 
 /** The positions of a member of an object in the text. */
 export type Member = {
@@ -50,6 +50,10 @@ export function readObject(text: string, open: number): JsonObject {
   }
 }
 
+const STRING = /"(?:[^"\\\n]|\\[^\n])*"/y
+const WORD = /true|false|null|-?\d[\d.eE+-]*/y
+const BLANKS = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
+
 function readMember(text: string, start: number): Member {
   const keyEnd = skipString(text, start)
   const colon = skipBlanks(text, keyEnd)
@@ -70,9 +74,9 @@ function skipValue(text: string, at: number): number {
   if (text[at] === '"') return skipString(text, at)
   if (text[at] === '{') return readObject(text, at).end
   if (text[at] === '[') return skipArray(text, at)
-  const word = /^(?:true|false|null|-?\d[\d.eE+-]*)/.exec(text.slice(at, at + 64))?.[0]
-  if (!word) throw new JsonTextError(`a value is missing at ${placeOf(text, at)}`)
-  return at + word.length
+  const end = skip(WORD, text, at)
+  if (end === at) throw new JsonTextError(`a value is missing at ${placeOf(text, at)}`)
+  return end
 }
 
 function skipArray(text: string, open: number): number {
@@ -85,18 +89,14 @@ function skipArray(text: string, open: number): number {
 }
 
 function skipString(text: string, at: number): number {
-  const string = /"(?:[^"\\\n]|\\[^\n])*"/y
-  string.lastIndex = at
-  if (!string.test(text)) throw new JsonTextError(`a string is missing at ${placeOf(text, at)}`)
-  return string.lastIndex
+  const end = skip(STRING, text, at)
+  if (end === at) throw new JsonTextError(`a string is missing at ${placeOf(text, at)}`)
+  return end
 }
 
 /** The position after white space and comments. */
 export function skipBlanks(text: string, at: number): number {
-  const blanks = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
-  blanks.lastIndex = at
-  blanks.test(text)
-  return blanks.lastIndex
+  return skip(BLANKS, text, at)
 }
 
 function placeOf(text: string, at: number): string {

@@ -1,6 +1,6 @@
 import { JsonTextError, readDocument, readObject, skipBlanks } from './json-object.ts'
 import type { JsonObject, Member } from './json-object.ts'
-import { applySplices, lineEndOf } from './splice.ts'
+import { applySplices, lineEndOf, skip } from './splice.ts'
 import type { Splice } from './splice.ts'
 
 /** A member that was set. */
@@ -106,7 +106,7 @@ function removeMember({ open, members, end }: JsonObject, member: Member, text: 
   const at = members.indexOf(member)
   const [previous, next] = [members[at - 1], members[at + 1]]
   const comma = skipBlanks(text, member.valueEnd)
-  const after = skipLine(text, text[comma] === ',' ? comma + 1 : member.valueEnd)
+  const after = skip(REST_OF_LINE, text, text[comma] === ',' ? comma + 1 : member.valueEnd)
   if (next) return cut(text, member.start, after)
   if (!previous) return cut(text, open + 1, end - 1, text.slice(open + 1, member.start) + text.slice(after, end - 1))
   const commaBefore = skipBlanks(text, previous.valueEnd)
@@ -118,13 +118,8 @@ function cut(text: string, from: number, to: number, others = ''): Splice {
   return { at: from, removed: text.slice(from, to), added: others.trim() === '' ? '' : others }
 }
 
-/** The position after the comments in this line, its end, and the white space of the next line. */
-function skipLine(text: string, at: number): number {
-  const line = /(?:[ \t]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*\s*/y
-  line.lastIndex = at
-  line.test(text)
-  return line.lastIndex
-}
+/** The comments in this line, its end, and the white space of the next line. */
+const REST_OF_LINE = /(?:[ \t]|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*\s*/y
 
 function restoreValue(text: string, { valueStart, valueEnd }: Member, json: string): Splice {
   return { at: valueStart, removed: text.slice(valueStart, valueEnd), added: json }

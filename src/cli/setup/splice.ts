@@ -62,3 +62,9 @@ export function lineEndOf(text: string): string {
 export function startOf(text: string): number {
   return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
 }
+
+/** The position after what a sticky pattern matches at a position; the same position where it matches nothing. */
+export function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : at
+}

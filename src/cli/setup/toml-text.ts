@@ -1,4 +1,4 @@
-import { startOf } from './splice.ts'
+import { skip, startOf } from './splice.ts'
 
 /** The keys of a TOML document before its first table, and all names. */
 export type TomlOutline = {
@@ -21,13 +21,13 @@ export function readToml(text: string): TomlOutline {
   const names: string[] = []
   let inside = ''
   for (let at = skip(BLANKS, text, startOf(text)); at < text.length; at = skip(BLANKS, text, at)) {
-    const table = match(TABLE, text, at)
-    const key = table ? null : match(KEY, text, at)
-    if (!table && !key) throw new TomlTextError(`Line ${lineOf(text, at)} is not valid TOML`)
-    const name = bareName((table ?? key ?? '').replaceAll(/^\[+|\]+$|=\s*$/g, ''))
-    const end = table ? at + table.length : skipValue(text, at + (key?.length ?? 0))
-    names.push(table ? name : inside + name)
-    if (table) inside = `${name}.`
+    const nameEnd = skip(TABLE_OR_KEY, text, at)
+    if (nameEnd === at) throw new TomlTextError(`Line ${lineOf(text, at)} is not valid TOML`)
+    const isTable = text[at] === '['
+    const name = bareName(text.slice(at, nameEnd).replaceAll(/^\[+|\]+$|=\s*$/g, ''))
+    const end = isTable ? nameEnd : skipValue(text, nameEnd)
+    names.push(isTable ? name : inside + name)
+    if (isTable) inside = `${name}.`
     else if (inside === '') keys.push({ name, start: at, end })
     at = end
   }
@@ -36,8 +36,7 @@ export function readToml(text: string): TomlOutline {
 
 const NAME = String.raw`(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')`
 const DOTTED = String.raw`[ \t]*${NAME}(?:[ \t]*\.[ \t]*${NAME})*[ \t]*`
-const TABLE = new RegExp(String.raw`\[\[?${DOTTED}\]\]?`, 'y')
-const KEY = new RegExp(String.raw`${DOTTED}=[ \t]*`, 'y')
+const TABLE_OR_KEY = new RegExp(String.raw`\[\[?${DOTTED}\]\]?|${DOTTED}=[ \t]*`, 'y')
 const BLANKS = /(?:\s|#[^\n]*)*/y
 /** Multi-line strings are tried first, because they begin like empty strings. */
 const STRING = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y
@@ -69,15 +68,6 @@ const PARTS: readonly (readonly [RegExp, number])[] = [
   [STRING, 0],
   [WORD, 0],
 ]
-
-function match(pattern: RegExp, text: string, at: number): string | null {
-  pattern.lastIndex = at
-  return pattern.exec(text)?.[0] ?? null
-}
-
-function skip(pattern: RegExp, text: string, at: number): number {
-  return at + (match(pattern, text, at)?.length ?? 0)
-}
 
 function bareName(name: string): string {
   return name.replaceAll(/["'\s]/g, '')
