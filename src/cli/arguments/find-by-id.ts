@@ -3,6 +3,9 @@ import { CommandError, wrongUsage } from '../failures.ts'
 /** IDs that were made at about the same time start with the same characters. A shorter start would match many. */
 const MIN_START_CHARACTERS = 4
 
+/** What the help says of an argument that `findById` reads. */
+export const ID_HELP = `the ID that the list shows, or its first characters, at least ${MIN_START_CHARACTERS}`
+
 type Found<T> = {
   /** What a list holds, such as `devices`. */
   readonly plural: string

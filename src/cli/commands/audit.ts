@@ -5,6 +5,7 @@ import { unwrap } from '../../sdk/index.ts'
 import type { AuditEvent } from '../../sdk/index.ts'
 import { openTeam, withTeamOptions } from '../arguments/team-options.ts'
 import type { TeamOptions } from '../arguments/team-options.ts'
+import { makeToNumber } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, MakeCommand } from '../command-line.ts'
 import { readPages } from '../deployment/pages.ts'
@@ -33,7 +34,7 @@ export const makeAudit: MakeCommand = (cli) =>
     )
     .option('--from <time>', 'only since this day or time, such as 2026-11-21', toTime)
     .option('--to <time>', 'only before this day or time', toTime)
-    .option('--count <number>', 'the maximum number of changes', toCount, 100)
+    .option('--count <number>', 'the maximum number of changes', makeToNumber(999_999), 100)
     .action(actionOf(cli, showAudit))
 
 function toActor(text: string): string {
@@ -53,11 +54,6 @@ function toTime(text: string): string {
 function toAction(text: string): string {
   if (/^[a-z_]+(\.[a-z_]+)?$/.test(text)) return text
   throw new InvalidArgumentError('Give an action such as invitation.created, or a kind of actions such as invitation.')
-}
-
-function toCount(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 999999.')
-  return Number(text)
 }
 
 async function showAudit(cli: Cli, options: Options): Promise<void> {

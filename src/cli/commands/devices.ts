@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
-import { findById } from '../arguments/find-by-id.ts'
+import { findById, ID_HELP } from '../arguments/find-by-id.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -18,7 +18,7 @@ export const makeDevices: MakeCommand = (cli) =>
     .addCommand(
       new Command('revoke')
         .description('Sign a device out.')
-        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .argument('<id>', ID_HELP)
         .action(actionOf(cli, revokeDevice)),
     )
 

@@ -9,7 +9,7 @@ import { findInvitation } from '../deployment/find-invitation.ts'
 import { CommandError } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 
-type Options = TeamOptions & { readonly role?: Role; readonly resend?: true }
+type Options = TeamOptions & { readonly role: Role; readonly resend?: true }
 
 export const makeInvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('invite'))
@@ -25,7 +25,7 @@ async function invite(cli: Cli, email: string, options: Options): Promise<void> 
   const { role, json } = options
   const { deployment, control, team } = await openTeam(cli, options)
   const params = { path: { team } }
-  const body = { email, ...(role && { role }) }
+  const body = { email, role }
   const invitation = await unwrap(control.POST('/v1/teams/{team}/invitations', { params, body })).catch(
     (error: unknown) => {
       if (!(error instanceof SvcError) || error.code !== 'conflict') throw error

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { NewApiKey } from '../../sdk/index.ts'
-import { findById } from '../arguments/find-by-id.ts'
+import { findById, ID_HELP } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { toDays, toWholeNumber } from '../arguments/whole-number.ts'
 import { actionOf } from '../command-line.ts'
@@ -41,7 +41,7 @@ export const makeKeys: MakeCommand = (cli) =>
     .addCommand(
       new Command('rotate')
         .description('Replace an API key by a new one. The old one still works for a day.')
-        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .argument('<id>', ID_HELP)
         .option('--overlap <seconds>', 'how long the old key still works (default: one day)', toWholeNumber)
         .option('--days <days>', 'after how many days the new key stops working (default: 90)', toDays)
         .option('--print', 'print only the key')
@@ -50,7 +50,7 @@ export const makeKeys: MakeCommand = (cli) =>
     .addCommand(
       new Command('revoke')
         .description('Revoke an API key.')
-        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .argument('<id>', ID_HELP)
         .action(actionOf(cli, revokeKey)),
     )
 

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { MAX_USD, readUsd, writeDollars } from '../../kernel/formats/usd.ts'
 import { SvcError, unwrap } from '../../sdk/index.ts'
 import type { CreateSpendingLimit, SpendingLimit, SvcClient } from '../../sdk/index.ts'
-import { findById } from '../arguments/find-by-id.ts'
+import { findById, ID_HELP } from '../arguments/find-by-id.ts'
 import { toTeam } from '../arguments/team-options.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
@@ -58,7 +58,7 @@ export const makeLimits: MakeCommand = (cli) =>
     .addCommand(
       new Command('remove')
         .description('Remove a spending limit. For admins of the team.')
-        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .argument('<id>', ID_HELP)
         .action(actionOf(cli, removeLimit)),
     )
 
@@ -75,7 +75,7 @@ async function listLimits(cli: Cli, { url, team, json }: Options): Promise<void>
   const limits =
     team === undefined
       ? await findOwnLimits(await openGateway(deployment))
-      : await findLimits(deployment.control, team === true ? deployment.profile.team : team)
+      : await findLimits(deployment.control, teamOf({ team }, deployment.profile.team))
   if (json) return output.json(limits)
   if (limits.length === 0) return output.print('No spending limits.')
   output.table(

@@ -3,7 +3,7 @@ import { toCount } from '../../kernel/formats/number-format.ts'
 import { writeDollars } from '../../kernel/formats/usd.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
 import type { SessionEvent } from '../../sdk/index.ts'
-import { findById } from '../arguments/find-by-id.ts'
+import { findById, ID_HELP } from '../arguments/find-by-id.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment/deployment.ts'
@@ -26,7 +26,7 @@ export const makeSessions: MakeCommand = (cli) =>
     .addCommand(
       new Command('watch')
         .description('Print the calls of a session as they happen, until you press Ctrl-C.')
-        .argument('<id>', 'the ID that the list shows, or its first characters, at least 4')
+        .argument('<id>', ID_HELP)
         .action(actionOf(cli, watchSession)),
     )
 
