@@ -85,6 +85,13 @@ export function toCommandError(error: unknown, url?: string): CommandError | nul
   return new CommandError(`${error.message} Run: ${login}`, EXIT.notSignedIn)
 }
 
+/** The same for an error that the command goes on after. Throws a bug again. */
+export function requireCommandError(error: unknown, url?: string): CommandError {
+  const known = toCommandError(error, url)
+  if (!known) throw error
+  return known
+}
+
 const BROKEN_ANSWER =
   'The connection broke, or stalled, before the whole answer had arrived. Try again; if it stays like this, tell ' +
   'your operator.'

@@ -50,7 +50,10 @@ function toCertificates({ NODE_EXTRA_CA_CERTS, CODEX_CA_CERTIFICATE, SSL_CERT_FI
   return NODE_EXTRA_CA_CERTS && !isChosen ? { CODEX_CA_CERTIFICATE: NODE_EXTRA_CA_CERTS } : {}
 }
 
-/** What Codex writes when somebody chooses a model with `/model`. A model of the team is of no use without `svc`. */
+/**
+ * What `/model` of Codex writes into the file. `--remove` takes out the model that was chosen there too: it is one of
+ * the team, so it is of no use without the provider.
+ */
 const REWRITTEN = ['model']
 
 type Table = Readonly<Record<string, string | number | boolean | readonly string[]>>

@@ -11,7 +11,7 @@ import { toTeamFacts } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import { openProfiles, toDeploymentUrl } from '../deployment/profiles.ts'
 import type { Profile, Profiles } from '../deployment/profiles.ts'
-import { CommandError, EXIT, toCommandError, wrongUsage } from '../failures.ts'
+import { CommandError, EXIT, requireCommandError, wrongUsage } from '../failures.ts'
 import { withSameTarget } from '../same-target.ts'
 import { openBrowser } from '../terminal/browser.ts'
 import { printable } from '../terminal/output.ts'
@@ -213,8 +213,7 @@ async function remember(profiles: Profiles, url: string, granted: TokenSet): Pro
 /** Ends the new session, because nothing has its tokens, and throws a message that says so. A bug stays as it is. */
 async function giveUp({ url, again }: Login, granted: TokenSet, error: unknown): Promise<never> {
   const failure = await tryToEnd(url, toStored(granted))
-  const known = toCommandError(error)
-  if (!known) throw error
+  const known = requireCommandError(error)
   const state = failure ? `The new session could not be ended: ${failure.message}` : 'The new session was ended.'
   throw new CommandError(
     `The login was approved, but then it failed: ${known.message} ${state} To sign in, run: ${again}`,
@@ -237,8 +236,6 @@ async function tryToEnd(url: string, tokens: StoredTokens): Promise<CommandError
     await endSession(tokens, { baseUrl: url, fetch: sendRequest })
     return null
   } catch (error) {
-    const known = toCommandError(error)
-    if (!known) throw error
-    return known
+    return requireCommandError(error)
   }
 }

@@ -4,10 +4,10 @@ import type { SvcClient, TokenStore } from '../../sdk/index.ts'
 import { TokenFileError } from '../../sdk/node.ts'
 import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { findUrl } from '../deployment/deployment.ts'
+import { findUrl, LONGEST_WAIT_SECONDS } from '../deployment/deployment.ts'
 import { sendRequest } from '../deployment/http.ts'
 import { openProfiles } from '../deployment/profiles.ts'
-import { CommandError, EXIT, notSignedIn, toCommandError } from '../failures.ts'
+import { CommandError, EXIT, notSignedIn, requireCommandError, toCommandError } from '../failures.ts'
 
 type Options = GlobalOptions & { readonly everywhere?: boolean }
 
@@ -26,7 +26,7 @@ async function logout({ environment, output }: Cli, { url: given, everywhere = f
   const url = await findUrl(profiles, given)
   const tokens = profiles.tokens(url)
   if (!(await hasTokens(tokens))) throw notSignedIn(url)
-  const control = createClient({ baseUrl: url, tokens, fetch: sendRequest, longestWaitSeconds: 5 })
+  const control = createClient({ baseUrl: url, tokens, fetch: sendRequest, longestWaitSeconds: LONGEST_WAIT_SECONDS })
   const [ended] = await Promise.allSettled([output.busy('Signing out', () => endSession(control, everywhere))])
   const [deleted] = await Promise.allSettled([forget(tokens)])
   if (ended.status === 'rejected') throw toLogoutError(url, ended.reason, deleted)
@@ -66,10 +66,9 @@ async function endSession(control: SvcClient, everywhere: boolean): Promise<numb
   return null
 }
 
-/** Says what to do after a logout whose request to the deployment failed. A bug stays as it is. */
-function toLogoutError(url: string, error: unknown, deleted: PromiseSettledResult<void>): unknown {
-  const known = toCommandError(error)
-  if (!known) return error
+/** Says what to do after a logout whose request to the deployment failed. Throws a bug again. */
+function toLogoutError(url: string, error: unknown, deleted: PromiseSettledResult<void>): CommandError {
+  const known = requireCommandError(error)
   const what =
     deleted.status === 'fulfilled'
       ? `The credentials on this machine are deleted, but the session at ${url} may still be open`
@@ -83,10 +82,9 @@ function toLogoutError(url: string, error: unknown, deleted: PromiseSettledResul
 const toReason = (error: unknown) => toCommandError(error)?.message ?? String(error)
 
 /** Says that the credentials are still stored, although the deployment does not accept them any more. */
-function toLeftError(url: string, error: unknown): unknown {
-  const known = toCommandError(error)
-  if (!known) return error
+function toLeftError(url: string, error: unknown): CommandError {
+  const { message } = requireCommandError(error)
   return new CommandError(
-    `The session at ${url} has ended, but its credentials could not be deleted from this machine: ${known.message}`,
+    `The session at ${url} has ended, but its credentials could not be deleted from this machine: ${message}`,
   )
 }

@@ -5,7 +5,7 @@ import { actionOf } from '../command-line.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { countModels, listModels, openDeployment, refreshProfile } from '../deployment/deployment.ts'
 import type { Deployment } from '../deployment/deployment.ts'
-import { toCommandError } from '../failures.ts'
+import { requireCommandError } from '../failures.ts'
 import { toLocalTime } from '../terminal/local-time.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
@@ -56,9 +56,8 @@ async function check(attempt: () => Promise<string>, url: string | undefined): P
   try {
     return { ok: true, detail: await attempt(), exitStatus: 0 }
   } catch (error) {
-    const known = toCommandError(error, url)
-    if (!known) throw error
-    return { ok: false, detail: known.message, exitStatus: known.exitStatus }
+    const { message, exitStatus } = requireCommandError(error, url)
+    return { ok: false, detail: message, exitStatus }
   }
 }
 

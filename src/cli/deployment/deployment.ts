@@ -32,7 +32,7 @@ export type Deployment = {
 }
 
 /** The longest `Retry-After` that a command waits for. */
-const LONGEST_WAIT_SECONDS = 5
+export const LONGEST_WAIT_SECONDS = 5
 
 /** Sends a refresh once more after 429 and 503, as the client of the SDK does. */
 const sendRefresh = withRetries(sendRequest, { retries: 1, longestWaitSeconds: LONGEST_WAIT_SECONDS })

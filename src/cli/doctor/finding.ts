@@ -1,4 +1,4 @@
-import { toCommandError } from '../failures.ts'
+import { requireCommandError } from '../failures.ts'
 
 /** The result of one check. `text` says what was found and, for a problem, how to fix it. */
 export type Finding = {
@@ -21,7 +21,5 @@ export const problem = (about: string, text: string): Finding => ({ state: 'prob
  * deployment that the command was given.
  */
 export function problemOf(about: string, error: unknown, url?: string): Finding {
-  const known = toCommandError(error, url)
-  if (!known) throw error
-  return problem(about, known.message)
+  return problem(about, requireCommandError(error, url).message)
 }

@@ -13,7 +13,7 @@ import { ownKeys } from '../deployment/key-owner.ts'
 import { isHttpUrl, isText, readStored } from '../deployment/stored-json.ts'
 import type { Cli } from '../command-line.ts'
 import type { Environment } from '../environment.ts'
-import { CommandError, toCommandError } from '../failures.ts'
+import { CommandError, requireCommandError } from '../failures.ts'
 import { removeSettings } from './settings-file.ts'
 
 /** An API key that `svc setup` has created, its deployment, and the account that it belongs to. */
@@ -108,9 +108,7 @@ async function revoke(cli: Cli, { url, id, account }: StoredKey): Promise<Comman
     return null
   } catch (error) {
     if (error instanceof SvcError && error.status === 404) return null
-    const known = toCommandError(error, url)
-    if (!known) throw error
-    return known
+    return requireCommandError(error, url)
   }
 }
 
