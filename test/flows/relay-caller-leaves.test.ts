@@ -72,6 +72,15 @@ describe('a caller that leaves', () => {
     expect(await relay.outcome()).toMatchObject({ kind: 'left' })
   })
 
+  it('gets no further bytes of a fast backend written to its closed connection', async () => {
+    let chunks = 0
+    const leaveAtThird = () => void (++chunks === 3 && relay.callerSocket()?.destroy())
+    const relay = await startRelay(floods(2_000), { observer: { push: leaveAtThird } })
+    await relay.post().then(readAnswer)
+    expect(await relay.outcome()).toMatchObject({ kind: 'left' })
+    expect(chunks).toBe(3)
+  })
+
   it('is recognised by the idle time when it only stops reading', async () => {
     const relay = await startRelay(floods(2_000), { idleTimeoutMs: 200 })
     const answer = await relay.post()

@@ -84,10 +84,13 @@ function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
   return socket.write(chunk)
 }
 
-/** Writes the parts with one call of the system, at once: Node's own answers wait until the next tick. */
+/**
+ * Writes the parts with one call of the system, at once: Node's own answers wait until the next tick. Returns false
+ * when the connection's buffer is full, and when the connection was destroyed, whose buffer stays empty.
+ */
 function writeTogether(socket: Socket, parts: readonly (string | Buffer)[]): boolean {
   socket.cork()
   for (const part of parts) socket.write(part, 'latin1')
   socket.uncork()
-  return socket.writableLength < socket.writableHighWaterMark
+  return !socket.destroyed && socket.writableLength < socket.writableHighWaterMark
 }
