@@ -17,6 +17,7 @@ import {
 } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { readEvents } from '../support/read-events.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { answersJson, neverAnswers, streams } from '../support/upstream.ts'
@@ -190,7 +191,7 @@ it('a backend that does not stream is streamed to a client that has asked for it
   servers.chat.script = answersJson({ object: 'chat.completion', choices, usage: { prompt_tokens: 3 } })
   const response = await call('messages', 'any/chat', true)
   servers.chat.script = saysHello('chat')
-  const events = makeSseDecoder().push(Buffer.from(await response.arrayBuffer()))
+  const { events } = await readEvents(response)
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
   expect(CHECKS.messages(events)).toEqual([])
   expect(events.map(({ data }) => data).join()).toContain('"text":"Hello!"')

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import { readEvents } from '../support/read-events.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { servedModel } from '../support/served-models.ts'
 import { answersJson, byteByByte, startUpstream, streams, writesRaw } from '../support/upstream.ts'
@@ -59,7 +59,7 @@ describe('the bytes of an answer', () => {
     upstream.restart(streams(byteByByte(event)))
     expect(await (await gateway.post(CHAT, { ...chat, stream: true })).text()).toBe(event)
     engine.chat = streams(byteByByte(event + end))
-    const events = makeSseDecoder().push(Buffer.from(await (await gateway.post(MESSAGES, local)).text()))
+    const { events } = await readEvents(await gateway.post(MESSAGES, local))
     expect(foldMessage(events).content).toMatchObject([{ type: 'text', text: 'Grüß 世界 👋🏽' }])
   })
 
@@ -78,7 +78,7 @@ describe('the bytes of an answer', () => {
     ]
     engine.chat = streams(byteByByte(lines.join('\r\n')))
     const answer = await gateway.post(RESPONSES, { model: 'svc/fast', input: 'x', stream: true })
-    const events = makeSseDecoder().push(Buffer.from(await answer.text()))
+    const { events } = await readEvents(answer)
     expect(finalResponse(events).usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
   })
 

@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { toCompactionItem } from '../../src/gateway/dialects/responses/compaction.ts'
 import { startEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { CHAT_PATH, codeOf, readEvents, TEAM, use } from '../support/local-worker.ts'
+import { CHAT_PATH, TEAM } from '../support/local-worker.ts'
+import { readEvents } from '../support/read-events.ts'
+import { outcomeOf } from '../support/requests.ts'
 import { servedModel } from '../support/served-models.ts'
 import { checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { answersJson, streams } from '../support/upstream.ts'
@@ -54,9 +56,11 @@ describe('an engine that speaks a dialect itself', () => {
 
   /** A gateway that has found out whether its engine speaks this dialect. */
   async function startNative(dialect: 'messages' | 'responses', script: Script, team = TEAM) {
-    const native = await use(startEngine())
+    const native = await startEngine()
+    onTestFinished(() => native[Symbol.asyncDispose]())
     native.routes = { [`/v1/${dialect}`]: script }
-    const gateway = await use(startGateway({ team, engine: native.url }))
+    const gateway = await startGateway({ team, engine: native.url })
+    onTestFinished(() => gateway[Symbol.asyncDispose]())
     const path = dialect === 'messages' ? '/vendorb/v1/messages' : '/v1/responses'
     const body =
       dialect === 'messages' ? { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } : { input: 'hi' }
@@ -191,9 +195,9 @@ describe('an engine that speaks a dialect itself', () => {
   })
 
   it('is probed again when the first probe said nothing', async () => {
-    const busy = await use(startEngine())
+    await using busy = await startEngine()
     busy.routes = { '/v1/messages': answersJson({ error: { message: 'Loading model' } }, { status: 503 }) }
-    const gateway = await use(startGateway({ team: TEAM, engine: busy.url }))
+    await using gateway = await startGateway({ team: TEAM, engine: busy.url })
     const call = () =>
       gateway.post('/vendorb/v1/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'x' }] })
     await call()
@@ -207,7 +211,7 @@ describe('an engine that speaks a dialect itself', () => {
   it('gets translated calls again when it no longer speaks the dialect', async () => {
     const { native, call } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
     native.routes = {}
-    expect(await codeOf(await call())).toBe('model_unavailable')
+    expect(await outcomeOf(await call())).toBe('503 model_unavailable')
     expect(await (await call()).json()).toMatchObject({ content: [{ text: 'Hello!' }] })
   })
 
@@ -221,14 +225,14 @@ describe('an engine that speaks a dialect itself', () => {
 
     it.each([404, 400])('still gets calls of others as they are: %i', async (status) => {
       const { call } = await startNative('messages', lackingWith(status), team)
-      expect(await codeOf(await call({ model: 'svc/gone' }))).toBe('model_unavailable')
+      expect(await outcomeOf(await call({ model: 'svc/gone' }))).toBe('503 model_unavailable')
       expect(await (await call()).json()).toMatchObject({ content: [{ text: 'native' }] })
     })
 
     it.each([404, 400])('is probed again with another: %i', async (status) => {
-      const native = await use(startEngine())
+      await using native = await startEngine()
       native.routes = { '/v1/messages': lackingWith(status) }
-      const gateway = await use(startGateway({ team, engine: native.url }))
+      await using gateway = await startGateway({ team, engine: native.url })
       const post = (model: string) =>
         gateway.post('/vendorb/v1/messages', { model, max_tokens: 9, messages: [{ role: 'user', content: 'x' }] })
       await post('svc/gone')
@@ -242,7 +246,7 @@ describe('an engine that speaks a dialect itself', () => {
   it('is not sent a previous_response_id that it would ignore (400)', async () => {
     const { call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const res = await call({ previous_response_id: 'resp_1' })
-    expect([res.status, await codeOf(res)]).toEqual([400, 'previous_response_not_found'])
+    expect(await outcomeOf(res)).toBe('400 previous_response_not_found')
   })
 
   it('is sent a previous_response_id, which it may not know', async () => {

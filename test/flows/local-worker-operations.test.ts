@@ -3,7 +3,8 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { codeOf, TEAM, use } from '../support/local-worker.ts'
+import { TEAM } from '../support/local-worker.ts'
+import { outcomeOf } from '../support/requests.ts'
 import { answersJson, streams } from '../support/upstream.ts'
 import type { Script } from '../support/upstream.ts'
 
@@ -73,17 +74,17 @@ describe('an operation that not every engine knows', () => {
       for (const script of otherAnswers) {
         engine.routes = { [goesTo]: script }
         const res = await gateway.post(path, { ...body, model: 'svc/fast' })
-        expect([res.status, await codeOf(res)]).toEqual([501, 'not_supported'])
+        expect(await outcomeOf(res)).toBe('501 not_supported')
       }
     },
   )
 
   it('is not available (503) when the engine lacks the model', async () => {
-    const empty = await use(startEngine([]))
-    const gateway = await use(startGateway({ team: TEAM, engine: empty.url }))
+    await using empty = await startEngine([])
+    await using gateway = await startGateway({ team: TEAM, engine: empty.url })
     await gateway.get('/v1/workers')
     const res = await gateway.post('/v1/embeddings', { input: 'x' })
-    expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
+    expect(await outcomeOf(res)).toBe('503 model_unavailable')
   })
 
   it('streams a completion with the name of the service model', async () => {

@@ -4,7 +4,8 @@ import { lists, startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { CHAT_PATH, isChatCall, readEvents, TEAM, TRANSLATED_OPERATIONS, use } from '../support/local-worker.ts'
+import { CHAT_PATH, isChatCall, TEAM, TRANSLATED_OPERATIONS } from '../support/local-worker.ts'
+import { readEvents } from '../support/read-events.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import { finalResponse, fixture, foldMessage } from '../translate/streams.ts'
 
@@ -86,9 +87,9 @@ describe('tool calls', () => {
 
 describe('a session that moves from the local worker to an upstream', () => {
   it('leaves behind the reasoning that only the worker knows', async () => {
-    const upstream = await use(startUpstream())
-    const engine = await use(startEngine())
-    const gateway = await use(startGateway({ team: TEAM, vendorb: upstream.url, engine: engine.url }))
+    await using upstream = await startUpstream()
+    await using engine = await startEngine()
+    await using gateway = await startGateway({ team: TEAM, vendorb: upstream.url, engine: engine.url })
     engine.chat = streams([fixture('ollama-thinking-two-calls.sse')])
     const first = { model: 'svc/both', max_tokens: 99, messages: [{ role: 'user', content: 'hi' }] }
     const { events } = await readEvents(await gateway.post('/vendorb/v1/messages', { ...first, stream: true }))

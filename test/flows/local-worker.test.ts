@@ -5,7 +5,9 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { codeOf, isChatCall, OPERATIONS, readEvents, TEAM } from '../support/local-worker.ts'
+import { isChatCall, OPERATIONS, TEAM } from '../support/local-worker.ts'
+import { readEvents } from '../support/read-events.ts'
+import { outcomeOf } from '../support/requests.ts'
 import { answersJson, neverAnswers, streams } from '../support/upstream.ts'
 import type { Script } from '../support/upstream.ts'
 import { ALL_FIXTURES, fixture, FIXTURES, recorded } from '../translate/streams.ts'
@@ -106,7 +108,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
     engine.chat = answersJson({ error: { message: 'model not found' } }, { status: 404 })
     const probes = engine.probes()
     const res = await stream()
-    expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
+    expect(await outcomeOf(res)).toBe('503 model_unavailable')
     await expect.poll(() => engine.probes()).toBeGreaterThan(probes)
   })
 
@@ -115,7 +117,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
     const error = said.toString().replace("'unknown'", "'qwen3:8b'")
     engine.chat = answersJson(JSON.parse(error) as object, { status })
     const res = await stream()
-    expect([status, res.status, await codeOf(res)]).toEqual([400, 503, 'model_unavailable'])
+    expect([status, await outcomeOf(res)]).toEqual([400, '503 model_unavailable'])
   })
 
   it('closes its connection after a stream, because a server may close it without saying so', async () => {
@@ -135,7 +137,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
   it("answers 502 and not 401 when the engine refuses the gateway's own API key", async () => {
     engine.chat = answersJson({ error: { message: 'bad key' } }, { status: 401 })
     const res = await stream()
-    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_refused_credential'])
+    expect(await outcomeOf(res)).toBe('502 upstream_refused_credential')
   })
 
   it('closes the call to the engine when the caller leaves', async () => {

@@ -1,11 +1,11 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { freePort } from '../support/loopback.ts'
-import { messageOf } from '../support/requests.ts'
+import { messageOf, outcomeOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -166,7 +166,7 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     ['invalid_request', 400, { stream: 'yes' }],
   ])('refuses with %s (%i): %j', async (code, status, given) => {
     const res = await gateway.post(path, { ...body, ...given })
-    expect([res.status, await codeOf(res)]).toEqual([status, code])
+    expect(await outcomeOf(res)).toBe(`${status} ${code}`)
     expect(res.headers.get('x-should-retry')).toBe(status === 403 ? 'false' : null)
     expect(upstream.calls).toEqual([])
   })
@@ -180,30 +180,30 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     ['stream twice', '{"messages":[],"stream":true,"stream":false}'],
   ])('refuses %s', async (_name, text) => {
     const res = await gateway.post(path, text)
-    expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
+    expect(await outcomeOf(res)).toBe('400 invalid_request')
     expect(upstream.calls).toEqual([])
   })
 
   it('refuses a call that names no model when the team has no default', async () => {
     gateway.known.team = { ...TEAM, defaultModel: null }
     const res = await gateway.post(path, body)
-    expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
+    expect(await outcomeOf(res)).toBe('400 invalid_request')
   })
 
   it('refuses a caller whose team no longer exists', async () => {
     gateway.known.team = null
-    expect(await codeOf(await gateway.post(path, body))).toBe('model_not_allowed')
+    expect(await outcomeOf(await gateway.post(path, body))).toBe('403 model_not_allowed')
   })
 
   it('refuses an unknown token', async () => {
     const res = await gateway.post(path, body, { headers: { authorization: 'Bearer wrong' } })
-    expect([res.status, await codeOf(res), upstream.calls.length]).toEqual([401, 'unauthorized', 0])
+    expect([await outcomeOf(res), upstream.calls.length]).toEqual(['401 unauthorized', 0])
   })
 
   it('answers 502 when the upstream fails, and logs why', async () => {
     upstream.restart(({ socket }) => socket.destroySoon())
     const res = await gateway.post(path, body)
-    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
+    expect(await outcomeOf(res)).toBe('502 upstream_failed')
     expect(res.headers.get('x-svc-served-by')).toBe(group)
     const broken = gateway.log.findLast(({ event }) => event === 'call.upstream_failed')
     expect(broken?.fields).toMatchObject({ kind: 'failed', servedBy: group })
@@ -211,13 +211,13 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
 
   it('answers 502 when the upstream cannot be reached', async () => {
     const res = await unreachable.post(path, body)
-    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
+    expect(await outcomeOf(res)).toBe('502 upstream_failed')
   })
 
   it('answers 504 when the upstream is silent', async () => {
     upstream.restart(neverAnswers)
     const res = await shortIdle.post(path, body)
-    expect([res.status, await codeOf(res)]).toEqual([504, 'upstream_timeout'])
+    expect(await outcomeOf(res)).toBe('504 upstream_timeout')
   })
 
   it('answers 503 with Retry-After when the service stops before the answer, which is no failure of the upstream', async () => {
@@ -228,7 +228,7 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     await stopping.stopCalls()
     for (const answer of answers) {
       const res = await answer
-      expect([res.status, await codeOf(res)]).toEqual([503, 'service_unavailable'])
+      expect(await outcomeOf(res)).toBe('503 service_unavailable')
       expect([res.headers.get('retry-after'), res.headers.get('x-should-retry')]).toEqual(['1', null])
     }
     expect(stopping.events.map(({ result }) => result?.outcome)).toEqual(['ended', 'ended'])
@@ -237,12 +237,8 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
 
   it('answers 503 without Retry-After when no backend serves the model', async () => {
     const res = await alone.post(path, body)
-    expect([res.status, await codeOf(res), res.headers.get('x-should-retry'), res.headers.get('retry-after')]).toEqual([
-      503,
-      'model_unavailable',
-      'false',
-      null,
-    ])
+    expect(await outcomeOf(res)).toBe('503 model_unavailable')
+    expect([res.headers.get('x-should-retry'), res.headers.get('retry-after')]).toEqual(['false', null])
   })
 
   it('tells who can add a backend to a model that none serves', async () => {
@@ -267,7 +263,7 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
     const answer = gateway.post(path, body)
     await expect.poll(() => upstream.openCalls()).toBe(1)
     gateway.endSession()
-    expect([(await answer).status, await codeOf(await answer)]).toEqual([401, 'unauthorized'])
+    expect(await outcomeOf(await answer)).toBe('401 unauthorized')
     await expect.poll(() => upstream.openCalls()).toBe(0)
     expect(gateway.watched()).toBe(0)
   })
@@ -333,31 +329,31 @@ describe('a chat completion of the local worker', () => {
   })
 
   it('answers 503 when the engine cannot be reached, and probes the worker at once', async () => {
-    const engine = await use(startEngine())
-    const gateway = await use(startGateway({ team: TEAM, engine: engine.url }))
+    await using engine = await startEngine()
+    await using gateway = await startGateway({ team: TEAM, engine: engine.url })
     await gateway.get('/v1/workers')
     await engine[Symbol.asyncDispose]()
     const res = await gateway.post('/v1/chat/completions', { model: 'svc/fast', messages: [] })
-    expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
+    expect(await outcomeOf(res)).toBe('503 model_unavailable')
     await expect
       .poll(() => gateway.log.filter(({ event }) => event === 'worker.changed').at(-1)?.fields)
       .toMatchObject({ found: 'unavailable' })
   })
 
   it('goes to the upstream under its name there while the engine cannot be reached', async () => {
-    const upstream = await use(startUpstream())
-    const engine = await use(startEngine())
+    await using upstream = await startUpstream()
+    await using engine = await startEngine()
     await engine[Symbol.asyncDispose]()
-    const gateway = await use(startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url }))
+    await using gateway = await startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url })
     const res = await gateway.post('/v1/chat/completions', { model: 'svc/both', messages: [] })
     expect(res.headers.get('x-svc-served-by')).toBe('vendora')
     expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'large-2026' })
   })
 
   it('goes to the engine while both the engine and the upstream are there', async () => {
-    const upstream = await use(startUpstream())
-    const engine = await use(startEngine())
-    const gateway = await use(startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url }))
+    await using upstream = await startUpstream()
+    await using engine = await startEngine()
+    await using gateway = await startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url })
     const res = await gateway.post('/v1/chat/completions', { model: 'svc/both', messages: [] })
     expect(res.headers.get('x-svc-served-by')).toBe('local-engine')
     expect(upstream.calls).toEqual([])
@@ -411,7 +407,7 @@ describe('the workers', () => {
 
   it('do not include any other', async () => {
     const res = await local.get('/v1/workers/other')
-    expect([res.status, await codeOf(res)]).toEqual([404, 'not_found'])
+    expect(await outcomeOf(res)).toBe('404 not_found')
   })
 
   it('are shown as not configured without an engine', async () => {
@@ -423,14 +419,3 @@ describe('the workers', () => {
     ])
   })
 })
-
-/** Disposes of something at the end of the test. */
-async function use<Thing extends AsyncDisposable>(starting: Promise<Thing>): Promise<Thing> {
-  const thing = await starting
-  onTestFinished(() => Promise.resolve(thing[Symbol.asyncDispose]()))
-  return thing
-}
-
-async function codeOf(res: Response): Promise<unknown> {
-  return ((await res.json()) as { error?: { code?: unknown } }).error?.code
-}

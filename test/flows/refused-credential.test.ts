@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
-import { codeOf } from '../support/local-worker.ts'
+import { outcomeOf } from '../support/requests.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import type { Script, TestUpstream } from '../support/upstream.ts'
@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 async function expectRefused(res: Response, status: number): Promise<void> {
-  expect([res.status, await codeOf(res.clone())]).toEqual([502, 'upstream_refused_credential'])
+  expect(await outcomeOf(res)).toBe('502 upstream_refused_credential')
   const seen = `${JSON.stringify([...res.headers])} ${await res.text()} ${JSON.stringify(gateway.log)}`
   expect(seen).not.toMatch(/hush|upstream-token|Incorrect|req_up/)
   const warned = gateway.log.filter(({ event }) => event === 'call.credential_refused')

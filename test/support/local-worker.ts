@@ -1,6 +1,3 @@
-import { onTestFinished } from 'vitest'
-import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
-import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { servedModel } from './served-models.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from './stream-grammar.ts'
 
@@ -32,31 +29,4 @@ export const TRANSLATED_OPERATIONS = OPERATIONS.filter(({ dialect }) => dialect 
 
 export function isChatCall({ url }: { url: string }): boolean {
   return url.endsWith(CHAT_PATH)
-}
-
-/** The events of a stream, and whether HTTP says that it is complete. */
-export async function readEvents(res: Response): Promise<{ events: SseEvent[]; ended: 'well' | 'broken' }> {
-  const decoder = makeSseDecoder()
-  const events: SseEvent[] = []
-  const reader = res.body?.getReader()
-  try {
-    for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
-      events.push(...decoder.push(read.value))
-    }
-    return { events, ended: 'well' }
-  } catch {
-    return { events, ended: 'broken' }
-  }
-}
-
-/** The code of an error answer. */
-export async function codeOf(res: Response): Promise<string> {
-  return ((await res.json()) as { error: { code: string } }).error.code
-}
-
-/** Disposed of when the test is over. */
-export async function use<T extends AsyncDisposable>(opening: Promise<T>): Promise<T> {
-  const opened = await opening
-  onTestFinished(() => opened[Symbol.asyncDispose]())
-  return opened
 }
