@@ -21,7 +21,7 @@ const UNTIL = new Date('2026-11-21T09:10:12Z')
 
 /** Every email, with `name` wherever a caller's text is shown. */
 function mailsWith(name: string): [string, ComposedMail][] {
-  const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
+  const occurrence = { at: AT, ip: '203.0.113.7', baseUrl: BASE_URL }
   return [
     ['approve this sign-in', approval(name, 'BCDF-GHJK')],
     ['approve this sign-in, with a code to type', approval(name, null)],
@@ -44,8 +44,8 @@ function keyMade(
   models: readonly string[] | null = null,
 ): ComposedMail {
   const key = { name, prefix: 'svck_7Fq2', team: '@acme/core', models, expiresAt: UNTIL }
-  const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
-  return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com', baseUrl: BASE_URL })
+  const occurrence = { at: AT, ip: '203.0.113.7', baseUrl: BASE_URL }
+  return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com' })
 }
 
 function approval(deviceName: string, userCode: string | null): ComposedMail {

@@ -1,15 +1,15 @@
 import { toUtcText } from '../../kernel/formats/utc-text.ts'
 import type { ApprovedVia } from '../tokens/rules.ts'
-import { pathOfTeam } from '../pages/forms.ts'
+import { PATHS, pathOfTeam } from '../pages/forms.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 
-/** When and where it happened, and the page on which the person can act. */
+/** When and where it happened. */
 type Occurrence = {
   readonly at: Date
   readonly ip: string
-  /** The address of the device page, built from the configured base URL. */
-  readonly devicePage: string
+  /** The public address of the deployment. */
+  readonly baseUrl: string
 }
 
 export type DeviceSignedIn = Occurrence & {
@@ -99,12 +99,10 @@ export type KeyMade = Occurrence & {
   readonly serviceAccount: string | null
   /** The address of the person who made the key. */
   readonly madeBy: string
-  /** The public address of the deployment. */
-  readonly baseUrl: string
 }
 
 /** Tells that an API key was made, or replaced by a new one. The key itself is never in an email. */
-export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...occurrence }: KeyMade): ComposedMail {
+export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence }: KeyMade): ComposedMail {
   const { title, subject } = KEY_HEADINGS[change]
   const owner = serviceAccount === null ? 'your account' : `the service account ${serviceAccount}`
   // The prefix tells two keys of one name apart.
@@ -124,7 +122,7 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, baseUrl, ...o
     serviceAccount === null ? IF_NOT_YOUR_KEY : IF_NOT_YOUR_TEAMS_KEY,
     serviceAccount === null
       ? toDevices(occurrence)
-      : { kind: 'link', label: 'Keys of the team', address: `${baseUrl}${pathOfTeam(key.team)}/keys` },
+      : { kind: 'link', label: 'Keys of the team', address: `${occurrence.baseUrl}${pathOfTeam(key.team)}/keys` },
   ])
 }
 
@@ -156,6 +154,6 @@ function placeAndTime({ at, ip }: Occurrence) {
   ]
 }
 
-function toDevices({ devicePage }: Occurrence): EmailPart {
-  return { kind: 'link', label: 'Your devices and keys', address: devicePage }
+function toDevices({ baseUrl }: Occurrence): EmailPart {
+  return { kind: 'link', label: 'Your devices and keys', address: `${baseUrl}${PATHS.device}` }
 }

@@ -1,7 +1,6 @@
 import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
-import { PATHS } from '../pages/forms.ts'
 import type { ComposedMail } from './compose.ts'
 import { invitationMail } from './invitation.ts'
 import type { InvitationMail } from './invitation.ts'
@@ -10,8 +9,8 @@ import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './n
 import { spendingReachedMail } from './spending-limit.ts'
 import type { SpendingReached } from './spending-limit.ts'
 
-/** What the caller knows; the addresses of pages are added. */
-type Data<Notice> = Omit<Notice, 'devicePage' | 'baseUrl' | 'commandUrl'>
+/** What the caller knows; the addresses of the deployment are added. */
+type Data<Notice> = Omit<Notice, 'baseUrl' | 'commandUrl'>
 
 /**
  * Tells the owner of an address what happened to the account. Emails are sent in the background: no answer waits for
@@ -44,7 +43,6 @@ type Needs = {
 /** Makes the functions that send emails in the background. A failure is logged. */
 export function makeNotifier({ mailer, baseUrl, commandUrl, log }: Needs): Notify {
   const pending = new Set<Promise<void>>()
-  const devicePage = `${baseUrl}${PATHS.device}`
 
   function send(email: string, notice: string, mail: ComposedMail): void {
     if (!mailer) return
@@ -62,10 +60,10 @@ export function makeNotifier({ mailer, baseUrl, commandUrl, log }: Needs): Notif
 
   return {
     hasEmail: mailer !== null,
-    deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
-    passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
-    refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
-    keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage, baseUrl })),
+    deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, baseUrl })),
+    passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, baseUrl })),
+    refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, baseUrl })),
+    keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, baseUrl })),
     spendingReached: (email, data) => send(email, 'spending_limit_reached', spendingReachedMail({ ...data, baseUrl })),
     invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl, commandUrl })),
     inBackground,
