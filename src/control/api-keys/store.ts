@@ -82,7 +82,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
         orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
         include: WITH_TEAM,
       })
-      return rows.map((row) => ({ ...toListed(row), serviceAccountId: row.serviceAccountId ?? '' }))
+      return rows.map((row) => ({ ...toListed(row), serviceAccountId: ownerOf(row).id }))
     },
 
     /** Who is told about keys: the person, or the admins of the service account's team; and the account's name. */
@@ -175,7 +175,7 @@ export function makeApiKeyStore({ prisma: db }: Pick<Database, 'prisma'>) {
     async revoke(actor: Actor, id: string, scope: KeyScope, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
       return inTransaction(db, async (tx) => {
-        if ('teamId' in scope) await lockTeam(tx, { ...actor, teamId: scope.teamId })
+        if ('serviceAccountId' in scope) await lockTeam(tx, { ...actor, teamId: scope.teamId })
         return (await endKeys(tx, own, 'revoked', actor, now)).length === 1
       })
     },
@@ -262,29 +262,37 @@ async function save(
   })
 }
 
-function holderOf({ invitation, serviceAccount }: Row): KeyHolder {
-  if (serviceAccount) return { serviceAccountId: serviceAccount.id, teamId: serviceAccount.teamId }
-  if (invitation) return { invitationId: invitation.id, teamId: invitation.teamId }
-  throw new Error('An API key has neither an invitation nor a service account.')
+/** The service account or the invitation of a key, which has exactly one of them. */
+function ownerOf<ServiceAccount, Invitation>(key: {
+  readonly serviceAccount: ServiceAccount | null
+  readonly invitation: Invitation | null
+}): ServiceAccount | Invitation {
+  const owner = key.serviceAccount ?? key.invitation
+  if (owner === null) throw new Error('An API key has neither an invitation nor a service account.')
+  return owner
+}
+
+function holderOf(row: Row): KeyHolder {
+  const { id, teamId } = ownerOf(row)
+  return row.serviceAccount ? { serviceAccountId: id, teamId } : { invitationId: id, teamId }
 }
 
 type AuditedKey = Prisma.ApiKeyGetPayload<{ include: { invitation: true; serviceAccount: true } }>
 
 function keyEvent(kind: string, row: AuditedKey, { accountId, ip }: Actor, at: Date) {
-  const { id: subjectId, name, models, expiresAt, serviceAccount, invitation } = row
-  const teamId = serviceAccount?.teamId ?? invitation?.teamId ?? null
+  const { id: subjectId, name, models, expiresAt, serviceAccount } = row
+  const { teamId } = ownerOf(row)
   const details = { name, models, expiresAt: expiresAt.toISOString(), serviceAccount: serviceAccount?.name ?? null }
   return { kind, at, accountId, teamId, subjectId, ip, details }
 }
 
 function toListed(row: Row): ListedKey {
   const { id, name, prefix, models, createdAt, expiresAt, lastUsedAt, replacedById: replacedBy } = row
-  const team = row.serviceAccount?.team ?? row.invitation?.team
   return {
     id,
     name,
     prefix,
-    team: team ? teamNameOf(team) : '',
+    team: teamNameOf(ownerOf(row).team),
     models: models.length > 0 ? models : null,
     createdAt,
     expiresAt,
