@@ -24,9 +24,7 @@ export function makeMemberHandlers({ members, changes, findTeamAdmin, clock }: N
     async listMembers(req, res) {
       const { limit = DEFAULT_LIMIT, after = '' } = req.query
       const { teamId } = await findTeamAdmin(req.params.team, req)
-      const { shown, last } = await findPage(limit, (count) =>
-        members.list(teamId, { after, limit: count }, clock.now()),
-      )
+      const { shown, last } = await findPage(limit, (count) => members.list(teamId, after, count, clock.now()))
       res.status(200).json({ members: shown.map(toMember), next: last && last.email })
     },
 

@@ -27,15 +27,13 @@ export type ListedMember = {
 /** Why a change was refused. */
 export type MemberRefusal = Exclude<MemberVerdict, 'allowed'> | 'not_found'
 
-type Page = { readonly after: string; readonly limit: number }
-
 export type TeamMemberStore = ReturnType<typeof makeTeamMemberStore>
 
 /** The members of a team. */
 export function makeTeamMemberStore({ prisma: db }: Pick<Database, 'prisma'>) {
   return {
     /** The members whose addresses follow `after`, by address. */
-    list: (teamId: string, { after, limit }: Page, now: Date): Promise<ListedMember[]> =>
+    list: (teamId: string, after: string, limit: number, now: Date): Promise<ListedMember[]> =>
       db.$queryRaw<ListedMember[]>`${selectMembers(now)}
         WHERE i.team_id = ${teamId}::uuid AND i.revoked_at IS NULL AND a.email > ${after}
         ORDER BY a.email LIMIT ${limit}::int`,

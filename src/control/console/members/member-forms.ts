@@ -55,7 +55,7 @@ export function makeMemberForms({ members, changes, invite, resend, clock }: Nee
     async render(admin, { after, ...outcome }) {
       const now = clock.now()
       const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
-        members.list(admin.actor.teamId, { after, limit }, now),
+        members.list(admin.actor.teamId, after, limit, now),
       )
       const fresh = isFresh(admin.actor, now)
       const hasEmail = resend !== null
