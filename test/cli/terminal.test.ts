@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -97,6 +98,18 @@ it.runIf(hasScript).each([
   await using machine = await newMachine()
   const login = ['login', 'http://localhost:1']
   expect(await pressAt(key, 'Email address that is invited', login, machine.home)).toBe(130)
+})
+
+it.runIf(hasScript)('"No" ends svc directory apply with status 1', async () => {
+  await using service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+  await using machine = await newMachine()
+  await machine.signIn(service)
+  const file = path.join(machine.home, 'teams.yaml')
+  await writeFile(
+    file,
+    'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: kay@example.com }] }] }]',
+  )
+  expect(await pressAt('n', 'Apply 1 change?', ['directory', 'apply', file], machine.home)).toBe(1)
 })
 
 it.each([

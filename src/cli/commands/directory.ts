@@ -66,9 +66,9 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
 async function confirm({ output }: Cli, plan: DirectoryPlan, file: string): Promise<void> {
   if (!output.isInteractive || file === '-')
     throw wrongUsage('Nothing was changed. Add --yes to apply it without asking.')
-  const { confirm: ask } = await loadPrompts()
+  const { confirm: ask, isCancel } = await loadPrompts()
   const answer = await ask({ message: `Apply ${countOf(plan)}?`, initialValue: false, output: process.stderr })
-  if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)
+  if (answer !== true) throw new CommandError('Nothing was changed.', isCancel(answer) ? EXIT.interrupted : EXIT.failed)
 }
 
 function countOf({ changes }: DirectoryPlan): string {
