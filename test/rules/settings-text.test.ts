@@ -120,6 +120,7 @@ describe('unsetMembers', () => {
     ['with a comment on the next member', '{\n  "helper": "h",\n  // a\n  "own": 1\n}', '{\n  // a\n  "own": 1\n}', []],
     ['with a comment in one line', '{"helper": "h", /* a */ "own": 1}', '{"own": 1}', []],
     ['with a comment on the member before', '{"own": 1, // a\n"helper": "h"}', '{"own": 1 // a\n}', []],
+    ['between others', '{\n"own": 1,\n"helper": "h", // a\n// b\n"last": 2\n}', '{\n"own": 1,\n// b\n"last": 2\n}', []],
     ['with nothing else but comments', '{\n// a\n"helper": "h", // b\n// c\n}', '{\n// a\n// c\n}', []],
   ])('takes them out of a document %s', (_, text, expected, kept) => {
     const result = unsetMembers(text, members)
