@@ -165,9 +165,22 @@ describe('a Postgres server', () => {
     await Promise.all([client.end(), database.close()])
   })
 
-  it('is not opened over connections whose time zone is not UTC, as behind a pooler that drops their options', async () => {
+  it.each([
+    ['timezone', 'America/New_York', 'UTC'],
+    ['datestyle', 'German, DMY', 'ISO'],
+    ['bytea_output', 'escape', 'hex'],
+    ['search_path', 'information_schema', 'public'],
+  ])(
+    'is not opened over connections whose %s is %s, as behind a pooler that drops their options',
+    async (name, is, should) => {
+      const options = `-c timezone=UTC -c ${name}=${is.replace(' ', '\\ ')}`
+      const url = new Secret(`${(await server.newDatabase()).reveal()}?options=${encodeURIComponent(options)}`)
+      await expect(openDatabase({ kind: 'postgres', url })).rejects.toThrow(`SET ${name} TO '${should}'`)
+    },
+  )
+
+  it('is named in the advice for a pooler that drops the options of connections', async () => {
     const url = new Secret(`${(await server.newDatabase()).reveal()}?options=-c%20timezone%3DAmerica/New_York`)
-    await expect(openDatabase({ kind: 'postgres', url })).rejects.toThrow(/America\/New_York.* SET timezone TO 'UTC'/)
     // Without a name in the URL, the server takes that of the user.
     const unnamed = new Secret(url.reveal().replace(/\/\w+\?/, '/?'))
     const advice = `ALTER DATABASE "postgres" SET timezone TO 'UTC'`
@@ -204,20 +217,26 @@ describe('a Postgres server', () => {
     await Promise.all(opened.map(({ close }) => close()))
   })
 
-  it('stores times correctly in any time zone of its own', async () => {
+  it('stores times and bytes correctly, and finds its tables, whatever a database has set for its connections', async () => {
     const url = await server.newDatabase()
-    const before = await openDatabase({ kind: 'postgres', url })
-    await before.prisma.$executeRawUnsafe(
-      `ALTER DATABASE ${new URL(url.reveal()).pathname.slice(1)} SET timezone = 'America/New_York'`,
-    )
-    await before.close()
-    // Connections that are opened after this have the other time zone.
+    const name = new URL(url.reveal()).pathname.slice(1)
+    const admin = new pg.Client(url.reveal())
+    await admin.connect()
+    // By default, a schema with the name of the user is searched first.
+    await admin.query(`
+      CREATE SCHEMA AUTHORIZATION CURRENT_USER;
+      ALTER DATABASE ${name} SET timezone = 'America/New_York';
+      ALTER DATABASE ${name} SET datestyle = 'German, DMY';
+      ALTER DATABASE ${name} SET bytea_output = 'escape'`)
+    await admin.end()
+    // Connections that are opened after this have these settings.
     const database = await openDatabase({ kind: 'postgres', url })
     const at = new Date('2026-07-01T12:34:56.789Z')
     await database.prisma.auditEvent.create({ data: { kind: 'test', at } })
     expect((await database.prisma.auditEvent.findFirstOrThrow()).at).toEqual(at)
-    const raw = await database.prisma.$queryRaw`SELECT extract(epoch FROM at)::float8 AS seconds FROM audit_events`
-    expect(raw).toEqual([{ seconds: at.getTime() / 1000 }])
+    const raw = await database.prisma.$queryRaw`
+      SELECT extract(epoch FROM at)::float8 AS seconds, at, '\\x00ff5c'::bytea AS bytes FROM audit_events`
+    expect(raw).toEqual([{ seconds: at.getTime() / 1000, at, bytes: new Uint8Array([0, 0xff, 0x5c]) }])
     await database.close()
   })
 

@@ -110,15 +110,18 @@ function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string
   }
 }
 
+/**
+ * The options of a connection, whatever the server, the database or the user has set. The driver adapter sends and
+ * reads times without a time zone, reads times and bytes in one form only, and looks for tables in one schema.
+ * Compiling a statement (PostgreSQL, chapter 32) takes 200 ms and more, longer than every statement here.
+ */
 function connectionOptions(url: Secret): pg.ClientConfig {
   return {
     connectionString: url.reveal(),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'svc',
-    // The driver adapter sends and reads times without a time zone. Compiling a statement (PostgreSQL, chapter 32)
-    // takes 200 ms and more, longer than every statement here.
-    options: '-c timezone=UTC -c jit=off',
+    options: '-c timezone=UTC -c datestyle=ISO -c bytea_output=hex -c search_path=public -c jit=off',
   }
 }
 
@@ -129,7 +132,7 @@ async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<vo
   try {
     // The server may have a timeout for all statements of this user or database.
     await connection.script('SET statement_timeout = 0')
-    await requireUtc(connection)
+    await requireOptions(connection)
     await requireOwnConnection(connection, readUrl)
     const migrations = await migrate(connection, await readMigrations(), log)
     if (migrations.length > 0) log?.info({ migrations }, 'database.migrated')
@@ -141,16 +144,31 @@ async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<vo
   }
 }
 
-/** A pooler may drop the options of connections, and a URL may replace them. All times would be shifted then. */
-async function requireUtc(connection: MigrationConnection): Promise<void> {
+/** The options that the service cannot work without. */
+const NEEDED_SETTINGS = [
+  { name: 'timezone', value: 'UTC', isFit: /^(etc\/)?utc$/i },
+  { name: 'datestyle', value: 'ISO', isFit: /^ISO,/ },
+  { name: 'bytea_output', value: 'hex', isFit: /^hex$/ },
+  { name: 'search_path', value: 'public', isFit: /^public$/ },
+] as const
+
+/** A pooler may drop the options of connections, and a URL may replace them. */
+async function requireOptions(connection: MigrationConnection): Promise<void> {
   // A pooler may have another name for the database, and a URL need not name it.
-  const [row] = await connection.query(`SELECT current_setting('TimeZone') AS zone, current_database() AS name`)
-  const [zone, name] = [String(row?.['zone']), String(row?.['name'])]
-  if (/^(etc\/)?utc$/i.test(zone)) return
-  throw new DatabaseOpenError(
-    `Connections to the database ${name} have the time zone ${zone}, because a pooler or SVC_DATABASE_URL replaces ` +
-      `their options. Set it in the database: ALTER DATABASE "${name}" SET timezone TO 'UTC'.`,
+  const [row = {}] = await connection.query(
+    `SELECT current_setting('timezone') AS timezone, current_setting('datestyle') AS datestyle,
+      current_setting('bytea_output') AS bytea_output, COALESCE(current_schema(), 'public') AS search_path,
+      current_database() AS database`,
   )
+  const database = String(row['database'])
+  for (const { name, value, isFit } of NEEDED_SETTINGS) {
+    const found = String(row[name])
+    if (isFit.test(found)) continue
+    throw new DatabaseOpenError(
+      `Connections to the database ${database} have the ${name} ${found}, because a pooler or SVC_DATABASE_URL ` +
+        `replaces their options. Set it in the database: ALTER DATABASE "${database}" SET ${name} TO '${value}'.`,
+    )
+  }
 }
 
 /**
