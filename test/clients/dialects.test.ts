@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
@@ -12,7 +12,6 @@ import { ALL_WEATHER, WEATHER, weatherOf } from './agent-engine.ts'
 import { watchedFetch } from './serving.ts'
 import { weatherVendor } from './weather-servers.ts'
 
-const BACKENDS: readonly Dialect[] = ['chat', 'responses', 'messages']
 const MODES = ['whole', 'streamed'] as const
 type Mode = (typeof MODES)[number]
 
@@ -22,9 +21,9 @@ const violations: string[] = []
 const watched = watchedFetch(violations)
 
 beforeAll(async () => {
-  servers = await Promise.all(BACKENDS.map((dialect) => startUpstream(weatherVendor(dialect))))
+  servers = await Promise.all(DIALECT_NAMES.map((dialect) => startUpstream(weatherVendor(dialect))))
   gateway = await startGateway({
-    backends: BACKENDS.map((dialect, at) => {
+    backends: DIALECT_NAMES.map((dialect, at) => {
       return {
         name: `b-${dialect}`,
         dialects: [dialect],
@@ -34,7 +33,7 @@ beforeAll(async () => {
       }
     }),
     team: {
-      models: BACKENDS.map((dialect) => {
+      models: DIALECT_NAMES.map((dialect) => {
         return servedModel(`any/${dialect}`, { serve: [serveEntry(`b-${dialect}`, 'm')] })
       }),
     },
@@ -144,7 +143,7 @@ const AGENTS = {
 }
 
 describe.each(Object.entries(AGENTS))('%s', (_, agentOf) => {
-  describe.each(BACKENDS)('over a %s backend', (backend) => {
+  describe.each(DIALECT_NAMES)('over a %s backend', (backend) => {
     it.each(MODES)('answers: %s', async (mode) => {
       const { text, calls } = await agentOf(`any/${backend}`, mode, false).take()
       expect([text, calls.length]).toEqual(['The weather?', 0])

@@ -5,6 +5,7 @@ import { ENDED_EARLY } from '../../src/gateway/dialects/failures/failure.ts'
 import { FREE_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { UNASKED } from '../../src/gateway/exchange/stream-opening.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import {
   beginsHello,
   GATEWAY_PATHS,
@@ -19,15 +20,12 @@ import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { readEvents } from '../support/read-events.ts'
 import { serveEntry, servedModel } from '../support/served-models.ts'
-import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import { CHECKS } from '../support/stream-grammar.ts'
 import { answersJson, neverAnswers, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
-const DIALECTS = ['chat', 'responses', 'messages'] as const
-const CHECKS = { chat: checkChatStream, responses: checkResponsesStream, messages: checkMessagesStream }
-
-const PAIRS = DIALECTS.flatMap((client) =>
-  DIALECTS.filter((backend) => backend !== client).map((to) => [client, to] as const),
+const PAIRS = DIALECT_NAMES.flatMap((client) =>
+  DIALECT_NAMES.filter((backend) => backend !== client).map((to) => [client, to] as const),
 )
 
 let servers: Record<Dialect, TestUpstream>
@@ -50,19 +48,19 @@ function served(id: string, ...dialects: Dialect[]) {
 }
 
 beforeAll(async () => {
-  const [chat, responses, messages] = await Promise.all(DIALECTS.map(startServer))
+  const [chat, responses, messages] = await Promise.all(DIALECT_NAMES.map(startServer))
   if (!chat || !responses || !messages) throw new Error('A server did not start.')
   servers = { chat, responses, messages }
   gateway = await startGateway({
     vendora: chat.url,
     backends: [
-      ...DIALECTS.map(listed),
+      ...DIALECT_NAMES.map(listed),
       { ...listed('chat'), name: 'chat-v4', basePath: '/paas/v4' },
       { ...listed('messages'), name: 'counter' },
     ],
     team: {
       models: [
-        ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
+        ...DIALECT_NAMES.map((dialect) => served(`any/${dialect}`, dialect)),
         served('any/refused', 'messages', 'chat'),
         servedModel('any/small', { serve: [serveEntry('responses-server', 'small-2026')] }),
         servedModel('any/v4', { serve: [serveEntry('chat-v4', 'large-2026')] }),
@@ -258,7 +256,7 @@ describe('a call in the dialect of its backend', () => {
     expect(servers.chat.last().body.toString()).toBe(body.replace('any/chat', 'large-2026'))
   })
 
-  it.each(DIALECTS)('is an error where it asked for no stream and gets one: %s', async (dialect) => {
+  it.each(DIALECT_NAMES)('is an error where it asked for no stream and gets one: %s', async (dialect) => {
     servers[dialect].script = streamsHello(dialect)
     const response = await call(dialect, `any/${dialect}`)
     servers[dialect].script = saysHello(dialect)
@@ -391,7 +389,7 @@ describe('a change of the directory', () => {
     expect((await running).status).toBe(200)
     expect((await call('chat', 'any/chat')).status).toBe(503)
     servers.chat.script = saysHello('chat')
-    gateway.applyBackends(DIALECTS.map(listed))
+    gateway.applyBackends(DIALECT_NAMES.map(listed))
     expect((await call('chat', 'any/chat')).status).toBe(200)
   })
 
@@ -400,6 +398,6 @@ describe('a change of the directory', () => {
     for (let times = 0; times < 2; times++) gateway.applyBackends([unset])
     expect((await call('chat', 'any/chat')).status).toBe(503)
     expect(gateway.log.filter(({ event }) => event === 'backend.credential_missing')).toHaveLength(1)
-    gateway.applyBackends(DIALECTS.map(listed))
+    gateway.applyBackends(DIALECT_NAMES.map(listed))
   })
 })

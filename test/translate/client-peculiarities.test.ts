@@ -3,8 +3,9 @@ import { readList, readObject } from '../../src/gateway/dialects/json/read-json.
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
-import { ALL_DIALECTS, pair, refusalOf } from './pairs.ts'
+import { pair, refusalOf } from './pairs.ts'
 import { VENDOR_CAPS } from './vendor-caps.ts'
 
 const READ = { type: 'function', function: { name: 'read', parameters: {} } }
@@ -151,7 +152,7 @@ describe('a document', () => {
     },
   )
 
-  it.each(ALL_DIALECTS.filter((backend) => backend !== 'messages'))(
+  it.each(DIALECT_NAMES.filter((backend) => backend !== 'messages'))(
     'whose data is not base64 is refused by name, for a %s backend',
     (backend) => {
       const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'not base64!' } }

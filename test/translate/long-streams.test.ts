@@ -2,9 +2,10 @@ import { expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { cpuSecondsOf } from '../support/cpu-seconds.ts'
 import { heapUsed } from '../support/garbage.ts'
-import { ALL_DIALECTS, pair, PAIRS, RING } from './pairs.ts'
+import { pair, PAIRS, RING } from './pairs.ts'
 
 /** A model that writes a large file sends this many deltas. */
 const DELTAS = Array.from({ length: 20_000 }, (_, at) => `word ${at} `)
@@ -44,7 +45,7 @@ it.each(RING)('a long text is translated in seconds, from $backend to $client', 
   expect(seconds).toBeLessThan(1)
 })
 
-it.each(ALL_DIALECTS.filter((client) => client !== 'chat'))(
+it.each(DIALECT_NAMES.filter((client) => client !== 'chat'))(
   'a long text behind a call without an end is translated in seconds, for %s',
   async (client) => {
     const stream = pair(client, 'chat', { stream: true }).answer.stream()

@@ -12,9 +12,11 @@ import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
+import { CHECKS } from '../support/stream-grammar.ts'
 import { CASES, ERRORS, THINKS } from './matrix-cases.ts'
 import type { Case } from './matrix-cases.ts'
-import { ALL_DIALECTS, CHECKS, pair, withoutUnsigned } from './pairs.ts'
+import { pair, withoutUnsigned } from './pairs.ts'
 import { countingIds, cutEverywhere, translate } from './streams.ts'
 import { VENDOR_CAPS } from './vendor-caps.ts'
 import { toErrorEvent, toVendorStream } from './vendor-streams.ts'
@@ -34,8 +36,8 @@ const bytesOf = (events: readonly SseEvent[]) => Buffer.from(events.map(encodeEv
 const textOf = (events: readonly SseEvent[]) => events.map(encodeEvent).join('')
 
 type Pair = { readonly client: Dialect; readonly backend: Dialect }
-const ALL_PAIRS: readonly Pair[] = ALL_DIALECTS.flatMap((client) =>
-  ALL_DIALECTS.map((backend) => ({ client, backend })),
+const ALL_PAIRS: readonly Pair[] = DIALECT_NAMES.flatMap((client) =>
+  DIALECT_NAMES.map((backend) => ({ client, backend })),
 )
 
 function requestOf(client: Dialect, { requests }: Case, stream: boolean): Json {

@@ -4,7 +4,8 @@ import { backendFailed } from '../../src/gateway/dialects/failures/failure.ts'
 import { parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
-import { CHECKS, pair, PAIRS } from './pairs.ts'
+import { CHECKS } from '../support/stream-grammar.ts'
+import { pair, PAIRS } from './pairs.ts'
 import {
   ALL_FIXTURES,
   cutEverywhere,

@@ -3,18 +3,15 @@ import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { parseObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
-import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { translateCall } from '../../src/gateway/dialects/translate.ts'
 import type { Translation } from '../../src/gateway/dialects/translate.ts'
 import type { TranslationOptions } from '../../src/gateway/dialects/translated-dialect.ts'
-import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { countingIds, TRANSLATION } from './streams.ts'
 
-export const ALL_DIALECTS: readonly Dialect[] = ['chat', 'responses', 'messages']
-
 /** Every client dialect with every backend dialect that it is translated for. */
-export const PAIRS = ALL_DIALECTS.flatMap((client) =>
-  ALL_DIALECTS.filter((backend) => backend !== client).map((backend) => ({ client, backend })),
+export const PAIRS = DIALECT_NAMES.flatMap((client) =>
+  DIALECT_NAMES.filter((backend) => backend !== client).map((backend) => ({ client, backend })),
 )
 
 /** As few pairs as have each dialect once as the client's and once as the backend's, for what takes long. */
@@ -29,12 +26,6 @@ const EMPTY: Readonly<Record<Dialect, Json>> = {
   chat: { messages: [] },
   responses: { input: [] },
   messages: { max_tokens: 100, messages: [] },
-}
-
-export const CHECKS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => string[]>> = {
-  chat: checkChatStream,
-  responses: checkResponsesStream,
-  messages: checkMessagesStream,
 }
 
 /** What a vendor gets of a request in its own dialect: all but what it has not signed. */

@@ -6,7 +6,8 @@ import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { CHECKS, pair } from './pairs.ts'
+import { CHECKS } from '../support/stream-grammar.ts'
+import { pair } from './pairs.ts'
 import { callDelta, chunks, delta, finalResponse, foldMessage, parsed } from './streams.ts'
 
 const named = (...bodies: Json[]) => bodies.map((body) => ({ event: String(body.type), data: JSON.stringify(body) }))

@@ -7,7 +7,8 @@ import { readUrlCitations } from '../../src/gateway/dialects/parts/citations.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
-import { CHECKS, pair, refusalOf, withoutUnsigned } from './pairs.ts'
+import { CHECKS } from '../support/stream-grammar.ts'
+import { pair, refusalOf, withoutUnsigned } from './pairs.ts'
 import { parsed, translate } from './streams.ts'
 
 const PAGE = { url: 'https://a.example/one', title: 'One' }
