@@ -161,7 +161,7 @@ describe('svc setup --write and --remove', () => {
     expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected)
   })
 
-  it('are nowhere where somebody has deleted the file', async () => {
+  it('say that nothing is left to remove after somebody has deleted the file', async () => {
     await using machine = await newMachine(signedIn)
     await setup(machine, 'codex', '--write')
     await rm(fileOf(machine, 'codex'))
@@ -191,7 +191,7 @@ describe('svc setup --write and --remove', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ theme: 'dark' })
   })
 
-  it('go beside providers of Codex that have dotted names', async () => {
+  it('leave providers of Codex with dotted names as they are', async () => {
     await using machine = await newMachine(signedIn)
     const own = 'model_providers.mine.name = "x"\n'
     await put(fileOf(machine, 'codex'), own)

@@ -750,7 +750,7 @@ describe('without a network', () => {
     expect([second.status, servedBy(second), attemptsOf(second)]).toEqual([200, 'b', null])
   })
 
-  it('not even the first call tries a local worker that is away', async () => {
+  it('the first call already skips a local worker whose probe has failed', async () => {
     const backend = { name: 'b', dialects: ['chat'] as const, url: b.url.href, basePath: '/v1', credential: null }
     const serve = [serveEntry('local-engine', 'small'), serveEntry('b', 'large', { rank: 1, ...offline })]
     const models = [servedModel('any/model', { serve })]

@@ -80,7 +80,7 @@ describe('housekeeping', () => {
     expect(await prisma.callEventBatch.count()).toBe(1)
   })
 
-  it('deletes what limits count and have announced after 62 days, and sessions of agents after 90', async () => {
+  it('deletes sums and notices of spending limits after 62 days, and sessions of agents after 90', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
     await prisma.$executeRaw`

@@ -172,7 +172,7 @@ describe('an engine that speaks a dialect itself', () => {
     })
   })
 
-  it('has 400 for a prompt that is too long, although it says so in a stream that it has announced', async () => {
+  it('has 400 for a prompt that is too long, although the engine says so within a stream', async () => {
     const { call, native } = await startNative('messages', answers(MESSAGE, MESSAGE_EVENTS))
     const error = { type: 'invalid_request_error', message: 'exceeds the available context size' }
     const [start] = MESSAGE_EVENTS

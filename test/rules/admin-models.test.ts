@@ -217,7 +217,7 @@ describe('resolveAdminModel', () => {
     })
   })
 
-  it('can be asked at each backend what the file says of that one, unless an admin says otherwise', () => {
+  it('has at each backend the caps that the file gives that one, unless an admin has set others', () => {
     const serve = [
       { backend: 'vendorb', model: 'writer-2026' },
       { backend: 'acme/core/vendor', model: 'anything' },
@@ -233,7 +233,7 @@ describe('resolveAdminModel', () => {
     ])
   })
 
-  it('costs and can at a backend of an admin what the file does not say', () => {
+  it('inherits neither price nor caps at a backend of an admin, of which the file says nothing', () => {
     const serve = [
       { backend: 'acme/core/vendor', model: 'anything' },
       { backend: 'eu', model: 'writer-2026' },
@@ -252,7 +252,7 @@ describe('resolveAdminModel', () => {
     expect(resolveAdminModel(own({ serve: serve.slice(0, 1) }), { ...context, ownBackends: [] })).toBeNull()
   })
 
-  it('loses the backends that the file takes from the team, and is gone without any', () => {
+  it('loses the backends that the file takes from the team, and is not served without any', () => {
     const model = own({
       serve: [
         { backend: 'vendorb', model: 'writer-2026' },
@@ -266,14 +266,14 @@ describe('resolveAdminModel', () => {
     expect(backendsWith(fileModels.slice(2))).toBeUndefined()
   })
 
-  it('loses the names that the file has, and is gone when its id is one of them', () => {
+  it('loses aliases that the file has, and is not served while a name of the file matches its id', () => {
     const model = own({ aliases: ['own', 'later'] })
     const withAlias = (...aliases: string[]) => makeNameTable([...all, { id: 'svc/new', aliases }])
     expect(resolveAdminModel(model, { ...context, names: withAlias('later') })?.aliases).toEqual(['own'])
     expect(resolveAdminModel(model, { ...context, names: withAlias('acme/*') })).toBeNull()
   })
 
-  it('is named only in its team, after the names of the file', () => {
+  it('is found by its names only in its team, and after the names of the file', () => {
     const team = { organization: 'acme', name: 'core', defaultModel: null, timeZone: 'UTC', models: fileModels }
     const model = own({ aliases: ['c*', 'own'] })
     const { teams } = withTeams(

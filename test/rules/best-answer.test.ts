@@ -19,7 +19,7 @@ describe('the answer of a call whose backends have all failed', () => {
     expect(chooseAnswer(statuses.map((status) => failed(status)))?.status).toBe(expected)
   })
 
-  it('is one after which the call may be repeated, before one that says that no backend is there', () => {
+  it('is one after which the call may be repeated, rather than one that says that no backend serves it', () => {
     const unavailable = { ...failed(503), isPermanent: true }
     expect(chooseAnswer([unavailable, failed(502)])?.status).toBe(502)
     expect(chooseAnswer([unavailable])?.status).toBe(503)

@@ -16,7 +16,7 @@ function open(budget: BodyBudget) {
   return Object.assign(new CountedBody(budget, res), { close })
 }
 
-it('has room for as many bytes as are held, until they are given back', () => {
+it('refuses what exceeds it until another body is released', () => {
   const budget = openBodyBudget(1000 * KB)
   const [first, second, third] = [open(budget), open(budget), open(budget)]
   expect(first.resize(600 * KB)).toBe(true)

@@ -130,7 +130,7 @@ it.each<[string, Partial<Attempt>, number]>([
   expect(event?.result?.spent).toEqual({ day: '2026-11-22', nanoUsd })
 })
 
-it('limits count what a caller has read behind the last report of an answer that it left', () => {
+it('limits count an estimate of what a caller has read since the last report of usage, when it leaves', () => {
   const left = { ...outcome, kind: 'left', answered: true, status: 200 } as const
   const spentOf = (given: Partial<Attempt>, operation?: keyof typeof OPERATIONS) =>
     eventsOf([attempt('vendorb', { outcome: left, ...given })], operation)[0]?.result?.spent.nanoUsd

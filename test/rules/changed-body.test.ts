@@ -47,7 +47,7 @@ describe('a body with another model', () => {
     expect(changed(text, { model: 'b' })).toBe(expected)
   })
 
-  it('has another limit too, wherever each of them is, and nothing for undefined', () => {
+  it('has another token limit too, in any order of its members, and keeps a member that is given as undefined', () => {
     const text = '{"max_tokens":9999,"stream":true,"model":"a"}'
     expect(changed(text, { model: 'b', max_tokens: 5, stream: undefined })).toBe(
       '{"max_tokens":5,"stream":true,"model":"b"}',

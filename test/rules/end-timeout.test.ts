@@ -13,7 +13,7 @@ function open({ unreadBytes = 0 } = {}) {
   return { done, timeout: new EndTimeout({ abort: () => done.push('abort'), res }, { end: () => done.push('end') }) }
 }
 
-it('goes on with a stream whose content comes behind a reason to end, until its answer is complete', () => {
+it('does not end a stream that sends content after its finish reason, until its answer is complete', () => {
   const { done, timeout } = open()
   timeout.note('finishing', true)
   timeout.note('open', true)

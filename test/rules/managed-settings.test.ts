@@ -44,7 +44,7 @@ describe('the settings of Claude Code', () => {
     })
   })
 
-  it('name no model to start with where only a family has no alias that Claude Code does not start with', () => {
+  it('name no model to start with where only fable has no alias, because Claude Code never starts with it', () => {
     const named = servedModel('v/named', { aliases: ['claude-opus-*', 'claude-sonnet-*', 'claude-haiku-*'] })
     const settings = toClaudeSettings(teamOf([FAST, named], 'svc/fast'))
     expect(settings).toMatchObject({ env: { ANTHROPIC_DEFAULT_FABLE_MODEL: 'svc/fast' } })

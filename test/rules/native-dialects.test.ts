@@ -61,7 +61,7 @@ describe('the dialects of an engine', () => {
     expect(sent).toEqual([probe, expect.objectContaining({ ...probe, tool_choice: expect.anything() as unknown })])
   })
 
-  it('include one whose impossible request fails with 500, and stay unknown where the engine is busy', async () => {
+  it('include one that answers an impossible request with 500, and stay unknown after a 503', async () => {
     const failing = open(rejectsWith(500))
     failing.dialects.supportOf('messages', 'q')
     await expect.poll(() => failing.found).toEqual([['messages', { isNative: true, isStateful: false }]])

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { makeNotifier } from '../../src/control/mails/notify.ts'
 import { recordingLog } from '../support/recording-log.ts'
 
-it('is settled when the email is sent with which work in the background ends', async () => {
+it('settled() waits for the email that background work sends last', async () => {
   const sent: string[] = []
   const mailer = {
     async send({ to }: { readonly to: string }) {

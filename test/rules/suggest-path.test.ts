@@ -43,7 +43,7 @@ describe('the path that a client with a wrong base URL means', () => {
     expect(suggestPath(given)).toBe(path)
   })
 
-  it('ends alike in most segments, also where another one has more of the segments', () => {
+  it('has the longest common end, also where another path shares more segments elsewhere', () => {
     expect(makeSuggestPath(['/p/q/x/c', '/b/c'])('/p/q/b/c')).toBe('/b/c')
   })
 

@@ -192,7 +192,7 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toEqual(KEPT)
   })
 
-  it('is sent to no address that a redirect names, and neither are calls', async () => {
+  it('follows no redirect of a refresh, and none of a call', async () => {
     const asked: string[] = []
     const other = createServer(({ url }, res) => {
       asked.push(String(url))
