@@ -65,9 +65,20 @@ export type FindTeamAdmin = (team: string, req: ActorRequest) => Promise<TeamAct
 /** Makes the check with which every operation for admins of a team begins. */
 export function makeFindTeamAdmin(findMembership: FindMembership): FindTeamAdmin {
   return async (team, req) => {
-    const actor = actorOf(req)
-    const { membership } = await findMemberTeam(findMembership, team, actor.accountId)
-    requireAdmin(membership.role)
-    return { ...actor, email: membership.email, teamId: membership.teamId, team }
+    const member = await findTeamActor(findMembership, team, req)
+    requireAdmin(member.role)
+    return member
   }
+}
+
+/** Finds who makes a request as a member of a team. For others no such team exists. */
+export async function findTeamActor(
+  findMembership: FindMembership,
+  team: string,
+  req: ActorRequest,
+): Promise<TeamActor & { readonly role: Role }> {
+  const actor = actorOf(req)
+  const { membership } = await findMemberTeam(findMembership, team, actor.accountId)
+  const { email, teamId, role } = membership
+  return { ...actor, email, teamId, team, role }
 }

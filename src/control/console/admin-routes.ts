@@ -102,9 +102,7 @@ export function makeAdminPageHandlers({
       const admin = await findAdmin(req)
       const before = readCursor('before', req.query.before, readAuditCursor)
       const query = { actor: null, action: null, from: null, to: null, before }
-      const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) =>
-        audit.find(admin.actor.teamId, { ...query, limit }),
-      )
+      const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))
       const [events, next] = [shown.map(toAuditEvent), last && writeAuditCursor(last)]
       send(res, auditPage(admin, { events, isFirst: before === null, next }))
     },

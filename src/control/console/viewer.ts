@@ -1,20 +1,14 @@
 import type { MembershipStore } from '../../directory/memberships.ts'
-import { actorOf } from '../../http/request.ts'
 import type { ActorRequest } from '../../http/request.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
 import { pathOfTeam } from '../pages/forms.ts'
-import { findMemberTeam, requireAdmin } from '../team-access.ts'
+import { findTeamActor, requireAdmin } from '../team-access.ts'
 import type { TeamActor } from '../team-access.ts'
 
-/** The person who looks at the pages of a team. */
-export type Viewer = {
-  /** The viewer as the author of changes to the team. */
-  readonly actor: TeamActor
-  readonly email: string
-  /** `@organization/name` */
-  readonly team: string
+/** The person who looks at the pages of a team, and the author of the changes that its forms make. */
+export type Viewer = TeamActor & {
   readonly role: Role
   /** The address of the team's first page. */
   readonly path: string
@@ -33,16 +27,11 @@ type Needs = { readonly memberships: Pick<MembershipStore, 'findMembership' | 'f
 /** Makes the check with which every page of a team begins. */
 export function makeFindViewer({ memberships }: Needs): FindViewer {
   return async (req) => {
-    const actor = actorOf(req)
     const team = formatTeamName(req.params)
-    const { membership } = await findMemberTeam(memberships.findMembership, team, actor.accountId)
-    const { email, teamId, role } = membership
-    const teams = (await memberships.findTeamsOf([actor.accountId])).map(([, of]) => of).toSorted()
+    const member = await findTeamActor(memberships.findMembership, team, req)
+    const teams = (await memberships.findTeamsOf([member.accountId])).map(([, of]) => of).toSorted()
     return {
-      actor: { ...actor, email, teamId, team },
-      role,
-      email,
-      team,
+      ...member,
       path: pathOfTeam(team),
       others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOfTeam(other) })),
     }
@@ -59,6 +48,6 @@ export function onlyAdmins(findViewer: FindViewer): FindViewer {
 }
 
 /** Whose calls a viewer sees: an admin those of the whole team, a member their own. */
-export function subjectOf({ team, role, actor }: Viewer) {
-  return { team, accountId: role === 'admin' ? null : actor.accountId }
+export function subjectOf({ team, role, accountId }: Viewer) {
+  return { team, accountId: role === 'admin' ? null : accountId }
 }

@@ -20,12 +20,12 @@ const DEVICES_OF_PAGE = 50
 export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }): DeviceForms {
   return {
     async render(admin, { before, notice }) {
-      const { shown, last } = await devices.listPage(admin.actor.teamId, before, DEVICES_OF_PAGE)
+      const { shown, last } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
       return teamDevicesPage(admin, { devices: shown, before, next: last, notice })
     },
 
-    async signOut({ actor }, sessionId) {
-      const hasEnded = await devices.signOut(actor, sessionId)
+    async signOut(admin, sessionId) {
+      const hasEnded = await devices.signOut(admin, sessionId)
       return hasEnded ? 'device_signed_out' : 'unknown_device'
     },
   }

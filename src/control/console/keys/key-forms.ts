@@ -39,40 +39,39 @@ type Needs = {
 
 /** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
-  async function changeKey({ actor }: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
+  async function changeKey(admin: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
-    const { teamId } = actor
+    const { teamId } = admin
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return toOutcome('unknown_account')
     const scope = { serviceAccountId, teamId }
     const days = toNumber(form.expiresInDays)
     if (form.action === 'create-key') {
       const models = form.model ? [form.model] : []
       const wanted = { name: required('name', form.name), models, days, form: keyForm }
-      const made = await changes.create(actor, scope, wanted)
+      const made = await changes.create(admin, scope, wanted)
       if (typeof made === 'string') return toOutcome(made === 'not_found' ? 'unknown_account' : KEY_REFUSALS[made])
       return 'unknown' in made ? toOutcome('unknown_model') : { notice: 'key_made', madeKey: made }
     }
     const keyId = required('keyId', form.keyId)
     if (form.action === 'revoke-key') {
-      const revoked = await changes.revoke(actor, keyId, scope)
+      const revoked = await changes.revoke(admin, keyId, scope)
       return toOutcome(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     }
     const wanted = { days, overlapSeconds: toNumber(form.overlapSeconds), form: keyForm }
-    const made = await changes.rotate(actor, keyId, scope, wanted)
+    const made = await changes.rotate(admin, keyId, scope, wanted)
     return typeof made === 'string' ? toOutcome(KEY_REFUSALS[made]) : { notice: 'key_rotated', madeKey: made }
   }
 
   async function apply(admin: Viewer, form: TeamKeysForm, keyForm?: KeyForm): Promise<Outcome> {
-    const { actor } = admin
     switch (form.action) {
       case 'create-account': {
         const name = required('account', form.account)
         if (!isName(name)) return toOutcome('invalid_account')
-        const made = await accountChanges.create(actor, name)
+        const made = await accountChanges.create(admin, name)
         return toOutcome(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
       }
       case 'delete-account': {
-        const isDeleted = await accountChanges.remove(actor, required('accountId', form.accountId))
+        const isDeleted = await accountChanges.remove(admin, required('accountId', form.accountId))
         return toOutcome(isDeleted ? 'account_deleted' : 'unknown_account')
       }
       default:
@@ -83,12 +82,12 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
   return {
     async render(admin, answered) {
       const now = clock.now()
-      const { teamId } = admin.actor
+      const { teamId } = admin
       return teamKeysPage(admin, {
         accounts: await serviceAccounts.list(teamId, now),
         keys: await keys.listOfServiceAccounts(teamId, now),
         models: await keys.findModels(teamId),
-        fresh: isFresh(admin.actor, now),
+        fresh: isFresh(admin, now),
         formId: newFormId(),
         ...answered,
       })

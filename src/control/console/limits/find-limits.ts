@@ -11,7 +11,7 @@ export type FindLimits = (viewer: Viewer) => Promise<LimitAnswer[]>
 
 /** Makes the function for the pages of a team. */
 export function makeFindLimits(limits: Pick<TeamLimits, 'list' | 'listOfMember'>): FindLimits {
-  return ({ actor, role }) => (role === 'admin' ? limits.list(actor.teamId) : limits.listOfMember(actor))
+  return (viewer) => (viewer.role === 'admin' ? limits.list(viewer.teamId) : limits.listOfMember(viewer))
 }
 
 /** Whose calls a new limit can count, besides those of all and of each member. */
@@ -35,7 +35,7 @@ type Needs = {
 
 /** Finds whose limits an admin can set on the page. Personal keys of other members are not shown to admins. */
 export function makeFindLimitChoices({ store, keys, serviceAccounts, clock }: Needs) {
-  return async ({ actor: { accountId, teamId, team } }: Viewer): Promise<LimitChoices> => {
+  return async ({ accountId, teamId, team }: Viewer): Promise<LimitChoices> => {
     const now = clock.now()
     const [members, accounts, ownKeys, accountKeys] = await Promise.all([
       store.findAddresses(teamId, MAX_MEMBER_CHOICES),

@@ -27,21 +27,21 @@ type Needs = {
 
 /** Makes the limits page and its forms. */
 export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
-  async function apply(actor: TeamActor, form: TeamLimitsForm): Promise<TeamNotice> {
+  async function apply(admin: TeamActor, form: TeamLimitsForm): Promise<TeamNotice> {
     if (form.action === 'remove') {
-      const isRemoved = await limits.remove(actor, required('limitId', form.limitId))
+      const isRemoved = await limits.remove(admin, required('limitId', form.limitId))
       return isRemoved ? 'limit_removed' : 'unknown_limit'
     }
     const amountNanoUsd = readUsd(required('amount', form.amount))
     if (amountNanoUsd === null) return 'invalid_amount'
     if (form.action === 'change') {
-      const changed = await limits.change(actor, required('limitId', form.limitId), amountNanoUsd)
+      const changed = await limits.change(admin, required('limitId', form.limitId), amountNanoUsd)
       return changed ? 'limit_changed' : 'unknown_limit'
     }
     const whose = readWhose(required('whose', form.whose))
     if (!whose) return 'unknown_subject'
     const wanted = { ...whose, period: required('period', form.period), amountNanoUsd }
-    const made = await limits.create(actor, wanted)
+    const made = await limits.create(admin, wanted)
     return typeof made === 'string' ? REFUSALS[made] : 'limit_created'
   }
 
@@ -52,8 +52,8 @@ export function makeLimitForms({ limits, findLimits, findChoices }: Needs): Limi
       return limitsPage(viewer, { limits: shown, choices, ...outcome })
     },
 
-    async change({ actor }, form) {
-      return toTeamFormOutcome(await apply(actor, form), form)
+    async change(admin, form) {
+      return toTeamFormOutcome(await apply(admin, form), form)
     },
   }
 }

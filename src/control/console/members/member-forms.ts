@@ -35,29 +35,27 @@ const MEMBERS_OF_PAGE = 50
 
 /** Makes the members page and its forms. */
 export function makeMemberForms({ members, changes, invite, resend, clock }: Needs): MemberForms {
-  async function apply({ actor }: Viewer, form: MembersForm): Promise<TeamNotice> {
+  async function apply(admin: Viewer, form: MembersForm): Promise<TeamNotice> {
     const { action, email, role, memberId } = form
     if (action === 'invite') {
-      const made = await invite(actor, { email: required('email', email), role: role ?? 'member' })
+      const made = await invite(admin, { email: required('email', email), role: role ?? 'member' })
       if (typeof made === 'string') return made
       return made.emailed ? 'invited' : 'invited_without_email'
     }
     const accountId = required('memberId', memberId)
     if (action === 'resend') {
       if (!resend) throw new ApiError('email_unavailable')
-      return (await resend(actor, { accountId })) ? 'invitation_resent' : 'unknown_member'
+      return (await resend(admin, { accountId })) ? 'invitation_resent' : 'unknown_member'
     }
-    if (action === 'remove') return toNotice(await changes.remove(actor, { accountId }))
-    return toNotice(await changes.setRole(actor, accountId, required('role', role)))
+    if (action === 'remove') return toNotice(await changes.remove(admin, { accountId }))
+    return toNotice(await changes.setRole(admin, accountId, required('role', role)))
   }
 
   return {
     async render(admin, { after, ...outcome }) {
       const now = clock.now()
-      const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
-        members.list(admin.actor.teamId, after, limit, now),
-      )
-      const fresh = isFresh(admin.actor, now)
+      const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) => members.list(admin.teamId, after, limit, now))
+      const fresh = isFresh(admin, now)
       const hasEmail = resend !== null
       return membersPage(admin, { members: shown, after, next: last && last.email, fresh, hasEmail, now, ...outcome })
     },

@@ -14,10 +14,10 @@ import type { ModelsOutcome } from './models-outcome.ts'
 
 /** Makes the receiver of the forms for the backends that admins add. */
 export function makeBackendForms({ backends, changes }: TeamBackends) {
-  async function save({ actor, team }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
+  async function save(admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
-    const name = form.action === 'add-backend' ? prefixOfTeam(team) + given : given
-    const existing = (await backends.findAdded(actor.teamId)).find((backend) => backend.name === name) ?? null
+    const name = form.action === 'add-backend' ? prefixOfTeam(admin.team) + given : given
+    const existing = (await backends.findAdded(admin.teamId)).find((backend) => backend.name === name) ?? null
     if (form.action === 'add-backend' && existing) return refuse(form, 'backend_taken', EXISTS)
     if (form.action === 'change-backend' && !existing) return refuse(form, 'unknown_backend')
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.
@@ -31,7 +31,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
       ...(form.basePath && { basePath: form.basePath }),
       credential: toCredential(form),
     }
-    const refusal = await changes.put(actor, name, settings)
+    const refusal = await changes.put(admin, name, settings)
     if (!refusal) return toOutcome('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
@@ -40,7 +40,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
 
   return async (admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form)
-    const refusal = await changes.remove(admin.actor, required('backend', form.backend))
+    const refusal = await changes.remove(admin, required('backend', form.backend))
     return refusal ? refuse(form, REFUSALS[refusal.kind], refusal.mistakes) : toOutcome('backend_deleted')
   }
 }

@@ -29,10 +29,10 @@ export function makeModelForms({ teamModels, teamBackends, clock }: Needs) {
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)
 
-  async function save({ actor, team }: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
+  async function save(admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
     const given = required('model', form.model)
-    const id = form.action === 'add-model' ? prefixOfTeam(team) + given : given
-    const existing = (await models.find(actor.teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
+    const id = form.action === 'add-model' ? prefixOfTeam(admin.team) + given : given
+    const existing = (await models.find(admin.teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_taken', EXISTS)
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
     // Checked first: a page that reports another mistake has the current version, and the next save would pass.
@@ -47,33 +47,32 @@ export function makeModelForms({ teamModels, teamBackends, clock }: Needs) {
       caps: existing?.caps ?? {},
       published: existing?.published ?? true,
     }
-    const refusal = await changes.put(actor, id, settings)
+    const refusal = await changes.put(admin, id, settings)
     if (!refusal) return toOutcome('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], refusal.mistakes)
   }
 
   return {
     async render(viewer: Viewer, outcome: ModelsOutcome) {
-      const { role, actor } = viewer
-      const found = await models.find(actor.teamId)
-      const ofTeam = role === 'admin' ? await backends.find(actor.teamId, found.fileModels) : null
+      const { role, teamId } = viewer
+      const found = await models.find(teamId)
+      const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
       return modelsPage(viewer, {
         ...toTeamModels(found),
-        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(actor, clock.now()) },
+        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(viewer, clock.now()) },
         ...outcome,
       })
     },
 
     async change(admin: Viewer, form: TeamModelsForm): Promise<ModelsOutcome> {
-      const { actor } = admin
       switch (form.action) {
         case 'set-default': {
           const model = required('model', form.model)
-          const refusal = await changes.setDefault(actor, model === '' ? null : model)
+          const refusal = await changes.setDefault(admin, model === '' ? null : model)
           return toOutcome(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
         }
         case 'delete': {
-          const refusal = await changes.remove(actor, required('model', form.model))
+          const refusal = await changes.remove(admin, required('model', form.model))
           return toOutcome(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
         }
         case 'add-model':
