@@ -8,7 +8,9 @@ import { unwrap } from '../../src/sdk/index.ts'
 import type { CreateSpendingLimit } from '../../src/sdk/index.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { expectJson, form } from '../support/requests.ts'
 import { blocksOf, readPage } from '../support/source/documents.ts'
+import { requestSignInLink } from '../support/sign-in-links.ts'
 import { spend } from '../support/spending.ts'
 
 const ADA = 'ada@example.com'
@@ -26,7 +28,7 @@ let bob: string
 beforeAll(async () => {
   service = await startService({ directory: DIRECTORY })
   const { prisma } = service.database
-  const { accessToken } = await service.signIn(BOB, { deviceName: 'bob’s laptop' })
+  const { accessToken } = await service.signIn(BOB, { deviceId: 'laptop-of-bob', deviceName: 'bob’s laptop' })
   bob = (await prisma.account.findUniqueOrThrow({ where: { email: BOB } })).id
   const key = await unwrap(service.clientOf(accessToken).POST('/v1/keys', { body: { name: 'bob’s key' } }))
   const admin = service.clientOf((await service.signIn(ADA)).accessToken)
@@ -40,7 +42,11 @@ beforeAll(async () => {
   await prisma.auditEvent.create({
     data: { kind: 'passkey.renamed', at: service.clock.now(), accountId: bob, details: { name: 'bob’s phone' } },
   })
-  await spend(service, 1.5e9, { accountId: bob, call: { requestId: 'req_1' } })
+  await requestSignInLink(service, BOB)
+  const started = service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
+  const { user_code: userCode } = await expectJson<{ user_code: string }>('The start of a login', started)
+  await unwrap(service.clientOf(accessToken).POST('/device', { body: { userCode } }))
+  await spend(service, 1.5e9, { accountId: bob, call: { requestId: 'req_1', sessionId: 'run-1' } })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -93,27 +99,30 @@ it('all that is stored of a person is exported, without secrets', async () => {
   const stored = JSON.parse(await exportAccount(service.database, BOB)) as Readonly<Record<string, readonly object[]>>
   expect(stored).toMatchObject({
     account: { email: BOB },
+    logins: expect.arrayContaining([expect.objectContaining({ device_name: 'bob’s laptop' })]),
+    links: [{ ip: '127.0.0.1' }],
     devices: [{ device_name: 'bob’s laptop' }],
     keys: [{ name: 'bob’s key' }],
     calls: [{ request_id: 'req_1' }],
+    sessions: [{ session_id: 'run-1' }],
     limits: [{ subject: 'member' }],
     passkeys: [],
   })
-  expect(JSON.stringify(stored)).not.toMatch(/"(?:hash|salt|user_handle|public_key)"/)
+  expect(JSON.stringify(stored)).not.toMatch(/"(?:\w*hash|salt|user_code|user_handle|public_key)":/)
 })
 
 it('is erased of a person who has left, but for what the sums need', async () => {
   const { database, clock } = service
   const { prisma } = database
   const left = { where: { accountId: bob }, data: { revokedAt: clock.now() } }
-  // And those of two limits.
-  const events = 2 + (await prisma.auditEvent.count({ where: { accountId: bob } }))
+  // And those of two limits, and the start of a login that named no account.
+  const events = 3 + (await prisma.auditEvent.count({ where: { accountId: bob } }))
   await expect(eraseAccount(database, BOB, clock.now())).rejects.toThrow('still invited to @acme/core')
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBeGreaterThan(0)
   await prisma.invitation.updateMany(left)
   expect(await eraseAccount(database, BOB, clock.now())).toContain(
     'Removed: invitations 1, devices 1, browsers 1, passkeys 0, API keys 1, spending limits 1. ' +
-      `Audit events without network addresses and names now: ${events}.`,
+      `Audit events without network addresses, names and devices now: ${events}.`,
   )
   const tables = await prisma.$queryRaw<{ name: string }[]>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`
@@ -123,6 +132,7 @@ it('is erased of a person who has left, but for what the sums need', async () =>
   const rows = stored.flat().map((each) => JSON.stringify(each))
   expect(rows.filter((each) => each.includes('bob'))).toEqual([])
   expect(rows.some((each) => each.includes(ADA))).toBe(true)
+  expect(await prisma.auditEvent.count({ where: { accountId: null, ip: { not: null } } })).toBe(0)
   const ofLimits = await prisma.auditEvent.findMany({ where: { kind: 'spending_limit.created' } })
   expect(ofLimits.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1'])
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBe(0)

@@ -23,7 +23,7 @@ export async function eraseAccount({ prisma }: Pick<Database, 'prisma'>, email: 
   const counts = Object.entries(removed).map(([rows, { count }]) => `${rows} ${count}`)
   return (
     `${email} is erased. Sums of usage and audit events name the account ${account.id} only.\n` +
-    `Removed: ${counts.join(', ')}. Audit events without network addresses and names now: ${events}.`
+    `Removed: ${counts.join(', ')}. Audit events without network addresses, names and devices now: ${events}.`
   )
 }
 
@@ -47,11 +47,18 @@ const EVENTS_PER_BATCH = 10_000n
 
 /**
  * Clears the events of the account and those of what it did as an admin, and takes its names out of the events of
- * spending limits that admins have set for it or its API keys. Resolves with their number.
+ * spending limits that admins have set for it or its API keys. Clients choose the ids of devices, so such an id may be
+ * a name too. Resolves with the number of events.
  */
 async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promise<number> {
   const keys = await prisma.apiKey.findMany({ where: { invitation: { accountId } }, select: { id: true } })
-  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId})`
+  // The start of a login that named no account has the network address of the person who approved the login.
+  const logins = await prisma.auditEvent.findMany({
+    where: { accountId, kind: { startsWith: 'device_login.' } },
+    select: { subjectId: true },
+  })
+  const ofLogin = sql`account_id IS NULL AND subject_id = ANY(${logins.map(({ subjectId }) => subjectId)})`
+  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId} OR ${ofLogin})`
   const isAboutIt = sql`coalesce(details->>'of', '') = ANY(${[accountId, ...keys.map(({ id }) => id)]})`
   const { _max } = await prisma.auditEvent.aggregate({ _max: { id: true } })
   let cleared = 0
@@ -59,6 +66,7 @@ async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promis
     cleared += await prisma.$executeRaw`
       UPDATE audit_events SET ip = CASE WHEN ${isOwn} THEN NULL ELSE ip END,
         details = CASE WHEN ${isAboutIt} OR kind ~ '^(passkey|api_key)' THEN details - 'name' ELSE details END
+          - 'deviceId'
       WHERE id >= ${first} AND id < ${first + EVENTS_PER_BATCH} AND (${isOwn} OR ${isAboutIt})`
   }
   return cleared

@@ -10,6 +10,11 @@ export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email:
     SELECT jsonb_pretty(jsonb_build_object(
       'account', to_jsonb(a) - 'user_handle',
       'teams', ARRAY(SELECT to_jsonb(i) FROM invitations i WHERE i.account_id = a.id),
+      'logins', ARRAY(SELECT to_jsonb(l) - ARRAY[
+          'device_code_hash', 'user_code', 'mail_token_hash', 'handle_token_hash'] FROM device_logins l
+        JOIN invitations i ON i.id = l.invitation_id WHERE i.account_id = a.id),
+      'links', ARRAY(SELECT to_jsonb(l) - 'hash' FROM sign_in_links l
+        JOIN invitations i ON i.id = l.invitation_id WHERE i.account_id = a.id),
       'devices', ARRAY(SELECT to_jsonb(d) - 'salt' FROM device_sessions d
         JOIN invitations i ON i.id = d.invitation_id WHERE i.account_id = a.id),
       'browsers', ARRAY(SELECT to_jsonb(b) - 'hash' FROM browser_sessions b
@@ -20,6 +25,7 @@ export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email:
       'limits', ARRAY(SELECT to_jsonb(l) FROM spending_limits l WHERE l.account_id = a.id),
       'usage', ARRAY(SELECT to_jsonb(u) FROM usage_days u WHERE u.account_id = a.id),
       'calls', ARRAY(SELECT to_jsonb(c) FROM call_events c WHERE c.account_id = a.id),
+      'sessions', ARRAY(SELECT to_jsonb(s) FROM agent_sessions s WHERE s.account_id = a.id),
       'audit', ARRAY(SELECT to_jsonb(e) FROM audit_events e
         WHERE e.account_id = a.id OR a.id::text IN (e.details->>'adminId', e.details->>'of'))
     )) AS stored
