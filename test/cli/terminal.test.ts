@@ -11,6 +11,7 @@ import { readEnvironment } from '../../src/cli/environment.ts'
 import { makeOutput } from '../../src/cli/terminal/output.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
+import type { TestService } from '../support/service.ts'
 import { newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 
@@ -29,15 +30,18 @@ const CTRL_D = '\u0004'
 /** Runs `svc` in a terminal with so many columns. */
 function startOnTerminal(args: readonly string[], home: string, columns: number) {
   const line = [process.execPath, COMMAND, ...args].join(' ')
-  const env = { HOME: home, PATH, NODE_COMPILE_CACHE, TERM: 'xterm' }
+  const env = { HOME: home, PATH: `${path.join(home, 'bin')}:${PATH}`, NODE_COMPILE_CACHE, TERM: 'xterm' }
   return spawn(SCRIPT, ['-qec', `stty cols ${columns}; exec ${line}`, '/dev/null'], { env })
 }
 
 /** Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. */
 function pressAt(key: string, shown: string, args: readonly string[], home: string): Promise<number | null> {
   const child = startOnTerminal(args, home, 80)
+  let printed = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (text.includes(shown)) child.stdin.write(key)
+    const wasShown = printed.includes(shown)
+    printed += text
+    if (!wasShown && printed.includes(shown)) child.stdin.write(key)
   })
   return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
 }
@@ -100,16 +104,38 @@ it.runIf(hasScript).each([
   expect(await pressAt(key, 'Email address that is invited', login, machine.home)).toBe(130)
 })
 
-it.runIf(hasScript)('"No" ends svc directory apply with status 1', async () => {
-  await using service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
-  await using machine = await newMachine()
-  await machine.signIn(service)
-  const file = path.join(machine.home, 'teams.yaml')
-  await writeFile(
-    file,
-    'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: kay@example.com }] }] }]',
-  )
-  expect(await pressAt('n', 'Apply 1 change?', ['directory', 'apply', file], machine.home)).toBe(1)
+describe.runIf(hasScript)('in a terminal', () => {
+  let service: TestService
+  let machine: Machine
+  beforeAll(async () => {
+    service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+    machine = await newMachine()
+    await machine.signIn(service)
+  })
+  afterAll(async () => {
+    await machine[Symbol.asyncDispose]()
+    await service[Symbol.asyncDispose]()
+  })
+
+  it('"No" ends svc directory apply with status 1', async () => {
+    const file = path.join(machine.home, 'teams.yaml')
+    const members = '[{ email: kay@example.com }]'
+    await writeFile(file, `organizations: [{ name: acme, teams: [{ name: core, members: ${members} }] }]`)
+    expect(await pressAt('n', 'Apply 1 change?', ['directory', 'apply', file], machine.home)).toBe(1)
+  })
+
+  it('an agent that svc run has started gets Ctrl-C once, and decides what it does', async () => {
+    await machine.install(
+      'codex',
+      `let count = 0
+      process.on('SIGINT', () => {
+        count += 1
+        setTimeout(() => process.exit(count), 500)
+      })
+      setInterval(() => console.log('ready'), 100)`,
+    )
+    expect(await pressAt(CTRL_C, 'ready', ['run', 'codex'], machine.home)).toBe(1)
+  })
 })
 
 it.each([
