@@ -167,5 +167,5 @@ export function countModels(listed: Listed): number {
 
 /** What a profile has of its team. */
 export function toTeamFacts({ endpoint, defaultModel }: Team): Pick<Profile, 'gatewayUrl' | 'defaultModel'> {
-  return { gatewayUrl: endpoint.replace(/\/+$/, ''), defaultModel }
+  return { gatewayUrl: endpoint, defaultModel }
 }
