@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { NewApiKey } from '../../generated/sdk/index.js'
+import type { NewApiKey, SessionEvent } from '../../generated/sdk/index.js'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import { DAY_SECONDS } from '../../src/kernel/durations.ts'
@@ -72,6 +73,7 @@ describe('the exit status', () => {
     [['chat', ' '], 2],
     [['usage', '--by', 'color'], 2],
     [['usage', '--csv', '--json'], 2],
+    [['directory', 'apply', '-', '--json'], 2],
     [['usage', '--from', 'yesterday'], 2],
     [['usage', '--from', '2026-02-30'], 2],
     [['devices', 'revoke', 'ffffffff'], 1],
@@ -365,6 +367,8 @@ describe('svc usage', () => {
     expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })
     expect((await machine.svc(['usage', '--from', '2026-11-01', '--to', '2026-11-01'])).stdout).toBe('No calls.\n')
     expect((await machine.svc(['usage', ...period, '--csv'])).stdout).toMatch(/^day,name,calls,.*\r\n2026-11-21,,1,/)
+    const csv = await machine.svc(['usage', ...period, '--csv', '--team'])
+    expect(csv.stdout).toMatch(/^day,name,calls,.*\r\n2026-11-21,,2,/)
   })
 })
 
@@ -438,6 +442,21 @@ describe('svc sessions', () => {
     expect((await machine.svc(['sessions'])).stdout).toMatch(row)
     expect(await jsonOf<object[]>(['sessions', '--account', 'ada@example.com'])).toMatchObject([{ id: 'run-7' }])
   })
+
+  it('prints the calls of the one whose ID starts so, and goes on until it is stopped', async () => {
+    const stop = (printed: string, child: ChildProcess) => void (printed.includes('failed') && child.kill('SIGINT'))
+    const watched = await machine.start(['sessions', 'watch', 'run-'], { onPrint: stop })
+    expect(watched).toEqual({
+      status: null,
+      stdout: expect.stringMatching(
+        /^\S+:30 {2}started .*\n\S+:30 {2}failed {4}svc\/fast {2}local-engine {2}0\.3 s {2}100 in \(40 cached\), 20 out {2}\$0\.0012\n$/,
+      ),
+      stderr: 'Following session run-7 of @acme/core. Press Ctrl-C to stop.\n',
+    })
+    const { stdout, stderr } = await machine.start(['sessions', 'watch', 'run-', '--json'], { onPrint: stop })
+    const types = stdout.split(/\n(?=.)/).map((line) => (JSON.parse(line) as SessionEvent).type)
+    expect([types, stderr]).toEqual([['call.started', 'call.failed'], ''])
+  })
 })
 
 describe('svc devices', () => {
@@ -508,6 +527,7 @@ describe('svc service-accounts, and svc keys --service', () => {
     expect(await jsonOf(['keys', '--service', 'build-server'])).toMatchObject([{ name: 'nightly' }])
     expect(await jsonOf(['keys'])).toEqual([])
     expect(await jsonOf(['service-accounts'])).toMatchObject([{ name: 'build-server', activeKeys: 1 }])
+    expect((await machine.svc(['service-accounts'])).stdout).toMatch(/^build-server +1 +never .* ada@example\.com$/m)
     const [listed] = await jsonOf<{ id: string }[]>(['keys', '--service', 'build-server'])
     const id = listed?.id ?? ''
     expect((await machine.svc(['keys', 'rotate', id, '--service', 'build-server', '--print'])).stdout).toMatch(/^svck_/)
@@ -564,6 +584,12 @@ describe('svc invite, members, audit and uninvite', () => {
       'grace@example.com is no longer invited to @acme/core. Their devices and API keys of the team have ended.\n',
     )
     expect((await hers.svc(['models'])).status).toBe(3)
+    await machine.svc(['invite', 'grace@example.com'])
+    expect((await machine.svc(['members', 'remove', 'Grace@example.com'])).stdout).toBe(
+      'grace@example.com is no longer a member of @acme/core. Their devices and API keys of the team have ended.\n',
+    )
+    const times = ['--from', '2026-11-01', '--to', '2026-11-02T10:00:00Z']
+    expect((await machine.svc(['audit', ...times])).stdout).toBe('No changes were found.\n')
   })
 })
 
@@ -585,6 +611,10 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
       stdout: '',
       stderr: `@acme/core has no default model. Name one with --model. To list them, run: ${withUrl(list)}\n`,
     })
+  })
+
+  it('has svc setup take the first model where there is no default one', async () => {
+    expect((await machine.svc(['setup', 'codex'])).stdout).toMatch(/^model = "svc\/fast"$/m)
   })
 
   it('adds a model, makes it the default one, and removes it', async () => {
@@ -640,6 +670,18 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
     expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +\/v1 +set, sent as x-api-key/)
     expect(stdout).not.toContain('sk-1')
     expect(stderr).toBe('Admins may add backends at: *.vendor.example\n')
+    const other = ['https://eu.vendor.example', '--base-path', '/v1beta', '--without-credential']
+    await machine.svc(['backends', 'add', 'other', ...other])
+    expect((await machine.svc(['backends'])).stdout).toMatch(/acme\/core\/other +chat +https:\S+ +\/v1beta +none$/m)
+    const serve = ['--serve', 'local-engine=qwen3:8b', '--offline', 'acme/core/other=big', '--context-window', '1000']
+    expect(await jsonOf(['models', 'add', 'writer', ...serve])).toMatchObject({
+      serve: [
+        { backend: 'local-engine', model: 'qwen3:8b' },
+        { backend: 'acme/core/other', model: 'big', when: 'offline' },
+      ],
+      contextWindow: 1000,
+    })
+    await machine.svc(['models', 'remove', 'writer'])
     expect((await machine.svc(['backends', 'remove', 'vendor'])).stdout).toContain('acme/core/vendor is removed')
     const refused = await machine.svc(['backends', 'add', 'vendor', 'https://evil.example', '--without-credential'])
     expect([refused.status, refused.stderr]).toEqual([
@@ -681,6 +723,9 @@ models:
     expect(await jsonOf(['members'])).toMatchObject([{ email: 'ada@example.com' }, { email: 'lin@example.com' }])
     const again = await machine.svc(['directory', 'apply', '-', '--yes', '--json'], { input: directory })
     expect(JSON.parse(again.stdout)).toMatchObject({ changes: [], readOnly: [{ name: 'ada@example.com' }] })
+    expect((await machine.svc(['directory', 'plan', '-'], { input: directory })).stdout).toMatch(
+      /^Nothing to change\.$/m,
+    )
   })
 
   it('names the mistakes of a file', async () => {
@@ -733,6 +778,9 @@ describe('svc doctor', () => {
   it('finds no problem on a machine that is signed in', async () => {
     const ran = await machine.svc(['doctor'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])
+    expect(await jsonOf<object[]>(['doctor'])).toContainEqual(
+      expect.objectContaining({ state: 'ok', about: 'sign-in' }),
+    )
     // The example directory has models of upstreams, which this service does not have.
     expect(ran.stdout).not.toMatch(/^(warning +(?!models )|problem)/m)
   })
@@ -858,8 +906,10 @@ describe('svc doctor', () => {
       { ...works, name: 'azure', lastError: { ...lastError, result: '401' } },
       { ...works, name: 'zai', lastError: { ...lastError, result: '404' } },
     ]
-    const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], backends }, new Date())
+    const workers = [{ id: 'local-engine', state: 'model_missing' }]
+    const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], workers, backends }, new Date())
     expect(status).toBe(0)
+    expect(stdout).toMatch(/^warning +local worker +local-engine is model missing\. The operator can start/m)
     expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
       expect.stringMatching(
         /vendorb has failed repeatedly, so it is tried last\. Its last error was 529, at 2026-11-22T/,
@@ -1001,7 +1051,8 @@ describe('svc logout', () => {
       env: { NODE_OPTIONS: `--import=${await other.watchWrites(FULL_DISK)}` },
     })
     expect([ran.status, ran.stdout]).toEqual([0, `Signed out of ${service.config.baseUrl}.\n`])
-    expect((await other.svc(['token'])).stderr).toContain('You are not signed in')
+    // A lock file that is left over would make other commands wait.
+    expect(await readdir(path.dirname(other.tokensOf(service)))).toEqual(['profile.json'])
   })
 
   it('signs every device out with --everywhere', async () => {

@@ -607,6 +607,8 @@ describe('what svc setup writes', () => {
     await setup(machine, 'opencode', '--write')
     expect(await readFile(`${json}c`, 'utf8')).toContain('"svc/svc/fast"')
     expect(await readFile(json, 'utf8')).toBe(OPENCODE_OWN)
+    const printed = await machine.svc(['setup', 'opencode'], { env: { OPENCODE_CONFIG: '/etc/opencode.json' } })
+    expect(printed.stderr).toContain('These are settings for /etc/opencode.json.')
   })
 
   it.each(TOOLS)('for %s is printed without an option, and nothing is written', async (tool) => {
@@ -672,6 +674,10 @@ it('svc doctor finds the settings that name an earlier address of the gateway', 
   const now = `It is ${service.config.gatewayUrl} now. Run: svc setup`
   expect(stdout).toMatch(new RegExp(`^problem +claude .* ${now} claude --write$`, 'm'))
   expect(stdout).toMatch(new RegExp(`^problem +opencode .* ${now} opencode --write$`, 'm'))
+  await rm(fileOf(machine, 'codex'))
+  expect((await machine.svc(['doctor'])).stdout).toMatch(
+    /^warning +codex +\S+config\.toml, which svc setup wrote, does not exist any more\. Run: svc setup codex --write$/m,
+  )
 })
 
 it('svc doctor finds the settings whose model the team may not call any more', async () => {
