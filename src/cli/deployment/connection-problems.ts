@@ -58,11 +58,10 @@ export function explainConnection(url: URL, error: unknown, proxy = findProxyVar
   if (proxyStatus) return `${explainProxy(url, proxyStatus)} ${correctProxy(proxy)}`
   const place = causes.map((cause) => findProxy(url, cause)).find((found) => found !== null)
   if (place) return `${explainLostProxy(url, place)} ${correctProxy(proxy)}`
-  const codes = causes.map(codeOf)
-  const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
-  if (known) return CONNECTION_PROBLEMS[known]?.(url, proxy) ?? ''
-  const code = codes.find((found) => found !== null)
-  const reason = code ? ` (${code})` : ''
+  const codes = causes.flatMap((cause) => codeOf(cause) ?? [])
+  const explain = codes.map((code) => CONNECTION_PROBLEMS[code]).find(Boolean)
+  if (explain) return explain(url, proxy)
+  const reason = codes[0] === undefined ? '' : ` (${codes[0]})`
   return `${url.origin} cannot be reached${reason}. ${networkAdvice()}`
 }
 
@@ -74,8 +73,8 @@ function explainSilence({ host }: URL, proxy: string | null): string {
 }
 
 /** The status with which the proxy of the environment refused to connect. Node.js has it only in a message. */
-function proxyStatusOf(error: unknown): string | null {
-  return (error instanceof Error && /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]) || null
+function proxyStatusOf({ message }: Error): string | null {
+  return /^Proxy response \((\d{3})\)/.exec(message)?.[1] ?? null
 }
 
 function explainProxy(url: URL, status: string): string {
@@ -91,8 +90,7 @@ function correctProxy(proxy: string | null): string {
  * Where a connection has failed that was not to the host of the URL, and so was to the proxy of the environment; null
  * for another error. The errors of Node.js have the name that was looked up, or the address and the port.
  */
-function findProxy(url: URL, error: unknown): string | null {
-  if (!(error instanceof Error)) return null
+function findProxy(url: URL, error: Error): string | null {
   if ('hostname' in error) return error.hostname === url.hostname ? null : String(error.hostname)
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
   if (!('address' in error && 'port' in error) || String(error.port) === port) return null
@@ -104,7 +102,7 @@ function explainLostProxy(url: URL, place: string): string {
 }
 
 /** An error with all its causes, including those of several attempts (IPv4 and IPv6). */
-function causesOf(error: unknown): unknown[] {
+function causesOf(error: unknown): Error[] {
   if (!(error instanceof Error)) return []
   const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
   return [error, ...inner.flatMap(causesOf), ...causesOf(error.cause)]
