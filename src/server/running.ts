@@ -8,7 +8,7 @@ import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
 import { describeService, findDirectoryWarnings } from './describe.ts'
 import { applyFiles } from './files/apply-files.ts'
-import type { Reload } from './files/apply-files.ts'
+import type { AppliedFiles, Reload } from './files/apply-files.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
@@ -42,8 +42,8 @@ export async function listen(
 ): Promise<Running> {
   const service = await compose(config, resources)
   try {
-    const reload = await applyFiles(config, service, resources, forceDirectory)
-    return await start(config, resources, service, timeouts, reload)
+    const files = await applyFiles(config, service, resources, forceDirectory)
+    return await start(config, resources, service, timeouts, files)
   } catch (error) {
     await service.close()
     throw error
@@ -55,7 +55,7 @@ async function start(
   { database, mailer, clock, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-  reload: Reload,
+  { reload, settled }: AppliedFiles,
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const counts = await service.countDirectory()
@@ -88,6 +88,8 @@ async function start(
       service.endStreams()
       await http.stop(stopSeconds * 1000, service.endCalls)
       await managed
+      // One that a signal has begun would fail once the database is closed, and its file would count as refused.
+      await settled()
       await metrics?.close()
       await service.close()
       mailer?.close()

@@ -6,7 +6,9 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { describeService, findDirectoryWarnings } from '../../src/server/describe.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { askService, openManagement } from '../../src/server/management.ts'
+import { serve } from '../../src/server/serve.ts'
 import { newFolder } from '../support/process.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
@@ -103,6 +105,18 @@ models:
     const [warning] = findDirectoryWarnings(readConfig({}), counts)
     expect(warning).toContain('team/model-18, team/model-19 and 2 more: calls of these models are refused')
   })
+})
+
+it('a stop waits for a reload that a signal has begun', async () => {
+  const lines: LogLine[] = []
+  const config = readConfig({ SVC_PORT: '0', SVC_DATABASE_URL: 'memory:', SVC_DIRECTORY_FILE: file })
+  const running = await serve(config, { clock: systemClock, log: { ...recordingLog(lines), close: async () => true } })
+  // Its last steps use the database, after the listener was closed.
+  await writeFile(file, directory('ada', 'bob', ...Array.from({ length: 2_000 }, (_, at) => `member-${at}`)))
+  const reload = running.reload()
+  await running.stop()
+  expect(await reload).toContain('members: 2000 invited')
+  expect(lines.map(({ event }) => event).slice(-2)).toEqual(['directory.applied', 'service.stopped'])
 })
 
 describe('the management socket', () => {

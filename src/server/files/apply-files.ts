@@ -13,6 +13,13 @@ import type { Resources } from '../roles.ts'
  */
 export type Reload = (force?: boolean) => Promise<string>
 
+/** The files that a start has applied. */
+export type AppliedFiles = {
+  readonly reload: Reload
+  /** Resolves when no reload runs any more. */
+  settled(): Promise<void>
+}
+
 /** A file that a start and a reload apply. */
 type AppliedFile = {
   apply(force?: boolean): Promise<string>
@@ -21,15 +28,15 @@ type AppliedFile = {
 }
 
 /**
- * Applies both files at a start, and resolves with the function that does so again. Rejects when a file is refused,
- * but for one of several processes that is not the first: it then uses what the others use.
+ * Applies both files at a start, and resolves with what does so again. Rejects when a file is refused, but for one of
+ * several processes that is not the first: it then uses what the others use.
  */
 export async function applyFiles(
   config: Config,
   service: Service,
   { log }: Pick<Resources, 'log'>,
   force: boolean,
-): Promise<Reload> {
+): Promise<AppliedFiles> {
   const directory = makeDirectoryFile(config, service, log)
   const prices = makePricesFile(config, service, log)
   const reloadDirectory = (forced?: boolean) =>
@@ -105,14 +112,19 @@ function makePricesFile({ role, pricesFile }: Config, service: Service, log: Log
 }
 
 /** Begins a reload when the one before has ended, so that no file stays that was read before another one. */
-function inOrder(run: Reload): Reload {
-  let last: Promise<unknown> = Promise.resolve()
-  return (force) => {
-    const next = last.then(() => run(force))
-    last = next.catch(() => undefined)
-    return next
+function inOrder(run: Reload): AppliedFiles {
+  let last: Promise<void> = Promise.resolve()
+  return {
+    reload(force) {
+      const next = last.then(() => run(force))
+      last = next.then(ignore, ignore)
+      return next
+    },
+    settled: () => last,
   }
 }
+
+function ignore(): void {}
 
 /** The sentences in one text. Waits for all of them, also when one of them fails, and then rejects. */
 async function joinSentences(applying: readonly Promise<string>[]): Promise<string> {
