@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { hasCode } from '../kernel/error-code.ts'
 
 /** Reads a file that a setting names. `problem`: why it cannot be read, to follow its name. */
 export function readTextFile(file: string): { readonly text: string } | { readonly problem: string } {
   try {
+    // Some of these files are read again. Until a program writes into the pipe, the process would stand still.
+    if (lstatSync(file).isFIFO()) return { problem: 'cannot be read: it is a named pipe' }
     return { text: readFileSync(file, 'utf8') }
   } catch (error) {
     return { problem: explainUnreadable(error) }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -325,6 +326,12 @@ describe('a setting that is given as a file', () => {
     return file
   }
 
+  function makePipe(): string {
+    const pipe = path.join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    return pipe
+  }
+
   /** A value for each setting that holds a secret. A new setting needs a row. */
   const VALUES: Readonly<Record<string, string>> = {
     SVC_DATABASE_URL: 'postgresql://svc:hunter2@db/svc',
@@ -367,6 +374,7 @@ describe('a setting that is given as a file', () => {
     ],
     ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'it does not exist'],
     ['a file that is a directory', () => ({ SVC_MAIL_URL_FILE: folder }), 'cannot be read'],
+    ['a named pipe', () => ({ SVC_MAIL_URL_FILE: makePipe() }), 'it is a named pipe'],
     ['an empty file', () => ({ SVC_MAIL_URL_FILE: write('\n') }), 'is empty'],
   ])('refuses %s, together with all other mistakes', (_, env, words) => {
     const mistakes = mistakesOf({ SVC_PORT: 'x', ...env() })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect, it } from 'vitest'
@@ -38,4 +39,11 @@ it('keeps the price file when the new list has mistakes, and names them', async 
 
 it('says that a price file cannot be read', async () => {
   await expect(loadPricesFile('/nowhere/prices.json')).rejects.toThrow(/nowhere\/prices.json was not applied:.*ENOENT/s)
+})
+
+it('refuses a named pipe, which a reload would wait for', async () => {
+  await using folder = await newFolder()
+  const pipe = path.join(folder.path, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  await expect(loadPricesFile(pipe)).rejects.toThrow('It cannot be read: it is a named pipe. Name a regular file')
 })

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { lstat, readFile } from 'node:fs/promises'
 import { OperatorError } from '../../kernel/operator-error.ts'
 
 /** The files of the operator that a start and a reload apply. */
@@ -20,8 +20,14 @@ export class RefusedFileError extends OperatorError {
 
 /** Reads the text of a file. Rejects with a `RefusedFileError`. */
 export async function readText(what: What, file: string): Promise<string> {
-  return readFile(file, 'utf8').catch((error: unknown) => {
+  try {
+    if ((await lstat(file)).isFIFO()) throw new Error(NAMED_PIPE)
+    return await readFile(file, 'utf8')
+  } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown'
     throw new RefusedFileError(what, file, [`It cannot be read: ${reason}.`])
-  })
+  }
 }
+
+/** Until a program writes into it, a reload would wait, and so would all later ones and the end of the process. */
+const NAMED_PIPE = 'it is a named pipe. Name a regular file, because a reload reads it again'
