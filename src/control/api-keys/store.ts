@@ -287,16 +287,8 @@ function keyEvent(kind: string, row: AuditedKey, { accountId, ip }: Actor, at: D
 }
 
 function toListed(row: Row): ListedKey {
-  const { id, name, prefix, models, createdAt, expiresAt, lastUsedAt, replacedById: replacedBy } = row
-  return {
-    id,
-    name,
-    prefix,
-    team: teamNameOf(ownerOf(row).team),
-    models: models.length > 0 ? models : null,
-    createdAt,
-    expiresAt,
-    lastUsedAt,
-    replacedBy,
-  }
+  const { id, name, prefix, createdAt, expiresAt, lastUsedAt, replacedById: replacedBy } = row
+  const team = teamNameOf(ownerOf(row).team)
+  const models = row.models.length > 0 ? row.models : null
+  return { id, name, prefix, team, models, createdAt, expiresAt, lastUsedAt, replacedBy }
 }
