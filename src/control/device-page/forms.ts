@@ -35,7 +35,8 @@ type Needs = {
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, deviceChanges, passkeyChanges, keyForms, signInLinks, findEmail, signOut, renderDevicePage } = needs
 
-  async function outcomeOf(req: Request, form: DeviceForm): Promise<FormOutcome> {
+  /** Does what the form asks for. Null: the answer was sent, because it is not the device page. */
+  async function apply(req: Request, res: Response, form: DeviceForm): Promise<FormOutcome | null> {
     const actor = actorOf(req)
     switch (form.action) {
       case 'find':
@@ -47,7 +48,9 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
         return afterDecision(decided, wanted, form.userCode)
       }
       case 'revoke-device': {
-        const hasEnded = await deviceChanges.signOut(actor, required('sessionId', form.sessionId))
+        const sessionId = required('sessionId', form.sessionId)
+        if ((await signOut.findCurrent(req)).includes(sessionId)) return leave(req, res, 'here')
+        const hasEnded = await deviceChanges.signOut(actor, sessionId)
         return { notice: hasEnded ? 'device_signed_out' : 'unknown_device' }
       }
       case 'rename-passkey': {
@@ -70,8 +73,12 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
         return { notice: 'signed_out_others' }
       case 'disown-device':
         return disownDevice(req, required('sessionId', form.sessionId))
-      default:
-        throw new Error(`The form ${form.action} does not end on the device page.`)
+      case 'confirm-email':
+        return confirmByEmail(req, res, form)
+      case 'sign-out':
+        return leave(req, res, 'here')
+      case 'sign-out-everywhere':
+        return leave(req, res, 'everywhere')
     }
   }
 
@@ -82,35 +89,29 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 
   /** Signs this browser out; afterwards there is no caller to show the device page to. */
-  async function leave(req: Request, res: Response, scope: 'here' | 'everywhere'): Promise<void> {
+  async function leave(req: Request, res: Response, scope: 'here' | 'everywhere'): Promise<null> {
     const everywhere = scope === 'everywhere'
     if (everywhere) await deviceChanges.signOutEverywhere(req, { scope: 'all' })
     else await signOut.here(req)
     clearCookies(res)
     sendPage(res, 200, signedOutPage({ everywhere }))
+    return null
   }
 
   /** Emails a sign-in link. Its consumption begins a fresh session in the browser that opens it. */
-  async function confirmByEmail(req: Request, res: Response, { page }: DeviceForm): Promise<void> {
+  async function confirmByEmail(req: Request, res: Response, { page }: DeviceForm): Promise<null> {
     const { accountId, team } = callerOf(req)
     const email = await findEmail(accountId)
     await signInLinks.send({ email, team }, ipOf(req))
     keepNext(res, { page })
     sendPage(res, 200, linkSentPage({ email, isKnown: true }))
-  }
-
-  /** Whether the form signs out the browser that sends it. */
-  async function isOwn(req: Request, { action, sessionId }: DeviceForm): Promise<boolean> {
-    if (action !== 'revoke-device' || sessionId === undefined) return false
-    return (await signOut.findCurrent(req)).includes(sessionId)
+    return null
   }
 
   return async (req, res, form) => {
-    if (await isOwn(req, form)) return leave(req, res, 'here')
-    if (form.action === 'confirm-email') return confirmByEmail(req, res, form)
-    if (form.action === 'sign-out') return leave(req, res, 'here')
-    if (form.action === 'sign-out-everywhere') return leave(req, res, 'everywhere')
-    const { waitSeconds, ...content } = await outcomeOf(req, form)
+    const outcome = await apply(req, res, form)
+    if (!outcome) return
+    const { waitSeconds, ...content } = outcome
     const status = content.notice ? DEVICE_NOTICES[content.notice].status : 200
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
     sendOutcomePage(res, status, await renderDevicePage(req, content))
