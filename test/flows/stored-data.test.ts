@@ -39,6 +39,10 @@ beforeAll(async () => {
     })
   await unwrap(setLimit({ subject: 'member', of: BOB }))
   await unwrap(setLimit({ subject: 'key', of: key.info.id }))
+  const old = await unwrap(service.clientOf(accessToken).POST('/v1/keys', { body: { name: 'bob’s old key' } }))
+  await unwrap(setLimit({ subject: 'key', of: old.info.id }))
+  // As housekeeping does, some time after the key has expired.
+  await prisma.apiKey.delete({ where: { id: old.info.id } })
   await prisma.auditEvent.create({
     data: { kind: 'passkey.renamed', at: service.clock.now(), accountId: bob, details: { name: 'bob’s phone' } },
   })
@@ -115,8 +119,8 @@ it('is erased of a person who has left, but for what the sums need', async () =>
   const { database, clock } = service
   const { prisma } = database
   const left = { where: { accountId: bob }, data: { revokedAt: clock.now() } }
-  // And those of two limits, and the start of a login that named no account.
-  const events = 3 + (await prisma.auditEvent.count({ where: { accountId: bob } }))
+  // And those of three limits, and the start of a login that named no account.
+  const events = 4 + (await prisma.auditEvent.count({ where: { accountId: bob } }))
   await expect(eraseAccount(database, BOB, clock.now())).rejects.toThrow('still invited to @acme/core')
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBeGreaterThan(0)
   await prisma.invitation.updateMany(left)
@@ -134,7 +138,7 @@ it('is erased of a person who has left, but for what the sums need', async () =>
   expect(rows.some((each) => each.includes(ADA))).toBe(true)
   expect(await prisma.auditEvent.count({ where: { accountId: null, ip: { not: null } } })).toBe(0)
   const ofLimits = await prisma.auditEvent.findMany({ where: { kind: 'spending_limit.created' } })
-  expect(ofLimits.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1'])
+  expect(ofLimits.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1'])
   expect(await prisma.auditEvent.count({ where: { accountId: bob, ip: { not: null } } })).toBe(0)
   expect(await prisma.usageDay.count({ where: { accountId: bob } })).toBe(1)
 })

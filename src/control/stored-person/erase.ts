@@ -51,15 +51,11 @@ const EVENTS_PER_BATCH = 10_000n
  * a name too. Resolves with the number of events.
  */
 async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promise<number> {
-  const keys = await prisma.apiKey.findMany({ where: { invitation: { accountId } }, select: { id: true } })
+  const ids = await findLoginsAndKeys(prisma, accountId)
   // The start of a login that named no account has the network address of the person who approved the login.
-  const logins = await prisma.auditEvent.findMany({
-    where: { accountId, kind: { startsWith: 'device_login.' } },
-    select: { subjectId: true },
-  })
-  const ofLogin = sql`account_id IS NULL AND subject_id = ANY(${logins.map(({ subjectId }) => subjectId)})`
-  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId} OR ${ofLogin})`
-  const isAboutIt = sql`coalesce(details->>'of', '') = ANY(${[accountId, ...keys.map(({ id }) => id)]})`
+  const isItsStart = sql`account_id IS NULL AND subject_id = ANY(${ids})`
+  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId} OR ${isItsStart})`
+  const isAboutIt = sql`coalesce(details->>'of', '') = ANY(${[accountId, ...ids]})`
   const { _max } = await prisma.auditEvent.aggregate({ _max: { id: true } })
   let cleared = 0
   for (let first = 0n; first <= (_max.id ?? -1n); first += EVENTS_PER_BATCH) {
@@ -70,6 +66,18 @@ async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promis
       WHERE id >= ${first} AND id < ${first + EVENTS_PER_BATCH} AND (${isOwn} OR ${isAboutIt})`
   }
   return cleared
+}
+
+/** The ids of the logins and API keys of an account, also of those that housekeeping has deleted. */
+async function findLoginsAndKeys(prisma: PrismaClient, accountId: string): Promise<string[]> {
+  const rows = await prisma.$queryRaw<{ id: string }[]>`
+    SELECT subject_id AS id FROM audit_events
+    WHERE account_id = ${accountId}::uuid
+      AND (kind LIKE 'device_login.%' OR kind LIKE 'api_key.%' AND details->>'serviceAccount' IS NULL)
+    UNION
+    SELECT k.id::text FROM api_keys k JOIN invitations i ON i.id = k.invitation_id
+    WHERE i.account_id = ${accountId}::uuid`
+  return rows.map(({ id }) => id)
 }
 
 /** Logins and sign-in links are removed with the invitations. */
