@@ -13,6 +13,7 @@ const PATHS = [
   '/v1/embeddings',
   '/v1/responses',
   '/v1/responses/input_tokens',
+  '/v1/responses/compact',
   '/codex/v1/responses',
   '/vendorb/v1/messages',
   '/vendorb/v1/messages/count_tokens',

@@ -22,6 +22,7 @@ const CALLS = [
   { path: '/v1/embeddings', body: { input: 'hi' } },
   { path: '/v1/responses', body: { input: 'hi' } },
   { path: '/v1/responses/input_tokens', body: { input: 'hi' } },
+  { path: '/v1/responses/compact', body: { input: 'hi' } },
   { path: '/codex/v1/responses', body: { input: [{ type: 'message', role: 'user', content: 'hi' }] } },
   { path: '/vendorb/v1/messages', body: { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } },
   { path: '/vendorb/v1/messages/count_tokens', body: { messages: [{ role: 'user', content: 'hi' }] } },
