@@ -1166,6 +1166,26 @@ organizations:
   })
 })
 
+describe('svc setup without --model', () => {
+  it('names the default model of the team', async () => {
+    await service.applyDirectory(`
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: vendora/large
+        models: [svc/fast, vendora/large, vendorb/writer]
+        members: [{ email: ada@example.com, role: admin }]
+models:
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }
+  - { id: vendora/large, displayName: Large, owner: vendora }
+  - { id: vendorb/writer, displayName: Writer, owner: vendorb }
+`)
+    service.clock.advance({ seconds: 10 })
+    expect((await machine.svc(['setup', 'codex'])).stdout).toMatch(/^model = "vendora\/large"$/m)
+  })
+})
+
 describe('a team that may use no model', () => {
   beforeAll(async () => {
     const members = '[{ email: ada@example.com, role: admin }]'
