@@ -441,6 +441,9 @@ describe('svc sessions', () => {
     const row = /run-7 +ada@example\.com +svc\/fast +1 +1 +1,234,567 +20/
     expect((await machine.svc(['sessions'])).stdout).toMatch(row)
     expect(await jsonOf<object[]>(['sessions', '--account', 'ada@example.com'])).toMatchObject([{ id: 'run-7' }])
+    expect((await machine.svc(['sessions', '--account', 'kay@example.com'])).stdout).toBe(
+      'The team @acme/core has no sessions of kay@example.com yet.\n',
+    )
   })
 
   it('prints the calls of the one whose ID starts so, and goes on until it is stopped', async () => {
@@ -494,7 +497,9 @@ describe('svc keys', () => {
     const [listed] = await jsonOf<{ id: string; name: string; models: string[] }[]>(['keys'])
     expect(listed).toMatchObject({ name: 'opencode', models: ['svc/fast'] })
     expect(await jsonOf<object[]>(['keys', '--team', '@acme/core'])).toContainEqual(listed)
-    expect(await jsonOf<object[]>(['keys', '--team', '@acme/other'])).toEqual([])
+    expect((await machine.svc(['keys', '--team', '@acme/other'])).stdout).toBe(
+      'You have no API keys for @acme/other. Create one: svc keys create NAME --team @acme/other\n',
+    )
     const rotated = await machine.svc(['keys', 'rotate', listed?.id ?? '', '--overlap', '0', '--days', '1'])
     expect(rotated.stdout).toMatch(/^svck_/)
     expect(rotated.stderr).toContain('It is not shown again.')

@@ -79,9 +79,16 @@ async function listKeys(cli: Cli, options: Options): Promise<void> {
 }
 
 function noKeys(options: Options): string {
-  const { service } = options
-  const [who, ofService] = service === undefined ? ['You have', ''] : [`${service} has`, ` --service ${service}`]
-  return `${who} no API keys. Create one: ${withSameTarget(`svc keys create NAME${ofService}`, options)}`
+  const { service, team } = options
+  const who = service === undefined ? 'You have' : `${service} has`
+  const ofTeam = team === undefined ? '' : ` for ${team}`
+  return `${who} no API keys${ofTeam}. Create one: ${withSameOwner('svc keys create NAME', options)}`
+}
+
+/** A command for people to run next, about keys of the same owner. */
+function withSameOwner(command: string, options: Options): string {
+  const ofService = options.service === undefined ? '' : ` --service ${options.service}`
+  return withSameTarget(command + ofService, options)
 }
 
 async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
@@ -135,6 +142,5 @@ async function revokeKey(cli: Cli, start: string, options: Options): Promise<voi
 async function findKey(owner: KeyOwner, start: string, options: Options) {
   const key = findById(await owner.list(), start, { plural: 'API keys' })
   if (key) return key
-  const list = options.service === undefined ? 'svc keys' : `svc keys --service ${options.service}`
-  throw new CommandError(`No API key has the ID "${start}". Run: ${withSameTarget(list, options)}`)
+  throw new CommandError(`No API key has the ID "${start}". Run: ${withSameOwner('svc keys', options)}`)
 }

@@ -35,7 +35,10 @@ async function listSessions(cli: Cli, { url, json, account }: Options): Promise<
   const deployment = await openDeployment(cli, url)
   const sessions = await findSessions(deployment, account, 50)
   if (json) return output.json(sessions)
-  if (sessions.length === 0) return output.print(`The team ${deployment.profile.team} has no sessions yet.`)
+  if (sessions.length === 0) {
+    const ofAccount = account === undefined ? '' : ` of ${account}`
+    return output.print(`The team ${deployment.profile.team} has no sessions${ofAccount} yet.`)
+  }
   output.table(
     ['ID', 'ACCOUNT', 'MODEL', 'CALLS', 'FAILED', 'TOKENS IN', 'OUT', 'LAST ACTIVE', ''],
     sessions.map(({ id, calls, failedCalls, runningCalls, tokens, lastActiveAt, ...session }) => [
