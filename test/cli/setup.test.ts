@@ -619,6 +619,14 @@ describe('what svc setup writes', () => {
     await expect(stat(fileOf(machine, tool))).rejects.toThrow('ENOENT')
   })
 
+  it.each([
+    ['claude-mine', { 'claude-mine': { name: 'claude-mine' }, 'svc/fast': { name: 'Fast' } }],
+    ['svc/fast', { 'svc/fast': { name: 'Fast' } }],
+  ])('for opencode list the model %s, because opencode starts only with a listed one', async (model, models) => {
+    const { stdout } = await setup(signedIn, 'opencode', '--model', model)
+    expect(JSON.parse(stdout)).toMatchObject({ model: `svc/${model}`, provider: { svc: { models } } })
+  })
+
   it.each(['zed', 'continue', 'cursor'])('for %s: the address and the models, and how to make a key', async (tool) => {
     const { stdout, stderr } = await setup(signedIn, tool)
     expect(stdout).toContain(`${service.config.gatewayUrl}/v1`)

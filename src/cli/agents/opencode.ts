@@ -62,7 +62,7 @@ function toConfig({ model, opencodeModels }: AgentSettings, gatewayUrl: string, 
         name: 'svc',
         options: { baseURL: `${gatewayUrl}/v1`, apiKey },
         // A model that was chosen by a prefix alias is not listed, and opencode starts only with a model of its list.
-        models: { ...(!(model in opencodeModels) && { [model]: { name: model } }), ...opencodeModels },
+        models: { [model]: { name: model }, ...opencodeModels },
       },
     },
   }
