@@ -92,6 +92,8 @@ describe('the exit status', () => {
     [['audit', '--action', 'A B'], 2],
     [['members', '--team', 'acme'], 2],
     [['keys', 'create', 'x', '--days', '0'], 2],
+    [['keys', 'create', 'x', '--days', '367'], 2],
+    [['audit', '--count', '0'], 2],
     [['keys', 'create', 'x', '--print', '--json'], 2],
     [['keys', 'rotate', 'x', '--print', '--json'], 2],
     [['service-accounts', 'create', 'A B'], 2],
