@@ -863,9 +863,10 @@ describe('svc doctor', () => {
   const NO_MODELS = { data: [], workers: [], models: [], defaultModel: null }
 
   /** What doctor prints for a deployment that answers every request with this, and where its gateway is. */
-  async function examine(answer: object, date: Date, status = 200) {
+  async function examine(answer: object, { status = 200, secondsAhead = 0 } = {}) {
     const server = createServer((_, res) => {
-      res.writeHead(status, { date: date.toUTCString(), 'content-type': 'application/json', 'x-request-id': 'req_1' })
+      const date = addSeconds(new Date(), secondsAhead).toUTCString()
+      res.writeHead(status, { date, 'content-type': 'application/json', 'x-request-id': 'req_1' })
       res.end(JSON.stringify({ endpoint: url, ...answer }))
     })
     const url = `http://localhost:${await listenOnLoopback(server)}`
@@ -878,7 +879,7 @@ describe('svc doctor', () => {
   }
 
   it('finds a control plane that fails', async () => {
-    const { stdout } = await examine({}, new Date(), 500)
+    const { stdout } = await examine({}, { status: 500 })
     expect(stdout).toMatch(/^problem +control plane +http:\S+ answered 500\. Check the URL, or tell your operator\.$/m)
   })
 
@@ -896,8 +897,8 @@ describe('svc doctor', () => {
     [90, /(89|90|91) s behind/],
     [3600, /60 minutes behind/],
     [-400 * DAY_SECONDS, /400 days ahead of/],
-  ])('finds a clock that differs from that of the deployment by %i s', async (seconds, difference) => {
-    const { stdout, status } = await examine(NO_MODELS, addSeconds(new Date(), seconds))
+  ])('finds a clock that differs from that of the deployment by %i s', async (secondsAhead, difference) => {
+    const { stdout, status } = await examine(NO_MODELS, { secondsAhead })
     expect(status).toBe(1)
     expect(/^problem +clock +The clock of this machine is (.*) that of/m.exec(stdout)?.[1]).toMatch(difference)
   })
@@ -914,7 +915,7 @@ describe('svc doctor', () => {
       { ...works, name: 'zai', lastError: { ...lastError, result: '404' } },
     ]
     const workers = [{ id: 'local-engine', state: 'model_missing' }]
-    const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], workers, backends }, new Date())
+    const { stdout, status } = await examine({ ...NO_MODELS, data: [MODEL], workers, backends })
     expect(status).toBe(0)
     expect(stdout).toMatch(/^warning +local worker +local-engine is model missing\. The operator can start/m)
     expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
@@ -930,7 +931,7 @@ describe('svc doctor', () => {
 
   it('tells admins that there is no backend', async () => {
     const workers = [{ id: 'local-engine', state: 'not_configured' }]
-    const { stdout, status } = await examine({ data: [MODEL], workers, backends: [] }, new Date())
+    const { stdout, status } = await examine({ data: [MODEL], workers, backends: [] })
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +backends +The gateway has no backend, so it can answer no call/m)
   })
