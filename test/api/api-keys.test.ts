@@ -36,7 +36,7 @@ describe('listApiKeys', () => {
       await own.service.fetch(`${PATH}/${gone.info.id}`, { method: 'DELETE', headers: own.ada })
       await own.createKey({ name: 'Expired', expiresInDays: 1 })
       own.service.clock.advance({ days: 1 })
-      const ada = { authorization: `Bearer ${(await own.service.signIn('ada@example.com')).accessToken}` }
+      const ada = bearerOf((await own.service.signIn('ada@example.com')).accessToken)
       const response = await own.service.fetch(PATH, { headers: ada })
       const text = await response.text()
       expect((JSON.parse(text) as { keys: object[] }).keys).toMatchObject([

@@ -3,7 +3,7 @@ import { plainUserCode } from '../../src/control/device-login/user-code.ts'
 import { makeUserCodeStore } from '../../src/control/device-page/store.ts'
 import { NIL_UUID } from '../../src/kernel/identifier.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { bytes, expectJson, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, bytes, expectJson, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ const poll = (deviceCode: string) => service.client.POST('/v1/auth/device/poll',
 async function signedIn() {
   const email = persons.next()
   const { accessToken } = await service.signIn(email, { deviceId: 'first' })
-  const headers = { authorization: `Bearer ${accessToken}` }
+  const headers = bearerOf(accessToken)
   return { email, headers, decide: (body: object) => service.fetch('/device', json(body, headers)) }
 }
 

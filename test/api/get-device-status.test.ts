@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -72,7 +72,7 @@ describe('getDeviceStatus', () => {
     it('refuses an expired access token', async () => {
       const { accessToken } = await service.signIn(persons.next())
       service.clock.advance({ seconds: 901 })
-      const response = await service.fetch('/device', { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await service.fetch('/device', { headers: bearerOf(accessToken) })
       expect(await outcomeOf(response)).toBe('401 authenticate_first')
     })
   })

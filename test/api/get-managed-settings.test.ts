@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -54,7 +54,7 @@ describe.each(ROUTES)('$operationId', ({ path }) => {
       await using alone = await startService()
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       expect(await outcomeOf(await alone.fetch(path, { headers }))).toBe('503 service_unavailable')
     })
   })

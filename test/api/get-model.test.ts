@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -33,8 +33,7 @@ describe.each(ROUTES)('$operationId', ({ list, path }) => {
   })
   afterAll(() => service[Symbol.asyncDispose]())
 
-  const get = (id: string, token = ada) =>
-    service.fetch(`${list}/${id}`, { headers: { authorization: `Bearer ${token}` } })
+  const get = (id: string, token = ada) => service.fetch(`${list}/${id}`, { headers: bearerOf(token) })
 
   describe('200', () => {
     it.each(['svc/fast', 'svc/draft', 'fast'])('returns %s as the list shows it', async (id) => {
@@ -82,7 +81,7 @@ describe.each(ROUTES)('$operationId', ({ list, path }) => {
       await using alone = await startService({ directory: DIRECTORY })
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       expect(await outcomeOf(await alone.fetch(`${list}/svc%2Ffast`, { headers }))).toBe('503 service_unavailable')
     })
   })

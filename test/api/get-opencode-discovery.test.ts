@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -48,14 +48,14 @@ describe('getOpencodeDiscovery', () => {
 
     it('lists the models of the team to a caller with a credential', async () => {
       const { accessToken } = await service.signIn('ada@example.com')
-      const { config } = await discover({ authorization: `Bearer ${accessToken}` })
+      const { config } = await discover(bearerOf(accessToken))
       expect(Object.keys(config.provider?.svc.models ?? {})).toContain('svc/fast')
     })
 
     it('writes a name of a model so that opencode reads no file and no variable for it', async () => {
       await using named = await startService({ directory: REFERRING })
       const { accessToken } = await named.signIn('ada@example.com')
-      const response = await named.fetch(PATH, { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await named.fetch(PATH, { headers: bearerOf(accessToken) })
       const { config } = (await response.json()) as Discovery
       expect(config.provider?.svc.models).toMatchObject({
         'svc/fast': { name: 'Fast { file:/etc/passwd}{ env:HOME} {x}' },
@@ -72,7 +72,7 @@ describe('getOpencodeDiscovery', () => {
       await using alone = await startService()
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
-      const response = await alone.fetch(PATH, { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await alone.fetch(PATH, { headers: bearerOf(accessToken) })
       expect(await outcomeOf(response)).toBe('503 service_unavailable')
     })
   })

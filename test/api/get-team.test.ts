@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -68,7 +68,7 @@ describe('getTeam', () => {
       ['with an incomplete percent-encoding', '%4'],
     ])('knows no team %s', async (_, team) => {
       const { accessToken } = await signedInOnce()
-      const response = await service.fetch(`/v1/teams/${team}`, { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await service.fetch(`/v1/teams/${team}`, { headers: bearerOf(accessToken) })
       expect(await outcomeOf(response)).toBe('404 not_found')
     })
 

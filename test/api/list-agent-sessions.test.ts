@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { people, signInBrowser } from '../support/people.ts'
-import { messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -111,7 +111,7 @@ describe('listAgentSessions', () => {
       ['a page that is too long', { limit: 201 }, 'limit'],
     ])('refuses %s', async (_, query, named) => {
       const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       const response = await service.fetch(`/v1/teams/%40acme%2Fcore/sessions?${search}`, { headers })
       expect(await outcomeOf(response)).toBe('400 invalid_request')
       expect(await messageOf(response)).toContain(named)

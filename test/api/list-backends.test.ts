@@ -3,7 +3,7 @@ import { unwrap } from '../../src/sdk/index.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { freePort } from '../support/loopback.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 import { startService } from '../support/service.ts'
@@ -55,14 +55,13 @@ afterAll(async () => {
   await lost[Symbol.asyncDispose]()
 })
 
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-const ask = (token: string) => service.fetch('/v1/backends', { headers: bearer(token) })
+const ask = (token: string) => service.fetch('/v1/backends', { headers: bearerOf(token) })
 
 describe('listBackends', () => {
   describe('200', () => {
     it('shows an admin each backend with its state and its last error, and no address or credential', async () => {
       const call = { model: 'vendorb/writer', messages: [{ role: 'user', content: 'hi' }] }
-      await (await service.fetch('/v1/chat/completions', json(call, bearer(admin)))).text()
+      await (await service.fetch('/v1/chat/completions', json(call, bearerOf(admin)))).text()
       const response = await ask(admin)
       const text = await response.text()
       expect(JSON.parse(text)).toEqual({
@@ -87,7 +86,7 @@ describe('listBackends', () => {
       const call = { model: 'vendorb/lost', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }
       const lastErrorAfter = async (path: string) => {
         // The error is the backend's own, which is not in the contract.
-        await (await fetch(service.origin + path, json(call, bearer(admin)))).text()
+        await (await fetch(service.origin + path, json(call, bearerOf(admin)))).text()
         const { backends } = await unwrap(service.clientOf(admin).GET('/v1/backends'))
         return backends.find(({ name }) => name === 'us')?.lastError?.result
       }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -39,7 +39,7 @@ describe.each(LISTS)('$operationId', ({ path }) => {
   afterAll(() => service[Symbol.asyncDispose]())
 
   const listFor = (token: string, query = '', init: RequestInit = {}) =>
-    service.fetch(path + query, { ...init, headers: { authorization: `Bearer ${token}` } })
+    service.fetch(path + query, { ...init, headers: bearerOf(token) })
 
   describe('200', () => {
     it('lists the published models of the team by id, and their whole aliases', async () => {
@@ -76,7 +76,7 @@ describe.each(LISTS)('$operationId', ({ path }) => {
       await using alone = await startService({ directory: DIRECTORY })
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
-      const response = await alone.fetch(path, { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await alone.fetch(path, { headers: bearerOf(accessToken) })
       expect(await outcomeOf(response)).toBe('503 service_unavailable')
     })
   })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { directoryOf } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -42,8 +42,7 @@ afterAll(async () => {
   await engine[Symbol.asyncDispose]()
 })
 
-const ask = (path: string, credential = token) =>
-  service.fetch(path, { headers: { authorization: `Bearer ${credential}` } })
+const ask = (path: string, credential = token) => service.fetch(path, { headers: bearerOf(credential) })
 
 describe.each(OPERATIONS)('$operationId', ({ path, shown }) => {
   describe('200', () => {
@@ -76,7 +75,7 @@ describe.each(OPERATIONS)('$operationId', ({ path, shown }) => {
       await using alone = await startService({ directory: directoryOf(['ada@example.com']) })
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
-      const response = await alone.fetch(path, { headers: { authorization: `Bearer ${accessToken}` } })
+      const response = await alone.fetch(path, { headers: bearerOf(accessToken) })
       expect(await outcomeOf(response)).toBe('503 service_unavailable')
     })
   })

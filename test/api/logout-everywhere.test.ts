@@ -3,7 +3,7 @@ import type { DeviceList } from '../../generated/sdk/index.js'
 import { accountIdOf } from '../support/agent-sessions.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { expectJson, expectOk, json } from '../support/requests.ts'
+import { bearerOf, expectJson, expectOk, json } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -27,10 +27,10 @@ async function household() {
   const cookie = await signInBrowser(service, email)
   const stranger = await service.signIn(persons.next())
   const headers = {
-    one: { authorization: `Bearer ${one.accessToken}` },
-    two: { authorization: `Bearer ${two.accessToken}` },
+    one: bearerOf(one.accessToken),
+    two: bearerOf(two.accessToken),
     browser: { cookie },
-    stranger: { authorization: `Bearer ${stranger.accessToken}` },
+    stranger: bearerOf(stranger.accessToken),
   }
   const alive = async () => {
     const statuses = await Promise.all(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
-import { bytes, expectOk, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, bytes, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -30,7 +30,7 @@ describe('logout', () => {
 
     it('ends the device session of the bearer token, and answers a repeated request the same', async () => {
       const { accessToken } = await service.signIn(persons.next())
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       expect(await deviceStatus(headers)).toBe(200)
       for (const attempt of [1, 2]) {
         const response = await service.fetch(PATH, { method: 'POST', headers })

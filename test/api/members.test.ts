@@ -6,6 +6,7 @@ import { describeAdminRefusals } from '../support/refusals.ts'
 import {
   atOnce,
   bearerOf,
+  expectData,
   expectJson,
   expectOk,
   json,
@@ -114,7 +115,7 @@ describe('listMembers', () => {
 describe('changeMember', () => {
   it('200: makes a member an admin at once, with an audit event', async () => {
     const { id, email } = await invite('promoted@example.com')
-    const by = { authorization: `Bearer ${(await team.service.signIn(email)).accessToken}` }
+    const by = bearerOf((await team.service.signIn(email)).accessToken)
     const asThem = () => team.service.fetch(PATH, { headers: by })
     expect(await outcomeOf(await asThem())).toBe('403 forbidden')
     const changed = await expectJson<TeamMember>('The change', change(id, 'admin'))
@@ -136,8 +137,8 @@ describe('changeMember', () => {
     const { service } = team
     const login = await service.startLogin('ada@example.com', { deviceId: 'second' })
     await expectOk('The approval', team.asAdmin('/device', json({ userCode: login.userCode })))
-    const { data } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: login.deviceCode } })
-    const stale = { authorization: `Bearer ${data?.accessToken}` }
+    const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: login.deviceCode } })
+    const stale = bearerOf(expectData('The poll', polled).accessToken)
     const set = (role: string) => service.fetch(`${PATH}/${grace.id}`, withMethod('PATCH', stale, { role }))
     expect(await outcomeOf(await set('admin'))).toBe('403 reauthenticate')
     expect((await set('member')).status).toBe(200)
@@ -229,7 +230,7 @@ describe('removeMember', () => {
     })
     expect(count).toBe(1)
     const tokens = await Promise.all(admins.map(({ email }) => team.service.signIn(email)))
-    const bearers = tokens.map(({ accessToken }) => ({ authorization: `Bearer ${accessToken}` }))
+    const bearers = tokens.map(({ accessToken }) => bearerOf(accessToken))
     const removed = await atOnce(2, async (i) => {
       const path = `${PATH}/${admins[1 - i]?.id}`
       return outcomeOf(await team.service.fetch(path, { method: 'DELETE', headers: bearers[i] ?? {} }))

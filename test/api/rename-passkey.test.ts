@@ -49,7 +49,7 @@ describe('renamePasskey', () => {
   describe('404', () => {
     it('answers a passkey of another account like an unknown one', async () => {
       const { accessToken } = await service.signIn(persons.next())
-      const by = { authorization: `Bearer ${accessToken}` }
+      const by = bearerOf(accessToken)
       const foreign = await rename(id, 'mine', by)
       const none = await rename('01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f', 'mine', by)
       expect([foreign.status, await foreign.text()]).toEqual([404, await none.text()])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people } from '../support/people.ts'
-import { bytes, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, bytes, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -35,9 +35,7 @@ describe('revokeOAuthToken', () => {
       expect(await statusOf(ended.accessToken)).toBe(401)
       expect(await refresh(email, ended.refreshToken)).toBe('401 unauthorized')
       expect(await statusOf(other.accessToken)).toBe(200)
-      expect(
-        await service.fetch('/v1/models', { headers: { authorization: `Bearer ${ended.accessToken}` } }),
-      ).toHaveProperty('status', 401)
+      expect(await service.fetch('/v1/models', { headers: bearerOf(ended.accessToken) })).toHaveProperty('status', 401)
     })
 
     it('is also the answer to a token that was revoked before', async () => {

@@ -3,7 +3,7 @@ import { readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
 import type { OperationId } from '../../src/http/operation.ts'
 import { mailTokenOf } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -37,7 +37,7 @@ describe('without its database', () => {
   afterAll(() => service[Symbol.asyncDispose]())
 
   it.each(operations)('$id answers 503 service_unavailable to a device', async (route) => {
-    const response = await service.fetch(pathOf(route), requestOf(route, { authorization: `Bearer ${accessToken}` }))
+    const response = await service.fetch(pathOf(route), requestOf(route, bearerOf(accessToken)))
     expect(await outcomeOf(response)).toBe(unavailableOf(route))
   })
 

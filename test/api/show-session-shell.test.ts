@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { bearerOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 describe('showSessionShell', () => {
@@ -8,7 +9,7 @@ describe('showSessionShell', () => {
       const { accessToken } = await service.signIn('ada@example.com')
       const plain = await service.fetch('/session')
       const slash = await service.fetch('/session/')
-      const signedIn = await service.fetch('/session', { headers: { authorization: `Bearer ${accessToken}` } })
+      const signedIn = await service.fetch('/session', { headers: bearerOf(accessToken) })
       expect([plain.status, slash.status, signedIn.status]).toEqual([200, 200, 200])
       const page = await plain.text()
       expect(await slash.text()).toBe(page)

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { accountIdOf, eventOf, readFollowed, saveEvents } from '../support/agent-sessions.ts'
 import { directoryOf, people, signInBrowser } from '../support/people.ts'
-import { messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
@@ -151,7 +151,7 @@ describe('streamAgentSession', () => {
     })
 
     it('takes a team and an account that are not percent-encoded', async () => {
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       const response = await service.fetch(`/v1/sessions/run/stream?team=@acme/core&account=${ada}`, { headers })
       await using followed = readFollowed(response)
       expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
@@ -160,7 +160,7 @@ describe('streamAgentSession', () => {
     it('answers HEAD with the headers alone', async () => {
       const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', {
         method: 'HEAD',
-        headers: { authorization: `Bearer ${accessToken}` },
+        headers: bearerOf(accessToken),
       })
       expect([response.status, await response.text()]).toEqual([200, ''])
     })
@@ -181,7 +181,7 @@ describe('streamAgentSession', () => {
     ])('ends when %s', async (_, leaver, signedInTo) => {
       if (leaver) await service.applyDirectory(directoryWith([leaver, ...everybody]))
       const signedIn = await service.signIn(leaver ?? persons.next(), { team: signedInTo })
-      const headers = { authorization: `Bearer ${signedIn.accessToken}` }
+      const headers = bearerOf(signedIn.accessToken)
       const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', { headers })
       await using followed = readFollowed(response)
       await followed.untilCurrent()
@@ -250,7 +250,7 @@ describe('streamAgentSession', () => {
   describe('429', () => {
     it('refuses the 33rd stream of an account, until another one has ended', async () => {
       const { accessToken: token } = await service.signIn(persons.next())
-      const options = { headers: { authorization: `Bearer ${token}` } }
+      const options = { headers: bearerOf(token) }
       const opened = await Promise.all(Array.from({ length: 32 }, () => follow('run', options)))
       const refused = await follow('run', options)
       expect(await outcomeOf(refused)).toBe('429 rate_limited')
@@ -276,7 +276,7 @@ describe('streamAgentSession', () => {
         await tx.$queryRaw`SELECT 1`
         await Promise.all(Array.from({ length: 33 }, () => askAndLeave(token)))
       })
-      await using followed = readFollowed(await follow('run', { headers: { authorization: `Bearer ${token}` } }))
+      await using followed = readFollowed(await follow('run', { headers: bearerOf(token) }))
       expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
     })
   })

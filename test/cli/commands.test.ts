@@ -18,6 +18,7 @@ import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
 import { START_ENV } from '../support/process.ts'
+import { bearerOf } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
 import { closedPort, newMachine } from './machine.ts'
@@ -493,7 +494,7 @@ describe('svc keys', () => {
     const created = await machine.svc(['keys', 'create', 'opencode', '--model', 'svc/fast', '--print'])
     const key = created.stdout.trim()
     expect([key, created.stderr]).toEqual([expect.stringMatching(/^svck_[\w-]{49}$/), ''])
-    const models = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    const models = await service.fetch('/v1/models', { headers: bearerOf(key) })
     expect(models.status).toBe(200)
 
     const [listed] = await jsonOf<{ id: string; name: string; models: string[] }[]>(['keys'])

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { openLocalGateway } from '../../src/cli/agents/local-gateway.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
+import { bearerOf } from '../support/requests.ts'
 import { withDeadline } from '../support/wait.ts'
 import { closedPort } from './machine.ts'
 
@@ -24,7 +25,7 @@ async function openBefore(answer: (req: IncomingMessage, res: ServerResponse) =>
   const port = await listenOnLoopback(server)
   const local = await openAt(`http://127.0.0.1:${port}`)
   const call = (path: string, init: RequestInit = {}) =>
-    fetch(local.url + path, { ...init, headers: { authorization: `Bearer ${local.key}` } })
+    fetch(local.url + path, { ...init, headers: bearerOf(local.key) })
   return { local, port, calls, call, [Symbol.asyncDispose]: () => closeHttpServer(server) }
 }
 
@@ -65,7 +66,7 @@ describe('the local gateway', () => {
 
   it.each([
     ['no key', () => ({})],
-    ['a key of the same length', (key: string) => ({ authorization: `Bearer ${'x'.repeat(key.length)}` })],
+    ['a key of the same length', (key: string) => bearerOf('x'.repeat(key.length))],
   ])('refuses a call with %s', async (_, headersOf) => {
     await using gateway = await openBefore(accept)
     const { url, key } = gateway.local
@@ -94,7 +95,7 @@ describe('the local gateway', () => {
   it.each(['http', 'https'])('says what to do when the gateway cannot be reached with %s', async (scheme) => {
     const host = `localhost:${await closedPort()}`
     const { url, key } = await openAt(`${scheme}://${host}`)
-    const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    const answer = await fetch(`${url}/v1/models`, { headers: bearerOf(key) })
     expect([answer.status, await answer.text()]).toEqual([
       502,
       expect.stringContaining(`Nothing listens at ${host}. Check the URL, or start the service.`),

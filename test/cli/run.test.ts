@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { listenOnLoopback } from '../support/loopback.ts'
+import { bearerOf } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -79,7 +80,7 @@ describe('svc run codex', () => {
     const [command, ofCommand] = [valueOf('auth.command') as string, valueOf('auth.args') as string[]]
     const { stdout } = await promisify(execFile)(command, ofCommand, { env: { HOME: machine.home } })
     expect(await isToken(stdout)).toBe(true)
-    const headers = { authorization: `Bearer ${stdout.trim()}` }
+    const headers = bearerOf(stdout.trim())
     const list = await fetch(`${valueOf('model_catalog_url') as string}?client_version=0.171.0`, { headers })
     const { models } = (await list.json()) as { models: { slug: string }[] }
     expect(models.map(({ slug }) => slug)).toContain('svc/fast')

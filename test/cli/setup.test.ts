@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import path from 'node:path'
 import { parse } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bearerOf } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/own-address.ts'
 import { newMachine } from './machine.ts'
@@ -435,7 +436,7 @@ describe('what svc setup writes', () => {
     expect([made?.name, others]).toEqual([`opencode on ${hostname()}`, before])
     const key = await readFile(keyFileOf(machine), 'utf8')
     expect((await stat(keyFileOf(machine))).mode & 0o777).toBe(0o600)
-    const models = () => service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    const models = () => service.fetch('/v1/models', { headers: bearerOf(key) })
     expect((await models()).status).toBe(200)
 
     // A key of three days ends soon, so the next setup makes another; that one is kept.
@@ -512,7 +513,7 @@ describe('what svc setup writes', () => {
     const ran = await machine.svc(['setup', 'opencode', '--write', '--days', '3'])
     expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('cannot be read')])
     const key = await readFile(keyFileOf(machine), 'utf8')
-    const res = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    const res = await service.fetch('/v1/models', { headers: bearerOf(key) })
     expect(res.status).toBe(200)
     await writeFile(fileOf(machine, 'opencode'), valid)
     await setup(machine, 'opencode', '--remove')
@@ -568,7 +569,7 @@ describe('what svc setup writes', () => {
     await machine.signIn(service)
     await setup(machine, 'opencode', '--write')
     const key = await readFile(keyFileOf(machine), 'utf8')
-    const models = () => service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    const models = () => service.fetch('/v1/models', { headers: bearerOf(key) })
     await machine.svc(['invite', 'grace@example.com'])
     await machine.signIn(service, 'grace@example.com')
     const ran = await machine.svc(['setup', 'opencode', flag])
@@ -593,7 +594,7 @@ describe('what svc setup writes', () => {
       new RegExp(`^The earlier API key of opencode could not be revoked: .* keys revoke ${id} --url ${left}$`, 'm'),
     )
     const key = await readFile(keyFileOf(machine), 'utf8')
-    const res = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    const res = await service.fetch('/v1/models', { headers: bearerOf(key) })
     expect(res.status).toBe(200)
     await setup(machine, 'opencode', '--remove')
     await machine.svc(['keys', 'revoke', id])

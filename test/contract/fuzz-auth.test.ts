@@ -20,6 +20,7 @@ import {
   startSignIn,
 } from '../support/passkeys.ts'
 import { cookiesOf, directoryOf, mailTokenOf } from '../support/people.ts'
+import { bearerOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -236,7 +237,7 @@ async function begun(operationId: string, { authenticator, authorization }: Pers
 /** Signs a person in for the first time, and adds a passkey. */
 async function introduce(person: Person): Promise<void> {
   const { accessToken } = await service.signIn(person.email)
-  const by = { authorization: `Bearer ${accessToken}` }
+  const by = bearerOf(accessToken)
   const credential = person.authenticator.create(await startRegistration(service, by))
   const added = await checked('Adding the passkey', await finishRegistration(service, by, credential))
   person.passkeyId = ((await added.json()) as { id: string }).id

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cookiesOf, mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
-import { ask, expectOk, form, json, outcomeOf } from '../support/requests.ts'
+import { ask, bearerOf, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -36,7 +36,7 @@ describe('the link in the start response, which the starting device knows', () =
     const { accessToken } = await service.signIn(otherPerson)
     const { handleToken, deviceCode } = await started()
     expect(await consume(handleToken, { cookie })).toBe('401 unauthorized')
-    expect(await consume(handleToken, { authorization: `Bearer ${accessToken}` })).toBe('401 unauthorized')
+    expect(await consume(handleToken, bearerOf(accessToken))).toBe('401 unauthorized')
     expect(await poll(deviceCode)).toMatch(PENDING)
   })
 
@@ -114,8 +114,7 @@ describe('a user code', () => {
   it('of another account is answered as an unknown code, and its login stays pending', async () => {
     const { accessToken } = await service.signIn(persons.next())
     const { userCode, deviceCode } = await started()
-    const enter = (code: string) =>
-      service.fetch('/device', json({ userCode: code }, { authorization: `Bearer ${accessToken}` }))
+    const enter = (code: string) => service.fetch('/device', json({ userCode: code }, bearerOf(accessToken)))
     const [foreign, unknown] = [await enter(userCode), await enter('ZZZZ-ZZZZ')]
     expect([foreign.status, await foreign.json()]).toEqual([unknown.status, await unknown.json()])
     expect(foreign.status).toBe(404)
@@ -133,12 +132,12 @@ describe('a user code', () => {
     const credentials = { cookie, authorization: `Bearer ${accessToken}` }
     await expectOk('The sign-out', service.fetch('/v1/auth/logout', json({}, credentials)))
     expect(await enter({ cookie })).toBe('401 authenticate_first')
-    expect(await enter({ authorization: `Bearer ${accessToken}` })).toBe('401 authenticate_first')
+    expect(await enter(bearerOf(accessToken))).toBe('401 authenticate_first')
     expect(await enter({})).toBe('401 authenticate_first')
 
     const ended = await service.signIn(email, { deviceId: 'third' })
     service.clock.advance({ seconds: 901 })
-    expect(await enter({ authorization: `Bearer ${ended.accessToken}` })).toBe('401 authenticate_first')
+    expect(await enter(bearerOf(ended.accessToken))).toBe('401 authenticate_first')
     expect(await poll(deviceCode)).toBe('410 expired')
   })
 
@@ -148,7 +147,7 @@ describe('a user code', () => {
     await service.approveByMail(email)
     expect(await poll(deviceCode)).toBe('200')
     const { accessToken } = await service.signIn(email, { deviceId: 'third' })
-    const response = await service.fetch('/device', json({ userCode }, { authorization: `Bearer ${accessToken}` }))
+    const response = await service.fetch('/device', json({ userCode }, bearerOf(accessToken)))
     expect(await outcomeOf(response)).toBe('404 not_found')
   })
 })

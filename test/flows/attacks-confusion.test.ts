@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -54,11 +54,11 @@ const acceptors: Record<
   },
   'a bearer token': {
     accepts: ['access token'],
-    present: (secret) => service.fetch('/device', { headers: { authorization: `Bearer ${secret}` } }),
+    present: (secret) => service.fetch('/device', { headers: bearerOf(secret) }),
   },
   'a bearer token of the gateway': {
     accepts: ['access token'],
-    present: (secret) => service.fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } }),
+    present: (secret) => service.fetch('/v1/models', { headers: bearerOf(secret) }),
   },
   'an API key of the gateway': {
     accepts: ['access token'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { openMailer } from '../../src/mail.ts'
 import { directoryOf, mailTokenOf } from '../support/people.ts'
-import { bytes, form, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bearerOf, bytes, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -210,7 +210,7 @@ describe('hostile strings in fields', () => {
   it('are refused as a user code', async () => {
     const { accessToken } = await service.signIn(persons.next())
     for (const value of hostile) {
-      const init = json({ userCode: value.padEnd(8, '-') }, { authorization: `Bearer ${accessToken}` })
+      const init = json({ userCode: value.padEnd(8, '-') }, bearerOf(accessToken))
       expect([400, 404], JSON.stringify(value)).toContain((await service.fetch('/device', init)).status)
     }
   })

@@ -9,7 +9,7 @@ import type { Running } from '../../src/server/running.ts'
 import { freshDatabase } from '../support/database.ts'
 import { people } from '../support/people.ts'
 import { newFolder } from '../support/process.ts'
-import { json, outcomeOf, tally } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf, tally } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -111,7 +111,7 @@ it('refuses no token while the signing key rotates, at two processes, a gateway 
 
 /** Presents a token to each service that accepts it, and verifies it with cached published keys. */
 function check(round: number, token: string, keySet: JSONWebKeySet): Promise<string>[] {
-  const headers = { authorization: `Bearer ${token}` }
+  const headers = bearerOf(token)
   const at = async (place: string, response: Promise<Response>) => `${place} ${await outcomeOf(await response)}`
   return [
     at('models', fetch(`${services[round % 2]?.origin}/v1/models`, { headers })),

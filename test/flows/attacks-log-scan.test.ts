@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
 import type { StartedDeviceLogin, TokenSet } from '../../generated/sdk/index.js'
 import { cookiesOf, directoryOf, mailTokenOf, tokenOf } from '../support/people.ts'
-import { bytes, expectJson, expectOk, json } from '../support/requests.ts'
+import { bearerOf, bytes, expectJson, expectOk, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 const ADA = 'ada@example.com'
@@ -42,12 +42,12 @@ async function useSecrets(send: Send, newestMailToken: () => string): Promise<st
   const cookieMode = { 'x-svc-use-cookies': 'true' }
   const inCookies = await expectOk('The poll', send('/v1/auth/device/poll', json({ deviceCode }, cookieMode)))
   keepCookies(inCookies)
-  const bearer = { authorization: `Bearer ${tokens.accessToken}` }
+  const bearer = bearerOf(tokens.accessToken)
   await send('/device', { headers: bearer })
   await send('/v1/models', { headers: bearer })
 
   const { key } = await expectJson<{ key: string }>('The API key', send('/v1/keys', json({ name: 'scan' }, bearer)))
-  const asKey = { authorization: `Bearer ${key}` }
+  const asKey = bearerOf(key)
   keep(key)
   await send('/v1/models', { headers: asKey })
   await send('/v1/chat/completions', json({ model: 'svc/none', messages: [] }, asKey))

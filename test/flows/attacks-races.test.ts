@@ -3,7 +3,7 @@ import { countNewDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
 import { REPLICA_SETS } from '../support/replicas.ts'
 import type { Replicas } from '../support/replicas.ts'
-import { atOnce, expectOk, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, expectOk, tally } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 
 /** As many as two processes have connections to Postgres, so that no request waits for one on a busy machine. */
@@ -49,7 +49,7 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     const email = persons.next()
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const { token, userCode, deviceCode } = await started(email)
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     const outcomes = await atOnce(20, (index) =>
       index % 2
         ? outcome(index, '/device', { userCode }, headers)
@@ -73,7 +73,7 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     const email = persons.next()
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const { userCode, deviceCode } = await started(email)
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     const outcomes = await atOnce(TIMES, async (index) => {
       const action = index % 2 ? 'approve' : 'deny'
       return `${action} ${await outcome(index >> 1, '/device', { userCode, action }, headers)}`
@@ -122,7 +122,7 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
   it('end all tokens of refreshes that race with a sign-out', async () => {
     const email = persons.next()
     const { refreshToken, accessToken } = await first.signIn(email)
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     const refreshed: { accessToken: string; refreshToken: string }[] = []
     await atOnce(TIMES, async (index) => {
       if (index === TIMES / 2) return void (await post(0, '/v1/auth/logout', {}, headers))
@@ -208,7 +208,7 @@ describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const logins = await Promise.all([1, 2, 3, 4].map((number) => started(email, `device-${number}`)))
     const tokens = first.mailbox.mails.filter(({ to }) => to.includes(email)).slice(-4)
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     for (const { userCode } of logins) await expectOk('The approval', post(0, '/device', { userCode }, headers))
     const links = tokens.map(({ text }) => /token=([\w-]+)/.exec(text)?.[1] ?? '')
     const outcomes = await atOnce(24, (index) => {

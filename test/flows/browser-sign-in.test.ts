@@ -6,6 +6,7 @@ import { startBrowserService } from '../support/pages/browser-service.ts'
 import type { BrowserService } from '../support/pages/browser-service.ts'
 import { endedCall } from '../support/call-events.ts'
 import { linkOf, SIGN_IN_SUBJECT } from '../support/mailbox.ts'
+import { bearerOf } from '../support/requests.ts'
 
 const EMAIL = 'ada@example.com'
 let fixture: BrowserService
@@ -44,7 +45,7 @@ it('lets an invited person with a phone sign in by email, approve a device, make
   await page.getByRole('button', { name: 'Create a key' }).click()
   const key = await page.locator('.secret code').innerText()
   expect(await findOverflow(page)).toBe(0)
-  const listed = await fetch(`${fixture.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  const listed = await fetch(`${fixture.baseUrl}/v1/models`, { headers: bearerOf(key) })
   expect(listed.status).toBe(200)
 
   // The pages of the team, each by the link of its tab.

@@ -70,7 +70,7 @@ describe('the request limit of one account', () => {
       directory: PEOPLE,
       env: { SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '2', SVC_LIMIT_REQUESTS_PER_MINUTE: '5' },
     })
-    const bearer = async (email: string) => ({ authorization: `Bearer ${(await service.signIn(email)).accessToken}` })
+    const bearer = async (email: string) => bearerOf((await service.signIn(email)).accessToken)
     callers = { ada: await bearer('ada@example.com'), bob: await bearer('bob@example.com') }
     for (const _ of [1, 2]) expect((await service.fetch('/v1/models', { headers: callers.ada })).status).toBe(200)
   })
@@ -136,12 +136,7 @@ describe('the limits', () => {
     const { accessToken } = await service.signIn('ada@example.com')
     const body = { model: 'vendorb/writer', messages: [{ role: 'user', content: 'Hi' }] }
     const outcomes = await atOnce(25, async () =>
-      outcomeOf(
-        await service.fetch(
-          '/vendorb/v1/messages/count_tokens',
-          json(body, { authorization: `Bearer ${accessToken}` }),
-        ),
-      ),
+      outcomeOf(await service.fetch('/vendorb/v1/messages/count_tokens', json(body, bearerOf(accessToken)))),
     )
     expect(tally(outcomes)).toEqual({ 200: 25 })
   })

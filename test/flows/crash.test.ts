@@ -10,7 +10,7 @@ import { directoryOf } from '../support/people.ts'
 import { mailToken, openMailbox } from '../support/mailbox.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
-import { expectJson, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectJson, json, outcomeOf } from '../support/requests.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const ADA = 'ada@example.com'
@@ -50,8 +50,7 @@ function clientOf(running: () => TestProcess) {
     consume: (token: string) => post('/v1/auth/magic/consume', { token }),
     poll: (deviceCode: string) => post('/v1/auth/device/poll', { deviceCode }),
     refresh: (refreshToken: string) => post('/v1/auth/token/refresh', { account: ADA, refreshToken }),
-    models: (accessToken: string) =>
-      fetch(`${running().origin}/v1/models`, { headers: { authorization: `Bearer ${accessToken}` } }),
+    models: (accessToken: string) => fetch(`${running().origin}/v1/models`, { headers: bearerOf(accessToken) }),
     isReady: async () => (await fetch(`${running().origin}/readyz`)).status === 200,
   }
 }

@@ -9,7 +9,7 @@ import { startDeployment } from '../support/deployment.ts'
 import type { Deployment, Instance } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
-import { atOnce, json } from '../support/requests.ts'
+import { atOnce, bearerOf, json } from '../support/requests.ts'
 import { openScriptedCalls, startScriptedBackends } from '../support/scripted/scripted-deployment.ts'
 import type { ScriptedBackends, ScriptedCalls } from '../support/scripted/scripted-deployment.ts'
 import { answersJson } from '../support/upstream.ts'
@@ -117,7 +117,7 @@ describe('the events of calls', () => {
     const ids: string[] = []
     for (let n = 0; n < 5; n++) {
       const body = { model: 'vendora/large', messages: [{ role: 'user', content: 'Hi' }] }
-      const request = json(body, { authorization: `Bearer ${accessToken}` })
+      const request = json(body, bearerOf(accessToken))
       const answer = await fetch(`${first.origin}/v1/chat/completions`, request)
       expect(await readToEnd(Promise.resolve(answer))).toBe('200')
       ids.push(answer.headers.get('x-request-id') ?? '')
@@ -202,7 +202,7 @@ describe('the stream of a session on several processes', () => {
   /** Follows the session at one of the two control planes. */
   async function follow(index: 0 | 1, after = '0'): Promise<Followed> {
     const origin = deployment.controlPlanes[index]?.origin ?? ''
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     return readFollowed(await fetch(`${origin}/v1/sessions/run-1/stream?team=@acme/core&after=${after}`, { headers }))
   }
 

@@ -4,6 +4,7 @@ import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people
 import { expectData, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { isGoodKey, shownKey } from '../support/shown-key.ts'
 import { requestSignInLink } from '../support/sign-in-links.ts'
 
 const persons = people()
@@ -328,22 +329,18 @@ describe('the forms for passkeys', () => {
 })
 
 describe('the forms for API keys', () => {
-  /** The key on a page that shows a new one. */
-  const keyIn = async (response: Response) =>
-    /<p class="secret"><code>(svck_[\w-]+)<\/code>/.exec(await response.clone().text())?.[1]
   const ownKeys = (email: string) =>
     service.database.prisma.apiKey.findMany({
       where: { invitation: { account: { email } } },
       orderBy: { createdAt: 'asc' },
     })
-  const isGood = async (key: string | undefined) =>
-    (await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status === 200
+  const isGood = (key: string) => isGoodKey(service, key)
 
   it('make a key that is shown once, rotate it and revoke it', async () => {
     const { email, post, get } = await personInBrowser()
     const made = await post({ action: 'create-key', name: 'editor', model: 'svc/fast', expiresInDays: '30' })
     expect(await noticeOf(made)).toBe('200')
-    const key = await keyIn(made)
+    const key = await shownKey(made)
     expect(await isGood(key)).toBe(true)
     const listed = await (await get()).text()
     expect(listed).toContain('<bdi>editor</bdi>')
@@ -355,12 +352,12 @@ describe('the forms for API keys', () => {
     expect(first?.expiresAt.getTime()).toBe((first?.createdAt.getTime() ?? 0) + 30 * 86_400_000)
     const rotated = await post({ action: 'rotate-key', keyId, overlapSeconds: '3600' })
     expect(await noticeOf(rotated)).toMatch(/^200 The key is rotated/)
-    expect(await Promise.all([isGood(key), isGood(await keyIn(rotated))])).toEqual([true, true])
+    expect(await Promise.all([isGood(key), isGood(await shownKey(rotated))])).toEqual([true, true])
     expect(await noticeOf(await post({ action: 'rotate-key', keyId }))).toMatch(/^409 This key was rotated before/)
 
     expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^200 The key is revoked/)
     expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^404 There is no such key/)
-    expect(await Promise.all([isGood(key), isGood(await keyIn(rotated))])).toEqual([false, true])
+    expect(await Promise.all([isGood(key), isGood(await shownKey(rotated))])).toEqual([false, true])
     const { accountId } = await service.database.prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
     const events = await service.database.prisma.auditEvent.findMany({
       where: { accountId, kind: { startsWith: 'api_key.' } },
@@ -378,9 +375,9 @@ describe('the forms for API keys', () => {
     })
     const wanted = formIn(await (await get()).text())
     const sent = await Promise.all([post(wanted), post(wanted)])
-    const shown = await Promise.all([...sent, await post(wanted)].map(keyIn))
+    const shown = await Promise.all([...sent, await post(wanted)].map(shownKey))
     expect(new Set(shown).size).toBe(1)
-    expect(await isGood(shown[0])).toBe(true)
+    expect(await isGood(shown[0] ?? '')).toBe(true)
     // Another browser of the same person does not get it.
     const elsewhere = await (await personInBrowser(email)).post(wanted)
     expect(await noticeOf(elsewhere)).toMatch(/^409 This form was sent before/)
@@ -394,7 +391,7 @@ describe('the forms for API keys', () => {
     expect((await post(formIn(await again.text()))).status).toBe(200)
     expect(await ownKeys(email)).toHaveLength(2)
     const theirs = await (await personInBrowser()).post(wanted)
-    expect(await keyIn(theirs)).not.toBe(shown[0])
+    expect(await shownKey(theirs)).not.toBe(shown[0])
   })
 
   it('rotate a key once, also when a form is sent again or twice at once', async () => {
@@ -404,9 +401,9 @@ describe('the forms for API keys', () => {
     const [, formId = ''] = /name="formId" value="([^"]+)"/.exec(await (await get()).text()) ?? []
     const wanted = { action: 'rotate-key', keyId, overlapSeconds: '0', formId }
     const sent = await Promise.all([post(wanted), post(wanted)])
-    const shown = await Promise.all([...sent, await post(wanted)].map(keyIn))
+    const shown = await Promise.all([...sent, await post(wanted)].map(shownKey))
     expect(new Set(shown).size).toBe(1)
-    expect(await isGood(shown[0])).toBe(true)
+    expect(await isGood(shown[0] ?? '')).toBe(true)
     const events = await service.database.prisma.auditEvent.findMany({
       where: { details: { path: ['replaces'], equals: keyId } },
     })

@@ -8,7 +8,7 @@ import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { waitForValue, withDeadline } from '../support/wait.ts'
@@ -119,8 +119,7 @@ describe('the control plane', () => {
   it('answers at most 503 after Postgres ended all connections, and then uses new ones', async () => {
     await using service = await startOnPostgres()
     const { tokens } = await prepareRequests(service)
-    const status = async () =>
-      (await service.fetch('/device', { headers: { authorization: `Bearer ${tokens.accessToken}` } })).status
+    const status = async () => (await service.fetch('/device', { headers: bearerOf(tokens.accessToken) })).status
     for (let times = 0; times < 5; times += 1) {
       await postgres.breakConnections()
       const seen: number[] = []

@@ -11,7 +11,7 @@ import { countNewDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
 import { fillPool, startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { atOnce, expectJson, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, expectJson, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
@@ -170,7 +170,7 @@ describe.each([['before' as const], ['after' as const]])('a database connection 
   it('of a sign-out is answered 503, and the next sign-out ends the session', async () => {
     const email = persons.next()
     const { accessToken, refreshToken } = await service.signIn(email)
-    const signOut = () => post('/v1/auth/logout', {}, { authorization: `Bearer ${accessToken}` })
+    const signOut = () => post('/v1/auth/logout', {}, bearerOf(accessToken))
     expect(await cutDuring('transaction', when, signOut)).toBe('503 service_unavailable')
     expect(await outcomeOf(await signOut())).toBe('200')
     expect(await outcomeOf(await refresh(email, refreshToken))).toBe('401 unauthorized')
@@ -199,7 +199,7 @@ describe('while all database connections wait for a lock', () => {
         start: () => post('/v1/auth/device/start', { email: persons.next(), deviceId: 'laptop-1' }),
         'consume a link': () => consume(token),
         'a passkey’s start': () => post('/v1/auth/passkeys/login/start', {}),
-        'device status': () => service.fetch('/device', { headers: { authorization: `Bearer ${accessToken}` } }),
+        'device status': () => service.fetch('/device', { headers: bearerOf(accessToken) }),
       })
       const state = { isOver: false }
       void auth.finally(() => (state.isOver = true))

@@ -8,7 +8,7 @@ import { RefusedFileError } from '../../src/server/files/refused-file.ts'
 import { serve } from '../../src/server/serve.ts'
 import { freePort } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, json, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, completionOf, startUpstream } from '../support/upstream.ts'
@@ -75,7 +75,7 @@ describe('a gateway without a database', () => {
       lines,
       running,
       ask,
-      models: async (bearer = token) => ask('/v1/models', { headers: { authorization: `Bearer ${bearer}` } }),
+      models: async (bearer = token) => ask('/v1/models', { headers: bearerOf(bearer) }),
       [Symbol.asyncDispose]: () => running.stop(),
     }
   }
@@ -92,7 +92,7 @@ describe('a gateway without a database', () => {
 
   it('serves a caller with a token of the control plane, and logs the call', async () => {
     await using gateway = await startGateway()
-    const call = json({ messages: [{ role: 'user', content: 'a-secret' }] }, { authorization: `Bearer ${token}` })
+    const call = json({ messages: [{ role: 'user', content: 'a-secret' }] }, bearerOf(token))
     const response = await gateway.ask('/v1/chat/completions', call)
     expect([response.status, await response.json()]).toEqual([200, answer])
     const finished = () => gateway.lines.filter(({ event }) => event === 'call.finished')
@@ -196,7 +196,7 @@ describe('a gateway without a database', () => {
       directoryWith('vendora/large, svc/fast') + "  - { id: svc/fast, displayName: F, owner: svc, backendModel: 'q' }\n"
     const clock = { now: () => new Date(control.clock.now().getTime() + 3_000_000) }
     const post = (gateway: { ask: (path: string, init: RequestInit) => Promise<Response> }, model: string) =>
-      gateway.ask('/v1/chat/completions', json({ model, messages: [] }, { authorization: `Bearer ${token}` }))
+      gateway.ask('/v1/chat/completions', json({ model, messages: [] }, bearerOf(token)))
 
     it('serves local models only while the control plane cannot be reached, and says so', async () => {
       await using engine = await startUpstream(answersJson(answer))

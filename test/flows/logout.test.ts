@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { expectData, expectOk, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectData, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -48,7 +48,7 @@ it('ends a session by its expired access token', async () => {
   const email = persons.next()
   const { accessToken, refreshToken } = await service.signIn(email)
   service.clock.advance({ seconds: 901 })
-  expect((await logout({ authorization: `Bearer ${accessToken}` })).status).toBe(200)
+  expect((await logout(bearerOf(accessToken))).status).toBe(200)
   const response = await service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken }))
   expect(await outcomeOf(response)).toBe('401 unauthorized')
 })
@@ -58,7 +58,7 @@ it('ends no session by a forged access token', async () => {
   const { accessToken, refreshToken } = await service.signIn(email)
   const [header, payload] = accessToken.split('.')
   const forged = `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`
-  expect((await logout({ authorization: `Bearer ${forged}` })).status).toBe(200)
+  expect((await logout(bearerOf(forged))).status).toBe(200)
   const response = await service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken }))
   expect(response.status).toBe(200)
 })

@@ -9,7 +9,7 @@ import { testClock } from '../support/clock.ts'
 import { recordingLog } from '../support/recording-log.ts'
 import type { LogLine } from '../support/recording-log.ts'
 import { newFolder } from '../support/process.ts'
-import { json } from '../support/requests.ts'
+import { bearerOf, json } from '../support/requests.ts'
 import { readAlertRules } from '../support/source/alert-rules.ts'
 import { readPage } from '../support/source/documents.ts'
 import { startService } from '../support/service.ts'
@@ -54,7 +54,7 @@ describe('the metrics', () => {
   beforeAll(async () => {
     upstream = await startUpstream(answersJson(completion))
     service = await startService({ env: { SVC_METRICS_PORT: '0', SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
-    headers = { authorization: `Bearer ${(await service.signIn('ada@example.com')).accessToken}` }
+    headers = bearerOf((await service.signIn('ada@example.com')).accessToken)
   })
   afterAll(async () => {
     await service[Symbol.asyncDispose]()

@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { describe, expect, it } from 'vitest'
 import { directoryOf, signInBrowser } from '../support/people.ts'
-import { bytes, expectData, expectOk, form, outcomeOf } from '../support/requests.ts'
+import { bearerOf, bytes, expectData, expectOk, form, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -48,7 +48,7 @@ async function redeem(service: TestService, server: oauth.AuthorizationServer, d
 
 /** The claims of an access token, validated as RFC 9068 asks a resource server to do it. */
 function validate(service: TestService, server: oauth.AuthorizationServer, accessToken: string) {
-  const request = new Request('https://gateway.example', { headers: { authorization: `Bearer ${accessToken}` } })
+  const request = new Request('https://gateway.example', { headers: bearerOf(accessToken) })
   // The library tells the time by the real clock, the service by the test's.
   const options = {
     ...clientOptions(service),

@@ -5,7 +5,7 @@ import { directoryOf } from '../support/people.ts'
 import { startPostgres, withoutStatementTimeout } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { hasRedis, startRedis, waitForRedis } from '../support/redis.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { countWaiting, lockTable } from '../support/table-lock.ts'
@@ -17,7 +17,7 @@ const REQUESTS = 9
 const ADA = 'ada@example.com'
 
 async function guess(service: TestService, accessToken: string): Promise<string> {
-  const headers = { authorization: `Bearer ${accessToken}` }
+  const headers = bearerOf(accessToken)
   return outcomeOf(await service.fetch('/device', json({ userCode: 'BCDF-GHJK' }, headers)))
 }
 
@@ -86,7 +86,7 @@ describe('parallel requests', () => {
     const { accessToken } = await service.signIn(ADA)
     for (let count = 0; count < 8; count++) {
       const { userCode } = await service.startLogin(ADA, { deviceId: `device-${count}` })
-      const headers = { authorization: `Bearer ${accessToken}` }
+      const headers = bearerOf(accessToken)
       expect((await service.fetch('/device', json({ userCode }, headers))).status).toBe(200)
     }
   })

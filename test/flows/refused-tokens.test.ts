@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { bearerOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -14,7 +14,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 const ROUTES = ['/v1/models', '/v1/teams/%40acme%2Fcore', '/device']
 
 async function refusalsOf(token: string | null) {
-  const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
+  const headers: Record<string, string> = token === null ? {} : bearerOf(token)
   return Promise.all(
     ROUTES.map(async (path) => {
       const response = await service.fetch(path, { headers })
@@ -60,7 +60,7 @@ it.each(['/v1/models', '/device'])(
   'lets clients repeat a request to %s only when its token has expired',
   async (path) => {
     const retryOf = async (token: string) => {
-      const response = await service.fetch(path, { headers: { authorization: `Bearer ${token}` } })
+      const response = await service.fetch(path, { headers: bearerOf(token) })
       return response.headers.get('x-should-retry')
     }
     const token = await tokenOf('retries')

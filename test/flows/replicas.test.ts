@@ -6,7 +6,7 @@ import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { hasRedis, startRedis, waitForRedis } from '../support/redis.ts'
 import type { TestRedis } from '../support/redis.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, bearerOf, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
@@ -104,7 +104,7 @@ describe('two control planes and two gateways on one Postgres', () => {
       ),
     )
 
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = bearerOf(accessToken)
     expect((await control[1].fetch('/v1/auth/logout', { method: 'POST', headers })).status).toBe(200)
     expect(await withDeadline('both streams to end', Promise.all(ended))).toEqual(['cut off', 'cut off'])
     for (const gateway of gateways) expect(await outcomeOf(await call(gateway, accessToken))).toBe('401 unauthorized')

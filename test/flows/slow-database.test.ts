@@ -4,7 +4,7 @@ import { Secret } from '../../src/kernel/secret.ts'
 import { mailTokenOf, people } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { form, json } from '../support/requests.ts'
+import { bearerOf, form, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
@@ -71,7 +71,7 @@ it('a login takes few round trips to the database, so that it works over a slow 
 it('a refresh and a look at the account take few round trips to the database', async () => {
   const email = persons.next()
   const { accessToken, refreshToken } = await service.signIn(email)
-  const headers = { authorization: `Bearer ${accessToken}` }
+  const headers = bearerOf(accessToken)
   const look = await tripsOf(() => service.fetch('/device', { headers }))
   const refresh = await tripsOf(() => service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken })))
   expectAtMost({ look, refresh }, { look: 2, refresh: 2 })

@@ -3,7 +3,7 @@ import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
 import { addPasskey, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import type { Authenticator } from '../support/passkeys.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { bearerOf, expectOk, form, json, outcomeOf } from '../support/requests.ts'
+import { bearerOf, expectData, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]())
 
 const startRegistration = (accessToken: string) =>
-  service.fetch('/v1/auth/passkeys/register/start', json({}, { authorization: `Bearer ${accessToken}` }))
+  service.fetch('/v1/auth/passkeys/register/start', json({}, bearerOf(accessToken)))
 
 /** Starts a login of a thief's device and approves it by its code with a stolen access token. */
 async function loginOfThief(email: string, stolenToken: string) {
@@ -137,7 +137,7 @@ describe('an owner who did not sign in a device', () => {
       body: { account: thief.account, refreshToken: thief.refreshToken },
     })
     service.clock.advance({ seconds: 61 })
-    const headers = { authorization: `Bearer ${refresh.data?.accessToken}` }
+    const headers = bearerOf(expectData('The refresh', refresh).accessToken)
     const request = service.fetch('/v1/auth/logout-everywhere', json({ unknownDevice: thiefSession }, headers))
     expect(await outcomeOf(await request)).toBe('403 reauthenticate')
     expect(await signIn(own)).toBe(200)

@@ -11,7 +11,7 @@ import { newFolder, startProcess } from './process.ts'
 import type { Ended, TestProcess } from './process.ts'
 import { startRedis } from './redis.ts'
 import type { TestRedis } from './redis.ts'
-import { expectJson, expectOk, json } from './requests.ts'
+import { bearerOf, expectJson, expectOk, json } from './requests.ts'
 import { startTcpProxy } from './network/tcp-proxy.ts'
 import type { TcpProxy } from './network/tcp-proxy.ts'
 import { startUpstream } from './upstream.ts'
@@ -148,7 +148,7 @@ export async function startDeployment({
     call(accessToken, body = {}, init = {}) {
       const request = json(
         { model: 'vendora/large', messages: [{ role: 'user', content: 'Hi' }], ...body },
-        { authorization: `Bearer ${accessToken}` },
+        bearerOf(accessToken),
       )
       return fetch(`${gatewayProxy.origin}/v1/chat/completions`, { ...request, ...init })
     },
