@@ -427,6 +427,18 @@ describe('when all backends fail', () => {
     },
   )
 
+  it.each(['/v1/chat/completions', '/v1/responses'])(
+    'an answer of 200 that is an error of an older vLLM gets the form and the status for it: %s',
+    async (path) => {
+      serve([{ to: 'a' }], 'chat')
+      a.restart(answersJson({ object: 'error', message: 'Slow down.', type: 'RateLimitError', code: 429 }))
+      const dialect = path === '/v1/responses' ? 'responses' : 'chat'
+      const response = await gateway.post(path, greeting(dialect, 'any/model', false))
+      expect(response.status).toBe(429)
+      expect(await response.json()).toMatchObject({ error: { message: 'Slow down.' } })
+    },
+  )
+
   it.each([
     [{ type: 'error', error: { type: 'overloaded_error', message: 'Full.' } }, 503],
     [['no answer'], 502],
@@ -528,10 +540,13 @@ describe('when all backends fail', () => {
     expect(text).not.toContain('sk-123')
   })
 
-  it('an error at the start of the last stream is an error answer', async () => {
+  it.each([
+    '{"error":{"message":"Retry in 2.1s.","code":"rate_limit_exceeded"}}',
+    '{"object":"error","message":"Retry in 2.1s.","type":"RateLimitError","code":429}',
+  ])('an error at the start of the last stream is an error answer: %s', async (error) => {
     serve([{ to: 'a' }, { to: 'b' }])
     a.restart(fails(500))
-    b.restart(streams(['data: {"error":{"message":"Retry in 2.1s.","code":"rate_limit_exceeded"}}\n\n']))
+    b.restart(streams([`data: ${error}\n\n`]))
     const response = await post({ stream: true })
     expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([429, 'b', 'a=500,b=429'])
     expect(await response.json()).toMatchObject({ error: { message: 'Retry in 2.1s.' } })
@@ -540,6 +555,7 @@ describe('when all backends fail', () => {
 
   it.each<[Dialect, Script]>([
     ['chat', streams(['data: {"error":{"message":"no","code":"context_length_exceeded"}}\n\n'])],
+    ['chat', streams(['data: {"object":"error","message":"maximum context length is 8 tokens","code":400}\n\n'])],
     ['responses', announcesThenFails('context_length_exceeded')],
   ])(
     'an error at the start of a translated %s stream is an error answer, also of the only one',

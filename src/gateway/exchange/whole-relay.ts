@@ -177,7 +177,7 @@ export class WholeRelay implements Relay {
 }
 
 /** How the body of an error begins in every dialect. */
-const ERROR_BODY = /^\s*\{\s*"(?:error"|type"\s*:\s*"error")/
+const ERROR_BODY = /^\s*\{\s*"(?:error"|(?:type|object)"\s*:\s*"error")/
 const MAX_OPENING_BYTES = 64
 
 /** Servers answer so at a URL that is not that of their API. */

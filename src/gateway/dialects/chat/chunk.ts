@@ -1,5 +1,5 @@
 import { isObject, isTooDeep, parseJson } from '../../../kernel/json.ts'
-import { backendFailed, NOT_JSON, readFailure } from '../failures/failure.ts'
+import { backendFailed, isErrorObject, NOT_JSON, readFailure } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import { readUrlCitations } from '../parts/citations.ts'
 import type { Citation } from '../neutral.ts'
@@ -137,7 +137,7 @@ function failed(message: string): ChatEvent {
 }
 
 function isError(body: Json): boolean {
-  return isObject(body.error) || readName(body.error) !== null || body.object === 'error'
+  return isObject(body.error) || readName(body.error) !== null || isErrorObject(body)
 }
 
 /** The first choice: translated requests never ask for more. */

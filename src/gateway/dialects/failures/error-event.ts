@@ -1,7 +1,7 @@
 import { isObject } from '../../../kernel/json.ts'
 import { isGiven, parseObject, readText } from '../json/read-json.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { readFailure } from './failure.ts'
+import { isErrorObject, readFailure } from './failure.ts'
 import type { Failure } from './failure.ts'
 
 /**
@@ -18,7 +18,8 @@ export function makeErrorReader(types: readonly string[] = []): (event: SseEvent
     const body = parseObject(data)
     if (!body) return event === null ? null : readFailure(data)
     const type = readText(body.type)
-    if (event === null && !failing.has(type) && !(type === '' && isGiven(body.error))) return null
+    const isFailure = failing.has(type) || isErrorObject(body) || (type === '' && isGiven(body.error))
+    if (event === null && !isFailure) return null
     return readFailure(isObject(body.response) ? body.response : body)
   }
 }

@@ -120,9 +120,14 @@ function readMistake(detail: unknown): string | null {
   return message && place ? `${place}: ${message}` : message
 }
 
+/** Whether this is an error of older versions of vLLM, whose members are not in an `error`. */
+export function isErrorObject(body: Json): boolean {
+  return body.object === 'error'
+}
+
 /** Reads the failure of a whole answer that has another shape. `expected`: what the backend should have sent. */
 export function readMisshapen(body: unknown, expected: string): Failure {
-  return isObject(body) && body.error !== undefined
+  return isObject(body) && (body.error !== undefined || isErrorObject(body))
     ? readFailure(body)
     : backendFailed(`The backend did not answer with a ${expected}.`)
 }
