@@ -86,10 +86,12 @@ describe('svc login', () => {
     expect(await readdir(path.join(machine.home, 'elsewhere/svc'))).toEqual(['device-id'])
   })
 
-  it('is the same device after signing in again', async () => {
+  it('is the same device after signing in again, and by default the same deployment', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
     const before = await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')
+    const { stderr } = await machine.svc(['login'])
+    expect(stderr).toContain(`svc login ${service.config.baseUrl} --email ADDRESS`)
     await machine.signIn(service)
     const { stdout } = await machine.svc(['devices', '--json'])
     const devices = JSON.parse(stdout) as { deviceId: string; deviceName: string; current: boolean }[]
@@ -339,6 +341,8 @@ describe('svc login', () => {
     [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /must not contain a user name or a password/],
     [['login', 'svc.example.com/v1/', '--email', 'a@b.c'], /leave out \/v1\/, and give https:\/\/svc\.example\.com$/m],
     [['login', 'svc.example.com'], /svc login https:\/\/svc\.example\.com --email ADDRESS/],
+    [['login', '--url', 'svc.example.com'], /svc login https:\/\/svc\.example\.com --email ADDRESS/],
+    [['login'], /svc login http:\/\/localhost:8787 --email ADDRESS/],
     [
       ['login', 'a.example.com', '--team', '@b/c'],
       /svc login https:\/\/a\.example\.com --email ADDRESS --team @b\/c$/m,
