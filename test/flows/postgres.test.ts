@@ -458,6 +458,20 @@ describe('a Postgres server', () => {
     },
   )
 
+  it('is reported once as refusing what logins need, with the reason, and as accepting it again', async () => {
+    const url = await server.newDatabase()
+    const lines: LogLine[] = []
+    const database = await openDatabase({ kind: 'postgres', url }, recordingLog(lines))
+    await database.prisma.$executeRaw`ALTER TABLE directory_state RENAME TO away`
+    for (let times = 0; times < 3; times += 1) await expectPing(database, false)
+    const reason = 'relation "directory_state" does not exist'
+    expect(lines).toEqual([{ level: 'warn', event: 'database.refused', fields: { reason } }])
+    await database.prisma.$executeRaw`ALTER TABLE away RENAME TO directory_state`
+    await expectPing(database, true)
+    expect(lines.slice(1)).toEqual([{ level: 'info', event: 'database.accepted', fields: {} }])
+    await database.close()
+  })
+
   it('is reported as disconnected when a proxy in between closes each connection', async () => {
     const direct = await server.newDatabase()
     await using proxy = await startTcpProxy([Number(new URL(direct.reveal()).port)])

@@ -39,7 +39,7 @@ export async function openPostgres(readUrl: ReadUrl, log: Logger | null): Promis
     copyFiles: null,
     // The server is a process of its own, and connections to it are opened again.
     crashed: new Promise(() => undefined),
-    ping: makePing(() => connections.watch(() => connections.pool.query(PING))),
+    ping: makePing(pingOver(connections, log)),
     listen(channel, onNotice) {
       const listening = listenOnPostgres(readOptions, channel, onNotice)
       listenings.push(listening)
@@ -58,6 +58,24 @@ export async function openPostgres(readUrl: ReadUrl, log: Logger | null): Promis
  * tables. The pool replaces a connection after an error, so the next ping may find another server.
  */
 const PING = 'SELECT FROM directory_state WHERE false FOR UPDATE'
+
+/** Makes the query of a ping. It logs why the server refuses the statement, once until the server accepts it again. */
+function pingOver({ pool, watch }: Connections, log: Logger | null): () => Promise<void> {
+  let isRefused = false
+  return async () => {
+    try {
+      await watch(() => pool.query(PING))
+    } catch (error) {
+      // Errors of another severity end the connection, which is logged as lost.
+      const isRefusal = error instanceof pg.DatabaseError && error.severity === 'ERROR'
+      if (isRefusal && !isRefused) log?.warn({ reason: error.message }, 'database.refused')
+      isRefused ||= isRefusal
+      throw error
+    }
+    if (isRefused) log?.info({}, 'database.accepted')
+    isRefused = false
+  }
+}
 
 /** The package's Prisma adapter for node-postgres, with every statement watched. */
 function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory {
