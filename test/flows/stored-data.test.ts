@@ -109,8 +109,16 @@ it('all that is stored of a person is exported, without secrets', async () => {
     keys: [{ name: 'bob’s key' }],
     calls: [{ request_id: 'req_1' }],
     sessions: [{ session_id: 'run-1' }],
-    limits: [{ subject: 'member' }],
+    limits: [{ subject: 'member' }, { subject: 'key' }],
     passkeys: [],
+    // The start of a login that named no account, and a limit of a key.
+    audit: expect.arrayContaining([
+      expect.objectContaining({ kind: 'device_login.started', account_id: null }),
+      expect.objectContaining({
+        kind: 'spending_limit.created',
+        details: expect.objectContaining({ name: 'bob’s old key, day' }),
+      }),
+    ]),
   })
   expect(JSON.stringify(stored)).not.toMatch(/"(?:\w*hash|salt|user_code|user_handle|public_key)":/)
 })

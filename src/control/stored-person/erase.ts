@@ -4,10 +4,10 @@
  */
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Database, Transaction } from '../../database/client.ts'
-import { sql } from '../../database/sql.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
+import { findEventsOf } from './audit-events.ts'
 import { unknownPerson } from './unknown-person.ts'
 
 /**
@@ -51,11 +51,7 @@ const EVENTS_PER_BATCH = 10_000n
  * a name too. Resolves with the number of events.
  */
 async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promise<number> {
-  const ids = await findLoginsAndKeys(prisma, accountId)
-  // The start of a login that named no account has the network address of the person who approved the login.
-  const isItsStart = sql`account_id IS NULL AND subject_id = ANY(${ids})`
-  const isOwn = sql`(account_id = ${accountId}::uuid OR details->>'adminId' = ${accountId} OR ${isItsStart})`
-  const isAboutIt = sql`coalesce(details->>'of', '') = ANY(${[accountId, ...ids]})`
+  const { isOwn, isAboutIt } = await findEventsOf(prisma, accountId)
   const { _max } = await prisma.auditEvent.aggregate({ _max: { id: true } })
   let cleared = 0
   for (let first = 0n; first <= (_max.id ?? -1n); first += EVENTS_PER_BATCH) {
@@ -66,18 +62,6 @@ async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promis
       WHERE id >= ${first} AND id < ${first + EVENTS_PER_BATCH} AND (${isOwn} OR ${isAboutIt})`
   }
   return cleared
-}
-
-/** The ids of the logins and API keys of an account, also of those that housekeeping has deleted. */
-async function findLoginsAndKeys(prisma: PrismaClient, accountId: string): Promise<string[]> {
-  const rows = await prisma.$queryRaw<{ id: string }[]>`
-    SELECT subject_id AS id FROM audit_events
-    WHERE account_id = ${accountId}::uuid
-      AND (kind LIKE 'device_login.%' OR kind LIKE 'api_key.%' AND details->>'serviceAccount' IS NULL)
-    UNION
-    SELECT k.id::text FROM api_keys k JOIN invitations i ON i.id = k.invitation_id
-    WHERE i.account_id = ${accountId}::uuid`
-  return rows.map(({ id }) => id)
 }
 
 /** Logins and sign-in links are removed with the invitations. */

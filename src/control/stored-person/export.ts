@@ -1,4 +1,5 @@
 import type { Database } from '../../database/client.ts'
+import { findEventsOf } from './audit-events.ts'
 import { unknownPerson } from './unknown-person.ts'
 
 /**
@@ -6,6 +7,9 @@ import { unknownPerson } from './unknown-person.ts'
  * is no such account.
  */
 export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email: string): Promise<string> {
+  const account = await prisma.account.findUnique({ where: { email }, select: { id: true } })
+  if (!account) throw unknownPerson(email)
+  const { isOwn, isAboutIt } = await findEventsOf(prisma, account.id)
   const [found] = await prisma.$queryRaw<{ stored: string }[]>`
     SELECT jsonb_pretty(jsonb_build_object(
       'account', to_jsonb(a) - 'user_handle',
@@ -22,14 +26,14 @@ export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email:
       'passkeys', ARRAY(SELECT to_jsonb(p) - 'public_key' FROM passkeys p WHERE p.account_id = a.id),
       'keys', ARRAY(SELECT to_jsonb(k) - 'hash' FROM api_keys k
         JOIN invitations i ON i.id = k.invitation_id WHERE i.account_id = a.id),
-      'limits', ARRAY(SELECT to_jsonb(l) FROM spending_limits l WHERE l.account_id = a.id),
+      'limits', ARRAY(SELECT to_jsonb(l) FROM spending_limits l WHERE l.account_id = a.id OR l.key_id IN (
+        SELECT k.id FROM api_keys k JOIN invitations i ON i.id = k.invitation_id WHERE i.account_id = a.id)),
       'usage', ARRAY(SELECT to_jsonb(u) FROM usage_days u WHERE u.account_id = a.id),
       'calls', ARRAY(SELECT to_jsonb(c) FROM call_events c WHERE c.account_id = a.id),
       'sessions', ARRAY(SELECT to_jsonb(s) FROM agent_sessions s WHERE s.account_id = a.id),
-      'audit', ARRAY(SELECT to_jsonb(e) FROM audit_events e
-        WHERE e.account_id = a.id OR a.id::text IN (e.details->>'adminId', e.details->>'of'))
+      'audit', ARRAY(SELECT to_jsonb(e) FROM audit_events e WHERE ${isOwn} OR ${isAboutIt})
     )) AS stored
-    FROM accounts a WHERE a.email = ${email}`
+    FROM accounts a WHERE a.id = ${account.id}::uuid`
   if (!found) throw unknownPerson(email)
   return found.stored
 }
