@@ -34,7 +34,10 @@ function startOnTerminal(args: readonly string[], home: string, columns: number)
   return spawn(SCRIPT, ['-qec', `stty cols ${columns}; exec ${line}`, '/dev/null'], { env })
 }
 
-/** Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. */
+/**
+ * Runs `svc` in a terminal, and presses a key as soon as a text is shown. Resolves with the exit status. Rejects when the
+ * text was not shown.
+ */
 function pressAt(key: string, shown: string, args: readonly string[], home: string): Promise<number | null> {
   const child = startOnTerminal(args, home, 80)
   let printed = ''
@@ -43,7 +46,12 @@ function pressAt(key: string, shown: string, args: readonly string[], home: stri
     printed += text
     if (!wasShown && printed.includes(shown)) child.stdin.write(key)
   })
-  return new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', (status) => {
+      if (printed.includes(shown)) resolve(status)
+      else reject(new Error(`"${shown}" was not shown: ${printed}`))
+    })
+  })
 }
 
 describe.runIf(hasScript)('Ctrl-C ends with status 130, while the deployment does not answer,', () => {
