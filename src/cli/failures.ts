@@ -85,7 +85,7 @@ export function toCommandError(error: unknown, url?: string): CommandError | nul
   return new CommandError(`${error.message} Run: ${login}`, EXIT.notSignedIn)
 }
 
-/** The same for an error that the command goes on after. Throws a bug again. */
+/** The same as `toCommandError`, for a command that goes on after the error. Throws a bug again. */
 export function requireCommandError(error: unknown, url?: string): CommandError {
   const known = toCommandError(error, url)
   if (!known) throw error

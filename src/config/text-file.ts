@@ -5,6 +5,7 @@ import { hasCode } from '../kernel/error-code.ts'
 export function readTextFile(file: string): { readonly text: string } | { readonly problem: string } {
   try {
     // Some of these files are read again. Until a program writes into the pipe, the process would stand still.
+    // Not `stat`: process substitution of a shell, `<(...)`, makes a link to a pipe, which ends.
     if (lstatSync(file).isFIFO()) return { problem: 'cannot be read: it is a named pipe' }
     return { text: readFileSync(file, 'utf8') }
   } catch (error) {

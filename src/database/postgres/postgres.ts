@@ -172,7 +172,8 @@ const NEEDED_SETTINGS = [
 
 /** A pooler may drop the options of connections, and a URL may replace them. */
 async function requireOptions(connection: MigrationConnection): Promise<void> {
-  // A pooler may have another name for the database, and a URL need not name it.
+  // A pooler may have another name for the database, and a URL need not name it. The current schema is null where
+  // there is no `public`, which the first migration reports.
   const [row = {}] = await connection.query(
     `SELECT current_setting('timezone') AS timezone, current_setting('datestyle') AS datestyle,
       current_setting('bytea_output') AS bytea_output, COALESCE(current_schema(), 'public') AS search_path,

@@ -21,6 +21,7 @@ export class RefusedFileError extends OperatorError {
 /** Reads the text of a file. Rejects with a `RefusedFileError`. */
 export async function readText(what: What, file: string): Promise<string> {
   try {
+    // Not `stat`: process substitution of a shell, `<(...)`, makes a link to a pipe, which ends.
     if ((await lstat(file)).isFIFO()) throw new Error(NAMED_PIPE)
     return await readFile(file, 'utf8')
   } catch (error) {
