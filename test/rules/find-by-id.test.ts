@@ -12,7 +12,6 @@ describe('an item of a list is found by its ID', () => {
     // The whole ID of one item, and the start of another's.
     ['abcd1', 'abcd1'],
     ['cdef', undefined],
-    ['bcd', undefined],
   ])('%s: %s', (start, id) => {
     expect(find(start)).toBe(id)
   })
@@ -25,9 +24,13 @@ describe('an item of a list is found by its ID', () => {
     expect(() => findById(items, 'abcd', options)).toThrow('with abcd: abcd1 of Ada, abcd12 of Ada. Add --account.')
   })
 
-  it('and an empty ID is wrong usage', () => {
-    expect(() => find('')).toThrow(
-      expect.objectContaining({ exitStatus: 2, message: expect.stringContaining('The ID is empty.') }),
+  it.each(['', 'bcd'])('and a start that is too short is wrong usage: "%s"', (start) => {
+    expect(() => find(start)).toThrow(
+      expect.objectContaining({ exitStatus: 2, message: expect.stringContaining(`The ID "${start}" is too short.`) }),
     )
+  })
+
+  it('also by a short one', () => {
+    expect(findById([{ id: 'run' }], 'run', { plural: 'sessions' })).toEqual({ id: 'run' })
   })
 })

@@ -17,19 +17,19 @@ type Found<T> = {
 
 /**
  * The item with this ID, or the only item whose ID starts with these characters (at least four); undefined when there
- * is none. Throws when several match, and when the text is empty.
+ * is none. Throws when several match, and when the text is too short, such as the empty one of a script whose variable
+ * is not set.
  */
 export function findById<T extends { readonly id: string }>(
   items: readonly T[],
   start: string,
   { plural, nameOf = ({ id }) => id, hint = 'Give more of it.' }: Found<T>,
 ): T | undefined {
-  // A script passes an empty text when its variable is not set, and every ID starts with it.
-  if (start === '') throw wrongUsage('The ID is empty. Give an ID that the list shows, or its first characters.')
   const exact = items.filter(({ id }) => id === start)
-  const isLongEnough = start.length >= MIN_START_CHARACTERS
-  const matching = items.filter(({ id }) => isLongEnough && id.startsWith(start))
-  const [found, another] = exact.length > 0 ? exact : matching
+  const isExact = exact.length > 0
+  if (!isExact && start.length < MIN_START_CHARACTERS)
+    throw wrongUsage(`The ID "${start}" is too short. Give ${ID_HELP}.`)
+  const [found, another] = isExact ? exact : items.filter(({ id }) => id.startsWith(start))
   if (!found || !another) return found
   const names = [found, another].map((item) => nameOf(item)).join(', ')
   throw new CommandError(`Several ${plural} have an ID that starts with ${start}: ${names}. ${hint}`)
