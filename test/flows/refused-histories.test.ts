@@ -1,6 +1,7 @@
 /** Backends that refuse a conversation which others accept get it again in the form that they accept. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { bodyOf, GATEWAY_PATHS, greeting, saysHello } from '../support/dialect-servers.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -45,7 +46,7 @@ afterAll(async () => {
 
 /** Makes two calls of a model at a backend that answers with this error, unless its request matches. */
 async function callTwice(model: string, client: Dialect, more: object, error: unknown, isAccepted: RegExp) {
-  const at = (['chat', 'responses', 'messages'] as const).find((dialect) => NAMES[dialect].includes(model)) ?? 'chat'
+  const at = DIALECT_NAMES.find((dialect) => NAMES[dialect].includes(model)) ?? 'chat'
   vendor.restart((call) => {
     const accepts = isAccepted.test(call.body.toString())
     return (accepts ? saysHello(at) : answersJson(error, { status: 400 }))(call)

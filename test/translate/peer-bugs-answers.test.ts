@@ -6,6 +6,7 @@ import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { CHECKS } from '../support/stream-grammar.ts'
 import { pair } from './pairs.ts'
 import { callDelta, chunks, delta, finalResponse, foldMessage, parsed } from './streams.ts'
@@ -223,7 +224,7 @@ describe('ends', () => {
     expect(parsed(stream.end()).at(-1)).toMatchObject({ type: 'response.failed' })
   })
 
-  it.each(['chat', 'responses', 'messages'] as const)(
+  it.each(DIALECT_NAMES)(
     'Switchyard#283, openclaw#120030, coddy-agent#225: a clean end of a %s stream without its last event is a failure',
     (backend) => {
       const client = backend === 'messages' ? 'chat' : 'messages'
