@@ -16,7 +16,7 @@ export type Reload = (force?: boolean) => Promise<string>
 /** The files that a start has applied. */
 export type AppliedFiles = {
   readonly reload: Reload
-  /** Resolves when no reload runs any more. */
+  /** Resolves when the reloads that have begun have ended. */
   settled(): Promise<void>
 }
 
