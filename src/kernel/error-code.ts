@@ -15,8 +15,8 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
 }
 
 /**
- * Why a directory could not be created, where `mkdir` failed with ENOENT; null for other errors. When it creates
- * parents too, Node.js reports this code also for a read-only file system.
+ * Why a directory could not be created, where `mkdir` failed with ENOENT; null for other errors. Where its parents are
+ * created too, Node.js also reports this code for a read-only file system.
  */
 export function explainMissingDirectory(error: unknown): string | null {
   const isOfDirectory = error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

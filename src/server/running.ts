@@ -88,7 +88,7 @@ async function start(
       service.endStreams()
       await http.stop(stopSeconds * 1000, service.endCalls)
       await managed
-      // One that a signal has begun would fail once the database is closed, and its file would count as refused.
+      // A reload that still runs would fail when the database is closed, and its file would count as refused.
       await settled()
       await metrics?.close()
       await service.close()

@@ -5,15 +5,14 @@ import type { Notify } from '../mails/notify.ts'
 import type { TeamActor } from '../team-access.ts'
 import type { InvitationStore, ListedInvitation, NamedInvitation } from './store.ts'
 
+type Inviter = Pick<TeamActor, 'email' | 'team'>
+
 /**
  * Tells an invited person by email, in the background. Returns whether an email is on its way: not without email
  * delivery, and not when the address got too many, or the team sent too many. Never rejects, because the invitation is
  * saved already.
  */
-export type AnnounceInvitation = (
-  invitation: ListedInvitation,
-  admin: Pick<TeamActor, 'email' | 'team'>,
-) => Promise<boolean>
+export type AnnounceInvitation = (invitation: ListedInvitation, inviter: Inviter) => Promise<boolean>
 
 /**
  * Emails an invited person again, in the background, for an admin of the team. Returns false when the team has no such
@@ -37,21 +36,21 @@ type Needs = {
  */
 export function makeInvitationEmails({ invitations, notify, mails, log }: Needs) {
   /** Returns 0 when the email is on its way, or else the seconds to wait. */
-  async function send({ email, role }: ListedInvitation, admin: Pick<TeamActor, 'email' | 'team'>): Promise<number> {
-    const { team } = admin
+  async function send({ email, role }: ListedInvitation, inviter: Inviter): Promise<number> {
+    const { team } = inviter
     const counters = [
       { limit: mails.ofAddress, key: email },
       { limit: mails.ofTeam, key: team },
     ]
     const waitSeconds = await tryTakeAll(counters)
-    if (waitSeconds === 0) notify.invited(email, { team, role, invitedBy: admin.email })
+    if (waitSeconds === 0) notify.invited(email, { team, role, invitedBy: inviter.email })
     return waitSeconds
   }
 
-  const announce: AnnounceInvitation = async (invitation, admin) => {
+  const announce: AnnounceInvitation = async (invitation, inviter) => {
     if (!notify.hasEmail) return false
     try {
-      return (await send(invitation, admin)) === 0
+      return (await send(invitation, inviter)) === 0
     } catch (err) {
       log.warn({ err, invitationId: invitation.id }, 'invitation.notice_failed')
       return false

@@ -3,15 +3,15 @@ import { sql } from '../../database/sql.ts'
 import type { Sql } from '../../database/sql.ts'
 
 /** Conditions for the audit events that say something about an account. */
-type OfAccount = {
+type EventConditions = {
   /** What the account did, also as an admin. */
   readonly isOwn: Sql
   /** The spending limits that admins have set for it or its API keys. */
   readonly isAboutIt: Sql
 }
 
-/** Makes the conditions for an account. */
-export async function findEventsOf(prisma: PrismaClient, accountId: string): Promise<OfAccount> {
+/** Finds the logins and keys of an account, and makes the conditions for its events. */
+export async function findEventConditions(prisma: PrismaClient, accountId: string): Promise<EventConditions> {
   const ids = await findLoginsAndKeys(prisma, accountId)
   // The start of a login that named no account has the network address of the person who approved the login.
   const isItsStart = sql`account_id IS NULL AND subject_id = ANY(${ids})`

@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../database/client.ts'
 import { inTransaction } from '../../database/transaction.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { teamNameOf } from '../../kernel/team-name.ts'
-import { findEventsOf } from './audit-events.ts'
+import { findEventConditions } from './audit-events.ts'
 import { unknownPerson } from './unknown-person.ts'
 
 /**
@@ -51,7 +51,7 @@ const EVENTS_PER_BATCH = 10_000n
  * a name too. Resolves with the number of events.
  */
 async function clearAuditEvents(prisma: PrismaClient, accountId: string): Promise<number> {
-  const { isOwn, isAboutIt } = await findEventsOf(prisma, accountId)
+  const { isOwn, isAboutIt } = await findEventConditions(prisma, accountId)
   const { _max } = await prisma.auditEvent.aggregate({ _max: { id: true } })
   let cleared = 0
   for (let first = 0n; first <= (_max.id ?? -1n); first += EVENTS_PER_BATCH) {

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/client.ts'
-import { findEventsOf } from './audit-events.ts'
+import { findEventConditions } from './audit-events.ts'
 import { unknownPerson } from './unknown-person.ts'
 
 /**
@@ -9,7 +9,7 @@ import { unknownPerson } from './unknown-person.ts'
 export async function exportAccount({ prisma }: Pick<Database, 'prisma'>, email: string): Promise<string> {
   const account = await prisma.account.findUnique({ where: { email }, select: { id: true } })
   if (!account) throw unknownPerson(email)
-  const { isOwn, isAboutIt } = await findEventsOf(prisma, account.id)
+  const { isOwn, isAboutIt } = await findEventConditions(prisma, account.id)
   const [found] = await prisma.$queryRaw<{ stored: string }[]>`
     SELECT jsonb_pretty(jsonb_build_object(
       'account', to_jsonb(a) - 'user_handle',

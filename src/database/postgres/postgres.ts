@@ -129,17 +129,31 @@ function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string
 }
 
 /**
- * The options of a connection, whatever the server, the database or the user has set. The driver adapter sends and
- * reads times without a time zone, reads times and bytes in one form only, and looks for tables in one schema.
- * Compiling a statement (PostgreSQL, chapter 32) takes 200 ms and more, longer than every statement here.
+ * What each connection needs, whatever the server, the database or the user has set. The driver adapter sends and reads
+ * times without a time zone, reads times and bytes in one form only, and looks for tables in one schema.
  */
+const NEEDED_SETTINGS = [
+  { name: 'timezone', value: 'UTC', pattern: /^(etc\/)?utc$/i },
+  { name: 'datestyle', value: 'ISO', pattern: /^ISO,/ },
+  { name: 'bytea_output', value: 'hex', pattern: /^hex$/ },
+  { name: 'search_path', value: 'public', pattern: /^public$/ },
+] as const
+
+/**
+ * The options of each connection. Just-in-time compilation of a statement (PostgreSQL, chapter 32) takes 200 ms and
+ * more, longer than every statement here.
+ */
+const OPTIONS = ['jit=off', ...NEEDED_SETTINGS.map(({ name, value }) => `${name}=${value}`)]
+  .map((option) => `-c ${option}`)
+  .join(' ')
+
 function connectionOptions(url: Secret): pg.ClientConfig {
   return {
     connectionString: url.reveal(),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'svc',
-    options: '-c timezone=UTC -c datestyle=ISO -c bytea_output=hex -c search_path=public -c jit=off',
+    options: OPTIONS,
   }
 }
 
@@ -162,14 +176,6 @@ async function migratePostgres(readUrl: ReadUrl, log: Logger | null): Promise<vo
   }
 }
 
-/** The options that the service cannot work without. */
-const NEEDED_SETTINGS = [
-  { name: 'timezone', value: 'UTC', isFit: /^(etc\/)?utc$/i },
-  { name: 'datestyle', value: 'ISO', isFit: /^ISO,/ },
-  { name: 'bytea_output', value: 'hex', isFit: /^hex$/ },
-  { name: 'search_path', value: 'public', isFit: /^public$/ },
-] as const
-
 /** A pooler may drop the options of connections, and a URL may replace them. */
 async function requireOptions(connection: MigrationConnection): Promise<void> {
   // A pooler may have another name for the database, and a URL need not name it. The current schema is null where
@@ -180,9 +186,9 @@ async function requireOptions(connection: MigrationConnection): Promise<void> {
       current_database() AS database`,
   )
   const database = String(row['database'])
-  for (const { name, value, isFit } of NEEDED_SETTINGS) {
+  for (const { name, value, pattern } of NEEDED_SETTINGS) {
     const found = String(row[name])
-    if (isFit.test(found)) continue
+    if (pattern.test(found)) continue
     throw new DatabaseOpenError(
       `Connections to the database ${database} have the ${name} ${found}, because a pooler or SVC_DATABASE_URL ` +
         `replaces their options. Set it in the database: ALTER DATABASE "${database}" SET ${name} TO '${value}'.`,

@@ -113,18 +113,18 @@ function makePricesFile({ role, pricesFile }: Config, service: Service, log: Log
 
 /** Begins a reload when the one before has ended, so that no file stays that was read before another one. */
 function inOrder(run: Reload): AppliedFiles {
-  let last: Promise<void> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   return {
     reload(force) {
       const next = last.then(() => run(force))
-      last = next.then(ignore, ignore)
+      last = next.catch(() => undefined)
       return next
     },
-    settled: () => last,
+    async settled() {
+      await last
+    },
   }
 }
-
-function ignore(): void {}
 
 /** The sentences in one text. Waits for all of them, also when one of them fails, and then rejects. */
 async function joinSentences(applying: readonly Promise<string>[]): Promise<string> {

@@ -1,4 +1,5 @@
-import { lstat, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { isNamedPipe } from '../../config/text-file.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 
 /** The files of the operator that a start and a reload apply. */
@@ -21,8 +22,7 @@ export class RefusedFileError extends OperatorError {
 /** Reads the text of a file. Rejects with a `RefusedFileError`. */
 export async function readText(what: What, file: string): Promise<string> {
   try {
-    // Not `stat`: process substitution of a shell, `<(...)`, makes a link to a pipe, which ends.
-    if ((await lstat(file)).isFIFO()) throw new Error(NAMED_PIPE)
+    if (isNamedPipe(file)) throw new Error(NAMED_PIPE)
     return await readFile(file, 'utf8')
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'unknown'
@@ -30,5 +30,4 @@ export async function readText(what: What, file: string): Promise<string> {
   }
 }
 
-/** Until a program writes into it, a reload would wait, and so would all later ones and the end of the process. */
 const NAMED_PIPE = 'it is a named pipe. Name a regular file, because a reload reads it again'
